@@ -1216,7 +1216,7 @@ def get_rng_state() -> Tensor:
 def gradient(
     input: Tensor,
     *,
-    spacing: _Any = 1,
+    spacing: _Any = None,
     dim: builtins.int | _Sequence[builtins.int] | None = None,
     edge_order: builtins.int = 1,
 ) -> builtins.tuple[Tensor, ...]:
@@ -1290,7 +1290,7 @@ def hann_window(
     requires_grad: builtins.bool = False,
 ) -> Tensor:
     """Hann's window, ``sin(pi k / n)**2``; see `hamming_window`."""
-def hardshrink(input: Tensor, lambd: builtins.float = ...) -> Tensor:
+def hardshrink(input: Tensor, lambd: builtins.float = ..., *, out: _Any = None) -> Tensor:
     """``x`` where ``|x| > lambd``, else 0."""
 def heaviside(input: _Any, other: _Any, *, out: _Any = None) -> Tensor:
     """0 where ``input < 0`` or NaN, 1 where ``input > 0``, ``other`` where it is 0; no
@@ -1735,6 +1735,8 @@ def lu_unpack(
     LU_pivots: Tensor,
     unpack_data: builtins.bool = True,
     unpack_pivots: builtins.bool = True,
+    *,
+    out: _Any = None,
 ) -> _Any:
     """The matrices P, L and U of what `nnkit.linalg.lu_factor` returned; what is not asked
     for is empty.
@@ -2135,7 +2137,7 @@ def put_(input: Tensor, index: Tensor, source: Tensor, accumulate: builtins.bool
     """A copy with ``source`` written (or added) at positions ``index`` of the flattened
     input.
     """
-def qr(input: Tensor, some: builtins.bool = True) -> _Any:
+def qr(input: Tensor, some: builtins.bool = True, *, out: _Any = None) -> _Any:
     """Orthonormal columns Q and a triangular R with ``Q @ R`` the input."""
 def quantile(
     input: Tensor,
@@ -2537,6 +2539,8 @@ def slice_scatter(
     start: builtins.int | None = None,
     end: builtins.int | None = None,
     step: builtins.int = 1,
+    *,
+    out: _Any = None,
 ) -> Tensor:
     """A copy of ``input`` with ``src`` in ``start:end:step`` of dimension ``dim``."""
 def slogdet(input: Tensor, *, out: _Any = None) -> _Any:
@@ -2683,7 +2687,13 @@ def sum(
     out: _Any = None,
 ) -> Tensor:
     """The sum of all elements, or along dimensions."""
-def svd(input: Tensor, some: builtins.bool = True, compute_uv: builtins.bool = True) -> _Any:
+def svd(
+    input: Tensor,
+    some: builtins.bool = True,
+    compute_uv: builtins.bool = True,
+    *,
+    out: _Any = None,
+) -> _Any:
     """The singular value decomposition: ``U @ diag(S) @ V.mH`` is the input."""
 def svd_lowrank(
     A: Tensor,

@@ -279,4 +279,18 @@ x0 = T.arange(6.0).reshape(3, 2)
 x1 = T.zeros(1, 2)
 x2 = T.split_with_sizes_copy(x0, [1, 2], out=[x1])
 """,
+    "out= of another dtype, where torch's kernel wants that of the result": """
+x0 = T.eye(2)
+x1 = T.linalg.inv(x0, out=T.zeros(2, 2, dtype=T.float64))
+x2 = T.t_copy(x0, out=T.zeros(2, 2, dtype=T.float64))
+x3 = T.linalg.norm(x0, out=T.zeros((), dtype=T.float64))
+x4 = T.normal(0.0, 1.0, (2,), dtype=T.float32, out=T.zeros(2, dtype=T.float64))
+x5 = T.linalg.multi_dot([x0, x0], out=T.zeros(2, 2, dtype=T.float64))
+x6 = T.linalg.eig(x0, out=(T.zeros(2, dtype=T.complex128), T.zeros(2, 2, dtype=T.complex128)))
+x7 = T.inner(x0, T.tensor(2.0), out=T.zeros(2, 2, dtype=T.float64))
+x8 = T.normal(T.zeros(3), 1.0, out=T.zeros(0))
+x9 = T.slice_scatter(x0, x0[:1], 0, 1, 2, out=T.zeros(0))
+x10 = T.lu_unpack(*T.linalg.lu_factor(x0), out=(T.zeros(0), T.zeros(0), T.zeros(0)))
+x11 = T.gradient(x0, spacing=None)
+""",
 }

@@ -279,4 +279,30 @@ x1 = T.func.grad(lambda t: T.func.jacrev(T.cos)(t).sum())(x0)
 x2 = T.func.grad(lambda t: T.func.jacrev(lambda t: T.softmax(t, 1))(t).abs().sum())(x0.half())
 x3 = T.func.grad(lambda t: T.func.jvp(T.tanh, (t,), (x0.float(),))[1].sum())(x0.float())
 """,
+    "of elements written twice the last tangent stays": """
+x0 = T.arange(5.0)
+x1 = T.tensor([0, 0, 2, 2])
+x2 = T.func.jvp(lambda s, t: s.scatter(0, x1, t), (x0, x0[1:]), (x0 + 1, 100 * x0[1:]))
+x3 = T.func.jvp(lambda s, t: s.index_copy(0, x1, t), (x0, x0[1:]), (x0 + 1, 100 * x0[1:]))
+x4 = T.func.jvp(lambda t: x0.index_put((x1,), t), (x0[1:],), (100 * x0[1:],))
+x5 = x0[None, 1:]
+x6 = T.func.jvp(lambda s: T.nn.functional.max_unpool1d(s, x1[None], 2), (x5,), (x5,))
+x7 = (x0 + 1, x0[2:4, None])
+x8 = T.func.jvp(lambda s, t: T.as_strided_scatter(s, t, (2, 1), (2, 1), 1), (x0, x0[:2, None]), x7)
+""",
+    "a tangent that reaches nothing is of zeros": """
+x0 = T.tensor([0.5, 1.0])
+x1 = T.autograd.forward_ad
+with x1.dual_level():
+    x2 = x1.unpack_dual(T.linalg.vector_norm(x1.make_dual(x0, x0), 0))
+    x3 = x1.unpack_dual(T.normal(x1.make_dual(x0, x0), 1.0))[1]
+    x4 = x1.unpack_dual(T.linalg.svdvals(x1.make_dual(x0[:0, None], x0[:0, None])))
+""",
+    "a tangent has no history that nothing gave it": """
+x0 = T.arange(6.0).reshape(1, 2, 3)
+x1 = T.autograd.forward_ad
+with x1.dual_level():
+    x2 = T.nn.functional.conv_transpose1d(x1.make_dual(x0, x0), T.ones(2, 2, 2))
+    x3 = x1.unpack_dual(x2)[1]
+""",
 }

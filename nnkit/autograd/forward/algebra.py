@@ -143,7 +143,9 @@ def _pushed(
         return [None] * len(outputs)
     recorded = MODE.enabled
     real = not any(isinstance(v, Tensor) and v.is_complex() for v in (*primals, *outputs))
-    if op.name in FORMULAS and real:
+    if op.linear:
+        found = [_through(op, primals, statics, tangents)]
+    elif op.name in FORMULAS and real:
         found = [_along(op, primals, statics, outputs[0], edges, tangents)]
     else:
         found = _transposed(op, primals, statics, outputs, edges, wanted, tangents)
@@ -181,6 +183,16 @@ def _along(
             product = _times(rule, zeros, primals, statics, output)
             parts.append(product if is_fixed(product) else LIFTED.mul(zeros, product))
     return _fitted(reduce(LIFTED.add, parts), output)
+
+
+def _through(op: Any, primals: tuple, statics: tuple, tangents: tuple) -> Tensor:
+    """The tangent of the output of a linear op: what it makes of the tangents."""
+    moved = []
+    for primal, given in zip(primals, tangents, strict=True):
+        if _has_derivative(primal):
+            primal = fixed_zeros_like(primal) if given is None else _fitted(given, primal)
+        moved.append(primal)
+    return getattr(LIFTED, op.name)(*moved, *statics)
 
 
 def _times(rule: Any, g: Tensor, primals: tuple, statics: tuple, output: Tensor) -> Tensor:
@@ -231,8 +243,6 @@ def _transposed(
         for gradient, given in zip(gradients, tangents, strict=True)
         if given is not None and gradient is not None
     ]
-    if not reached:
-        return [None] * len(outputs)
     moved = [w for w in weights if w is not None]
     wanting = any(map(wants, primals))
     if wanting and recorded:
@@ -242,14 +252,14 @@ def _transposed(
             if gradient is not None and given is None and all(gradient is not w for w in moved)
         ]
     pairs = [(gradient, given) for gradient, given in reached if gradient.requires_grad]
-    if not pairs and not wanting:
-        return [None] * len(outputs)
     found: Any = (None,) * len(moved)
     if pairs:
+        # What depends on nobody else's history is not to depend on that of the weights.
+        history = recorded and (wanting or any(wants(given) for _, given in pairs))
         with set_detect_anomaly(False):  # which is about backward
             found = grad(
                 [g for g, _ in pairs], moved, [_fitted(given, g) for g, given in pairs],
-                retain_graph=True, create_graph=recorded, allow_unused=True,
+                retain_graph=True, create_graph=history, allow_unused=True,
             )  # fmt: skip
     row = iter(found)
     tangents_of: list[Tensor | None] = []

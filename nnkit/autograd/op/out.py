@@ -25,7 +25,7 @@ from nnkit.backend.memory import order_of
 from nnkit.backend.warning import warn
 
 # The functions whose ``out`` must have the dtype of the result, where others cast to it. Those with
-# several results are among them.
+# several results are among them, but for `SEVERAL_CAST`.
 SAME_DTYPE = frozenset(
     """
     abs ceil floor frac round trunc neg sign sgn nan_to_num conj bitwise_not signbit isposinf
@@ -36,9 +36,18 @@ SAME_DTYPE = frozenset(
     inverse float_power searchsorted softmax log_softmax quantile
     nanquantile multinomial ormqr arange linspace logspace complex clamp clamp_min clamp_max zeros
     full empty eye
-    rand randint randn randperm norm ones where
+    rand randint randn randperm norm ones where normal polar fft.ihfft
+    alias_copy as_strided_copy detach_copy diagonal_copy expand_copy permute_copy select_copy
+    slice_copy split_with_sizes_copy squeeze_copy t_copy transpose_copy unbind_copy unfold_copy
+    unsqueeze_copy view_as_real_copy view_copy
+    chain_matmul linalg.cholesky linalg.cross det linalg.eigvalsh linalg.inv linalg.lu_solve
+    linalg.matrix_norm linalg.matrix_power linalg.multi_dot linalg.norm linalg.solve
+    linalg.solve_triangular linalg.svdvals linalg.vecdot linalg.vector_norm lu_solve matrix_power
+    hardshrink slice_scatter
     """.split()
 )
+# Those with several results that cast to the dtypes of theirs.
+SEVERAL_CAST = frozenset(("linalg.eig", "linalg.lstsq"))
 # The functions whose ``out`` may require grad, and which only backward refuses; and those that give
 # it new sizes first, which is refused in every mode but inference mode.
 ENDING = frozenset(
@@ -202,7 +211,9 @@ def _needs_same_dtype(out: Tensor, name: str, several: bool, arguments: tuple) -
         return isinstance(arguments[2], Tensor)
     if name in LOGICAL:
         return out.dtype.name not in ("bool", "uint8")
-    return several or name in SAME_DTYPE
+    if name == "inner":  # with a number it is their product
+        return all(a.ndim for a in arguments)
+    return several and name not in SEVERAL_CAST or name in SAME_DTYPE
 
 
 def _axes_resized(name: str, result: Any) -> tuple[int, ...] | None:

@@ -107,7 +107,7 @@ class Op:
 
     __slots__ = (
         "alone", "also", "apart", "broadcasts", "depends", "differentiable", "fixed", "is_view",
-        "joint",
+        "joint", "linear",
         "name", "node_name", "node_type", "only_first", "primitive", "private", "record",
         "reflected", "rules", "values",
     )  # fmt: skip
@@ -117,8 +117,9 @@ class Op:
         node: str, view: bool, broadcasts: bool, nondifferentiable: tuple[str, ...],
         private: tuple[str, ...] = (), depends: str | None = None, alone: Any = None,
         apart: Any = (), also: Mapping[str, tuple[str, ...]] | None = None,
-        fixed: tuple[str, ...] = (),
+        fixed: tuple[str, ...] = (), linear: bool = False,
     ) -> None:  # fmt: skip
+        self.linear = linear
         self.name = primitive.name
         self.depends = depends
         self.alone = alone
@@ -249,6 +250,7 @@ def rule(
     apart: tuple[str, ...] | Callable = (),
     also: Mapping[str, tuple[str, ...]] | None = None,
     fixed: tuple[str, ...] = (),
+    linear: bool = False,
     **rules: Callable,
 ) -> Callable:
     """Declare how primitive ``name`` is differentiated and get its function on Tensors.
@@ -281,6 +283,8 @@ def rule(
         also: what torch saves for an input's gradient though its rule here does not read it, since
             writing it before backward is an error.
         fixed: inputs of a joint rule that never have a gradient, and which no node shows.
+        linear: whether forward mode puts the tangents through the op itself. So it must where
+            elements may be written several times: the last one stays, and all get its gradient.
         rules: for each differentiable input a function ``(B, g, ...)`` that returns its gradient,
             with the *output's* broadcast shape where the op broadcasts (the engine reduces it).
     """
@@ -288,7 +292,7 @@ def rule(
     node = node or "".join(p.capitalize() for p in name.split("_")) + "Backward0"
     op = Op(
         primitive, rules, joint, node, view, broadcasts, nondifferentiable, private, depends,
-        alone, apart, also, fixed,
+        alone, apart, also, fixed, linear,
     )  # fmt: skip
     apply = _make_apply(op)
     apply.__name__ = apply.__qualname__ = name

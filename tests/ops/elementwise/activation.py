@@ -88,6 +88,7 @@ ROWS = [
         elementwise=True,
         method="hardshrink",
         aliases=(F + "hardshrink",),
+        out=True,
         errors=not_a_tensor,
     ),
     functional(

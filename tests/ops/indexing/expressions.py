@@ -119,6 +119,7 @@ ROWS = [
             Sample(make(4), make(2), start=-2, end=9),
         ],
         method="slice_scatter",
+        out=True,
         errors=lambda make: [Raises(RuntimeError, "[3]", make(4), make(3), 0, 0, 2)],
     ),
 ]

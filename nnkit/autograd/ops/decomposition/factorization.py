@@ -140,7 +140,7 @@ def cholesky(input: Tensor, upper: bool = False) -> Tensor:
     return rules.cholesky(input)
 
 
-@public
+@public(out=True)
 def qr(input: Tensor, some: bool = True) -> Any:
     """Orthonormal columns Q and a triangular R with ``Q @ R`` the input.
 
@@ -161,7 +161,7 @@ def qr(input: Tensor, some: bool = True) -> Any:
     return return_types.qr(rules.qr(input, "reduced" if some else "complete"))
 
 
-@public
+@public(out=True)
 def svd(input: Tensor, some: bool = True, compute_uv: bool = True) -> Any:
     """The singular value decomposition: ``U @ diag(S) @ V.mH`` is the input.
 

@@ -145,7 +145,7 @@ def _solved(name: str, LU: Tensor, pivots: Tensor, B: Tensor, adjoint: bool) -> 
     return column_major(triangular(LU, inner, True, False))
 
 
-@public(method=False)
+@public(method=False, out=True)
 def lu_unpack(
     LU_data: Tensor, LU_pivots: Tensor, unpack_data: bool = True, unpack_pivots: bool = True
 ) -> Any:

@@ -339,7 +339,7 @@ def threshold(input: Tensor, threshold: float, value: float) -> Tensor:
     return _threshold(input, threshold, value)
 
 
-@public
+@public(out=True)
 def hardshrink(input: Tensor, lambd: float = 0.5) -> Tensor:
     """``x`` where ``|x| > lambd``, else 0.
 

@@ -79,6 +79,7 @@ _index_put = rule(
     "index_put",
     alone="recorded",
     broadcasts=True,
+    linear=True,
     x=_index_put_to_input,
     value=lambda B, g, positions: B.index(g, positions),
 )
@@ -465,7 +466,7 @@ def select_scatter(input: Tensor, src: Tensor, dim: int, index: int) -> Tensor:
     return _scattered("select_scatter", input, src, (*(ALL,) * axis, index, ...), expected)
 
 
-@public
+@public(out=True)
 def slice_scatter(
     input: Tensor, src: Tensor, dim: int = 0,
     start: int | None = None, end: int | None = None, step: int = 1,

@@ -52,6 +52,7 @@ def _to_masked_source(B: Any, g: Any, mask: Any, source_shape: tuple) -> Any:
 _masked_scatter = rule(
     "masked_scatter",
     alone=_copied_where_alike,
+    linear=True,
     x=lambda B, g, mask: B.masked_fill(g, mask, 0),
     source=_to_masked_source,
 )

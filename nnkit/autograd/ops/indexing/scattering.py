@@ -25,7 +25,8 @@ _gather = rule(
 )
 _gather_adjoint = rule("gather_adjoint", y=lambda B, g, index, axis: B.gather(g, index, axis))
 _scatter = rule(
-    "scatter", alone="copied", x=lambda B, g, index, axis: B.scatter_fill(g, index, axis, 0),
+    "scatter", alone="copied", linear=True,
+    x=lambda B, g, index, axis: B.scatter_fill(g, index, axis, 0),
     source=lambda B, g, index, axis: B.gather(g, index, axis),
 )  # fmt: skip
 _scatter_fill = rule(

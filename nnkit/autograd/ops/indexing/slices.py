@@ -38,7 +38,7 @@ _index_add = rule(
     ),
 )  # fmt: skip
 _index_copy = rule(
-    "index_copy", alone="copied", also={"source": ("source",)},
+    "index_copy", alone="copied", linear=True, also={"source": ("source",)},
     x=lambda B, g, index, axis: B.index_fill(g, index, axis, 0),
     source=lambda B, g, index, axis: B.index_select(g, index, axis),
 )  # fmt: skip

@@ -46,6 +46,7 @@ _fractional_max_pool = rule(
 _max_unpool = rule(
     "max_unpool",
     node="MaxUnpool2DBackward0",
+    linear=True,
     x=lambda B, g, indices: B.max_pool_gather(g, indices),
 )
 rule("max_pool_grad", g=lambda B, g_out, indices: B.max_pool_gather(g_out, indices))

@@ -54,7 +54,18 @@ def blank(
     check_layout(name, layout)
     shape = shape_of(name, given, keyword)
     d = dtype_of(name, dtype, default if out is None else out.dtype)
+    if out is not None and d is out.dtype:
+        return _like_out(shape, out)
     return empty_of_each(shape, d.array, place_of(device))
+
+
+def _like_out(shape: tuple[int, ...], out: Tensor) -> Tensor:
+    """Uninitialised memory in which numbers are drawn in the order in which ``out`` would get them:
+    that of its memory, if it has the shape."""
+    B = out._device.backend
+    if out._data.shape != shape or not out._data.size:
+        return wrap(B.empty(shape, out._data.dtype), out._device)
+    return wrap(B.empty_strided(shape, out.stride(), out._data.dtype), out._device)
 
 
 @public(method=False)
@@ -113,6 +124,8 @@ def normal(
         std = number("normal", "std", 1.0 if std is None else std)
         if not std >= 0:
             raise RuntimeError(f"normal expects std >= 0.0, but found std {std}")
+    if out is not None:
+        return write_out(out, _normal_like(out, mean, std, generator), "normal", (mean, std))
     if math.prod(shape):
         need("normal", tensors[0].dtype, (FLOATING, COMPLEX), NotImplementedError)
     if not isinstance(std, Tensor):
@@ -121,7 +134,17 @@ def normal(
         result = _normal_scaled(std, number("normal", "mean", mean), source)
     else:
         result = _normal_between(mean, std, shape, source)
-    return result if out is None else write_out(out, result, "normal", (mean, std))
+    return result
+
+
+def _normal_like(out: Tensor, mean: Any, std: Any, generator: Any) -> Tensor:
+    """The numbers that ``normal`` writes into ``out``: drawn, scaled and moved in its dtype."""
+    scaled, moved = isinstance(std, Tensor), isinstance(mean, Tensor)
+    shapes = [v.shape for v in (mean, std if scaled else out) if isinstance(v, Tensor)]
+    x = _like_out(broadcast_shape("normal", shapes), out)
+    normal_(x, 0.0, 1.0 if scaled else std, generator=generator)
+    x = x.mul_(std) if scaled else x
+    return x.add_(mean) if moved or mean else x
 
 
 @public(out=True)

@@ -77,7 +77,7 @@ def _at_equal_distances(x: Tensor, axis: int, step: Any, second: bool) -> Tensor
 def gradient(
     input: Tensor,
     *,
-    spacing: Any = 1,
+    spacing: Any = None,
     dim: int | Sequence[int] | None = None,
     edge_order: int = 1,
 ) -> tuple[Tensor, ...]:
@@ -102,6 +102,7 @@ def gradient(
     check_tensor("gradient", input)
     if input.dtype is uint8:
         raise RuntimeError("gradient(): not implemented for 'uint8' tensors")
+    spacing = 1 if spacing is None else spacing
     if isinstance(spacing, Tensor) and spacing.ndim:
         raise TypeError("gradient(): coordinates must be given in a sequence, got a tensor")
     given = dim if isinstance(dim, (tuple, list)) else range(input.ndim) if dim is None else [dim]

@@ -104,6 +104,7 @@ _as_strided_scatter = rule(
     "as_strided_scatter",
     alone="written",
     apart=copied_without_history,
+    linear=True,
     # As in torch, where the gradient of the input is what comes to the elements of `y`.
     x=lambda B, g, x_shape, shape, strides, offset: B.as_strided_scatter(
         B.zeros_like(B.contiguous(g)), _strided_part(B, g, x_shape, shape, strides, offset),
