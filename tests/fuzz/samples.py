@@ -4,8 +4,9 @@
 which needs the package `expecttest`) that nnkit has under the same name, in a random order; of each
 some sample calls in some dtypes; and compares results (values, dtype, shape, whether they require
 grad), gradients, the gradients of gradients, a second backward through the same graph, tangents of
-forward mode, the op in place and with several kinds of ``out=``, and the types of errors. It prints one call for each (op, kind of difference), and exits with 1 if there is
-one. ``--op NAME`` takes that op alone.
+forward mode, the op in place and with several kinds of ``out=``, and the types of errors. It prints
+one call for each (op, kind of difference), and exits with 1 if there is one. ``--op NAME`` takes
+that op alone.
 
 Each op is examined in a child process under a limit of time; one that dies is a finding.
 """
@@ -67,6 +68,9 @@ UNDEFINED = re.compile(
     r"^(Tensor\.new_|)empty|^(linalg\.)?(svd|eig|eigh|qr|pca_lowrank)$|kthvalue|topk|^mode$"
     r"|with_distance_loss|sort$|aminmax$|^resize"
 )
+
+# Of which torch writes an ``out`` wrongly whose elements lie apart, or does not write it at all.
+MISWRITTEN = re.compile(r"^narrow_copy$|gelu$|avg_pool3d$|^fft.ihfftn$")
 
 
 def has(framework: ModuleType, path: str) -> bool:
@@ -297,6 +301,8 @@ def difference(path: str, theirs: dict[str, Any], ours: dict[str, Any]) -> str |
     coarse = max((TOLERANCES.get(dtype, (0, 0)) for dtype in dtypes), default=(0, 0))
     for stage, wanted in theirs.items():
         found = ours.get(stage)
+        if stage.startswith("out=") and MISWRITTEN.search(path):
+            continue
         if isinstance(wanted, tuple) and any(re.search(t, wanted[1]) for t, _ in TORCH_IS_ODD):
             return None
         if isinstance(found, tuple) and isinstance(wanted, list) and not any(map(filled, wanted)):

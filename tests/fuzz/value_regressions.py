@@ -241,7 +241,6 @@ x5 = T.nn.functional.linear(x0, x1, T.ones(2, 1))
 (x3.sum() + x4.sum() + x5.sum()).backward()
 x6 = T.nn.functional.linear(x0[0], x1, T.ones(1, 1))
 """,
-<<<<<<< HEAD
     "running products are taken one after the other": """
 x0 = T.full((40,), 1e20)
 x0[20:] = 0
@@ -251,7 +250,7 @@ x3 = T.linspace(0.5, 1.7, 40, dtype=T.float64)
 x4 = x3.cumprod(0)
 x5 = x3.cumsum(0)
 x6 = x3.reshape(4, 10).cumprod(1)
-=======
+""",
     "numbers are drawn in the memory and the dtype of out": """
 T.manual_seed(0)
 x0 = T.normal(T.zeros(20), 1.0, out=T.zeros(20, 2)[:, 0])
@@ -261,6 +260,5 @@ x3 = T.normal(1.0, 2.0, (3, 6), out=T.zeros(6, 3).t())
 x4 = T.randn(4, 5, out=T.zeros(5, 4).t())
 x5 = T.rand(2, 3, out=T.zeros(3, 2).t())
 x6 = T.randint(9, (2, 3), out=T.zeros(3, 2, dtype=T.int64).t())
->>>>>>> 8da3f56 (Draw numbers in the memory of out, send tangents through linear ops as they are, want the dtypes of out= that torch wants, and compare these forms in torch's samples)
 """,
 }

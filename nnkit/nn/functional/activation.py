@@ -8,6 +8,7 @@ from __future__ import annotations
 from nnkit.autograd import Tensor
 from nnkit.autograd.arguments.dims import check_tensor, normalize_dim
 from nnkit.autograd.op.promotion import check_dtype
+from nnkit.autograd.op.public import public
 from nnkit.autograd.op.registry import OPS
 from nnkit.autograd.op.rule import real_gradient
 from nnkit.autograd.op.single import single
@@ -105,6 +106,7 @@ def selu(input: Tensor, inplace: bool = False) -> Tensor:
     return (ops.selu_ if inplace else ops.selu)(input)
 
 
+@public(namespace=False, method=False, out=True)
 def gelu(input: Tensor, *, approximate: str = "none") -> Tensor:
     """``x * P(N <= x)`` with N normally distributed; with ``approximate="tanh"`` the formula
     ``0.5 x (1 + tanh(sqrt(2 / pi) (x + 0.044715 x**3)))``.
@@ -167,6 +169,7 @@ def mish(input: Tensor, inplace: bool = False) -> Tensor:
     return floating("mish", ops.mish, input, inplace)
 
 
+@public(namespace=False, method=False, out=True)
 def softplus(input: Tensor, beta: float = 1.0, threshold: float = 20.0) -> Tensor:
     """``log(1 + exp(beta * x)) / beta``, and ``x`` where ``beta * x > threshold``.
 
@@ -243,6 +246,7 @@ def sigmoid(input: Tensor) -> Tensor:
     return input.sigmoid()
 
 
+@public(namespace=False, method=False, out=True)
 def logsigmoid(input: Tensor) -> Tensor:
     """``log(1 / (1 + exp(-x)))``, without overflow.
 

@@ -87,6 +87,7 @@ def avg_pool1d(
     return _pool("avg_pool1d", 1, input, kernel_size, stride, padding, ceil_mode, count_include_pad)
 
 
+@public(namespace=False, method=False, out=True)
 def avg_pool2d(
     input: Tensor,
     kernel_size: int | Sequence[int],
@@ -124,6 +125,7 @@ def avg_pool2d(
     )  # fmt: skip
 
 
+@public(namespace=False, method=False, out=True)
 def avg_pool3d(
     input: Tensor,
     kernel_size: int | Sequence[int],
