@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from nnkit.nn import attention as attention
 from nnkit.nn import functional as functional
+from nnkit.nn import grad as grad
 from nnkit.nn import init as init
 from nnkit.nn import modules as modules
 from nnkit.nn import parallel as parallel

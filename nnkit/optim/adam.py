@@ -137,7 +137,6 @@ class Adam(Optimizer):
             for beta in betas[:2]:
                 if beta.numel() != 1:
                     raise ValueError(f"Tensor betas must be 1-element, got {list(beta.shape)}")
-        betas = tuple([beta.item() if isinstance(beta, Tensor) else beta for beta in betas])
         defaults = {
             "lr": lr, "betas": betas, "eps": eps, "weight_decay": weight_decay,
             "amsgrad": amsgrad, "maximize": maximize, "foreach": foreach,
@@ -159,7 +158,7 @@ class Adam(Optimizer):
 def _numbers(group: dict) -> tuple[float, ...]:
     """The numbers of the formula, as a group has them."""
     lr, eps, decay = required_numbers(group, "lr", "eps", "weight_decay")
-    beta1, beta2 = numbers_of_pair("betas", group["betas"])
+    beta1, beta2 = numbers_of_pair(group, "betas")
     return lr, beta1, beta2, eps, decay
 
 

@@ -91,6 +91,6 @@ class Adamax(Optimizer):
     def update_group(self, group: dict, params: list[Tensor]) -> None:
         states = self.gather(params, self.state_names, counter="step")
         lr, eps, decay = required_numbers(group, "lr", "eps", "weight_decay")
-        beta1, beta2 = numbers_of_pair("betas", group["betas"])
+        beta1, beta2 = numbers_of_pair(group, "betas")
         numbers = (lr, beta1, beta2, eps, decay)
         self.apply(group, params, states, numbers, (group["maximize"], decay != 0))

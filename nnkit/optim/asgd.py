@@ -6,7 +6,12 @@ from typing import Any
 
 from nnkit.autograd import Tensor
 from nnkit.optim.counted import count_steps, number_of_state, state_number
-from nnkit.optim.hyperparameters import check_learning_rate, check_range, required_numbers
+from nnkit.optim.hyperparameters import (
+    check_learning_rate,
+    check_range,
+    number,
+    required_numbers,
+)
 from nnkit.optim.optimizer import Optimizer
 from nnkit.optim.update import update
 
@@ -87,9 +92,9 @@ class ASGD(Optimizer):
         super().__init__(params, defaults)
 
     def update_group(self, group: dict, params: list[Tensor]) -> None:
-        lr, lambd, alpha, t0, decay = required_numbers(
-            group, "lr", "lambd", "alpha", "t0", "weight_decay"
-        )
+        # What the state is made of is no part of a graph, as in torch.
+        lr, lambd, alpha, t0 = (number(n, group[n]) for n in ("lr", "lambd", "alpha", "t0"))
+        (decay,) = required_numbers(group, "weight_decay")
         for step, counted in count_steps(self, params).items():
             for (eta, mu), some in self._by_rates(counted, lr).items():
                 flags = (mu != 1, group["maximize"], decay != 0)

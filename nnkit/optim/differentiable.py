@@ -13,13 +13,19 @@ def apply_differentiable(
     update: Update,
     params: list[Tensor],
     states: dict[str, list[Tensor]],
-    numbers: tuple[float, ...],
+    numbers: tuple[Any, ...],
     flags: tuple,
 ) -> None:
-    """Write the formula's new values into the parameters and states, with their history."""
-    trace, targets = update.variant(flags)
+    """Write the formula's new values into the parameters and states, with their history.
+
+    Of ``numbers``, those that gradients flow into are Tensors without dimensions.
+    """
+    trace, targets = update.variant(tuple(map(bool, flags)))
     for i, p in enumerate(params):
-        values: dict[str, Any] = dict(zip(update.scalars, numbers, strict=True))
+        values: dict[str, Any] = {
+            name: number.to(p.device, p.dtype) if isinstance(number, Tensor) else number
+            for name, number in zip(update.scalars, numbers, strict=True)
+        }
         places = {name: tensors[i] for name, tensors in states.items()}
         places["param"] = p
         for counter in update.counters:

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 from nnkit.autograd import Tensor
+from nnkit.autograd.grad_mode import MODE
 
 
 def at_least_zero(value: Any) -> Any:
@@ -67,18 +68,36 @@ def number(name: str, value: Any) -> float:
     raise TypeError(f"{name} must be a number, got {value!r}")
 
 
-def numbers_of_pair(name: str, values: Any) -> tuple[float, float]:
-    """Two hyperparameters that belong together, as floats."""
+def is_followed(group: dict, value: Any) -> bool:
+    """Whether gradients flow into a number that a step uses."""
+    return (
+        group.get("differentiable") is True
+        and isinstance(value, Tensor)
+        and value.requires_grad
+        and MODE.enabled
+    )
+
+
+def number_of_group(group: dict, name: str, value: Any) -> Any:
+    """A hyperparameter as a float, but for one that gradients flow into; what `number` raises."""
+    return value.reshape(()) if is_followed(group, value) else number(name, value)
+
+
+def numbers_of_pair(group: dict, name: str) -> tuple[float, float]:
+    """Two hyperparameters that belong together, each as `number_of_group` gives it."""
+    values = group[name]
     try:
         first, second = values
     except (TypeError, ValueError) as error:
         raise type(error)(f"{name} must be two numbers, got {values!r}") from None
-    return number(name, first), number(name, second)
+    return number_of_group(group, name, first), number_of_group(group, name, second)
 
 
 def required_numbers(group: dict, *names: str) -> tuple[float, ...]:
-    """The named hyperparameters of a group as floats; what `number` raises."""
-    try:
-        return tuple(map(float, map(group.__getitem__, names)))
-    except (TypeError, ValueError):
-        return tuple([number(name, group[name]) for name in names])
+    """The named hyperparameters of a group, each as `number_of_group` gives it."""
+    if not group.get("differentiable"):
+        try:
+            return tuple(map(float, map(group.__getitem__, names)))
+        except (TypeError, ValueError):
+            pass
+    return tuple([number_of_group(group, name, group[name]) for name in names])

@@ -7,7 +7,13 @@ from typing import Any
 from nnkit.autograd import Tensor
 from nnkit.optim.adam import check_moments
 from nnkit.optim.counted import count_steps, number_of_state
-from nnkit.optim.hyperparameters import check_range, number, numbers_of_pair, required_numbers
+from nnkit.optim.hyperparameters import (
+    check_range,
+    is_followed,
+    number,
+    numbers_of_pair,
+    required_numbers,
+)
 from nnkit.optim.optimizer import Optimizer
 from nnkit.optim.update import fn, update
 
@@ -104,23 +110,25 @@ class NAdam(Optimizer):
 
     def update_group(self, group: dict, params: list[Tensor]) -> None:
         lr, eps, decay = required_numbers(group, "lr", "eps", "weight_decay")
-        beta1, beta2 = numbers_of_pair("betas", group["betas"])
+        beta1, beta2 = numbers_of_pair(group, "betas")
         flags = (group["maximize"], decay != 0, group["decoupled_weight_decay"])
         momentum_decay = number("momentum_decay", group["momentum_decay"])
         for step, counted in count_steps(self, params).items():
             mu, following = (
                 beta1 * (1 - 0.5 * 0.96 ** (t * momentum_decay)) for t in (step, step + 1)
             )
-            for product, some in self._by_product(counted, mu).items():
+            for product, some in self._by_product(group, counted, mu).items():
                 grad_rate = lr * (1 - mu) / (1 - product)
                 mean_rate = lr * following / (1 - product * following)
                 numbers = (lr, beta1, beta2, eps, decay, grad_rate, mean_rate, 1 - beta2**step)
                 self.apply(group, some, self.gather(some, self.state_names), numbers, flags)
 
-    def _by_product(self, params: list[Tensor], mu: float) -> dict[float, list[Tensor]]:
+    def _by_product(self, group: dict, params: list[Tensor], mu: Any) -> dict[Any, list[Tensor]]:
         """Multiply ``mu_product`` of each parameter by ``mu``; the parameters by their product."""
-        found: dict[float, list[Tensor]] = {}
+        found: dict[Any, list[Tensor]] = {}
         for p in params:
             product = number_of_state(self, p, "mu_product", 1.0).mul_(mu)
-            found.setdefault(product.item(), []).append(p)
+            # The next step writes into the state, which this one's graph must not see.
+            key = product.clone() if is_followed(group, product) else product.item()
+            found.setdefault(key, []).append(p)
         return found

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from typing import Any
 
 from nnkit.autograd import Tensor
@@ -99,7 +98,7 @@ class RAdam(Optimizer):
 
     def update_group(self, group: dict, params: list[Tensor]) -> None:
         lr, eps, decay = required_numbers(group, "lr", "eps", "weight_decay")
-        beta1, beta2 = numbers_of_pair("betas", group["betas"])
+        beta1, beta2 = numbers_of_pair(group, "betas")
         longest = 2 / (1 - beta2) - 1
         for step, counted in count_steps(self, params).items():
             correction = 1 - beta2**step
@@ -109,7 +108,7 @@ class RAdam(Optimizer):
             if adapts:
                 square = (length - 4) * (length - 2) * longest
                 square /= (longest - 4) * (longest - 2) * length
-                rate *= math.sqrt(square) * math.sqrt(correction)
+                rate = rate * square**0.5 * correction**0.5
             flags = (adapts, group["maximize"], decay != 0, group["decoupled_weight_decay"])
             states = self.gather(counted, self.state_names)
             self.apply(group, counted, states, (lr, beta1, beta2, eps, decay, rate), flags)

@@ -100,6 +100,6 @@ class Rprop(Optimizer):
                 p._device.backend.fill_(sizes, complex(lr, lr) if p.is_complex() else lr)
                 self.state[p]["step_size"] = wrap(sizes, p._device)
         states = self.gather(params, self.state_names, counter="step")
-        etas = numbers_of_pair("etas", group["etas"])
-        numbers = etas + numbers_of_pair("step_sizes", group["step_sizes"])
+        etas = numbers_of_pair(group, "etas")
+        numbers = etas + numbers_of_pair(group, "step_sizes")
         self.apply(group, params, states, numbers, (group["maximize"],))

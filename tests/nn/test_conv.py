@@ -118,3 +118,41 @@ def test_dtype_of_parameters(lib: ModuleType) -> None:
     layer = lib.nn.Conv1d(1, 2, 3, dtype=lib.float64)
     assert {p.dtype for p in layer.parameters()} == {lib.float64}
     assert layer(lib.zeros(1, 1, 5, dtype=lib.float64)).dtype is lib.float64
+
+
+@pytest.mark.parametrize("axes", [1, 2, 3])
+def test_gradients_as_functions(torch: ModuleType, axes: int) -> None:
+    """Those of `nnkit.nn.grad` are what backward gives, and have gradients themselves."""
+    options = {"stride": 2, "padding": 1, "dilation": 2, "groups": 2}
+    shapes = ((2, 4, *(9, 8, 7)[:axes]), (6, 2, *(2, 3, 2)[:axes]))
+    data = [np.random.standard_normal(shape) for shape in shapes]
+    results = []
+    for lib in (nnkit, torch):
+        x, weight = (lib.from_numpy(d).requires_grad_() for d in data)
+        out = getattr(lib.nn.functional, f"conv{axes}d")(x, weight, None, **options)
+        g = out.detach().cos()
+        expected = lib.autograd.grad(out, (x, weight), g)
+        of_input, of_weight = (
+            getattr(lib.nn.grad, f"conv{axes}d_{n}") for n in ("input", "weight")
+        )
+        found = [of_input(x.shape, weight, g, **options), of_weight(x, weight.shape, g, **options)]
+        for ours, theirs in zip(found, expected, strict=True):
+            np.testing.assert_allclose(ours.detach().numpy(), theirs.numpy(), rtol=1e-10)
+        total = (found[0] ** 2).sum() + (found[1] ** 2).sum()
+        results.append([t.numpy() for t in lib.autograd.grad(total, (x, weight))])
+        with raises(lib, RuntimeError, "grad_output" if lib is nnkit else ""):
+            of_input(x.shape, weight, g[..., :1, :], **options) if axes > 1 else of_input(
+                x.shape, weight, g[..., :1], **options
+            )
+    for ours, theirs in zip(*results, strict=True):
+        np.testing.assert_allclose(ours, theirs, rtol=1e-10)
+
+
+@pytest.mark.filterwarnings("ignore:Initializing zero-element tensors")
+@pytest.mark.parametrize("axes", [1, 2, 3])
+def test_no_channels(axes: int) -> None:
+    layer = getattr(nnkit.nn, f"Conv{axes}d")(0, 8, 2, stride=2)
+    x = nnkit.randn(2, 0, *(6,) * axes).requires_grad_()
+    layer(x).sum().backward()
+    assert x.grad is not None and x.grad.shape == x.shape
+    assert layer.weight.grad.shape == layer.weight.shape

@@ -211,3 +211,38 @@ def test_training_counts_by_its_truth(lib: ModuleType) -> None:
     layer.training = "yes"
     layer(lib.ones(2, 3))
     assert layer.num_batches_tracked.item() == 1
+
+
+@pytest.mark.parametrize("dtype", ["float16", "bfloat16"])
+@pytest.mark.parametrize(
+    "apply",
+    [
+        lambda F, x, w, b, m, v: F.layer_norm(x, (4,), w, b),
+        lambda F, x, w, b, m, v: F.group_norm(x, 2, w, b),
+        lambda F, x, w, b, m, v: F.rms_norm(x, (4,), w) + 0 * b.sum().to(x.dtype),
+        lambda F, x, w, b, m, v: F.batch_norm(x, m, v, w, b, False),
+        lambda F, x, w, b, m, v: F.batch_norm(x, m, v, w, b, True),
+        lambda F, x, w, b, m, v: F.instance_norm(x, m, v, w, b, False),
+        lambda F, x, w, b, m, v: F.instance_norm(x, m, v, w, b, True),
+        lambda F, x, w, b, m, v: F.instance_norm(x, m.to(x.dtype), v.to(x.dtype), w, b, True),
+    ],
+)
+def test_wide_parameters_of_half_precision_are_not_rounded(dtype: str, apply: Any) -> None:
+    """The result is that of wide numbers, rounded once, and so are the input's gradients."""
+    kind = getattr(nnkit, dtype)
+    nnkit.manual_seed(0)
+    half = nnkit.randn(3, 4, 5, 4).to(kind)
+    given = [nnkit.randn(4), nnkit.randn(4), nnkit.randn(4), nnkit.rand(4)]
+    found = []
+    for x in (half, half.float()):
+        x = x.detach().clone().requires_grad_()
+        weight, bias, mean, var = (t.clone() for t in given)
+        weight.requires_grad_()
+        bias.requires_grad_()
+        out = apply(nnkit.nn.functional, x, weight, bias, mean, var)
+        out.backward(nnkit.ones_like(out) * 0.5)
+        assert x.grad is not None
+        found.append([out.to(kind).float(), x.grad.to(kind).float(), weight.grad, bias.grad])
+    for narrow, wide in zip(*found, strict=True):
+        np.testing.assert_allclose(narrow.detach().numpy(), wide.detach().numpy(), 1e-3, 1e-2)
+        assert (narrow == wide).float().mean() > 0.9

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 from types import ModuleType
+from typing import Any
 
 import numpy as np
 import pytest
@@ -97,6 +98,45 @@ def test_differentiable_steps_are_the_same_and_can_be_differentiated(case: str) 
     for leaf in (first, *grads):
         leaf.requires_grad_()
     assert nnkit.autograd.gradcheck(train, [first, *grads])
+
+
+@pytest.mark.parametrize(
+    ("name", "options"),
+    [("SGD", {}), ("Adam", {"betas": (0.9, 0.99)}), ("AdamW", {"betas": (0.9, 0.99)})],
+)
+def test_hyperparameters_get_torchs_gradients(torch: ModuleType, name: str, options: dict) -> None:
+    def gradients_of(lib: ModuleType) -> list[np.ndarray]:
+        def leaf(value: float) -> Any:
+            return lib.tensor(value, dtype=lib.float64, requires_grad=True)
+
+        rates = {"lr": leaf(0.1), "weight_decay": leaf(0.2)}
+        betas = tuple(map(leaf, options.get("betas", ())))
+        p = lib.tensor([1.0, 2.0], dtype=lib.float64).requires_grad_().clone()
+        given = {**rates, "betas": betas} if betas else rates
+        optimizer = getattr(lib.optim, name)([p], **given, differentiable=True)
+        for grad in ([0.3, -0.5], [1.0, 0.2]):
+            p.grad = lib.tensor(grad, dtype=lib.float64)
+            optimizer.step()
+        found = lib.autograd.grad(p.square().sum(), [*rates.values(), *betas])
+        return [array(g) for g in found]
+
+    for ours, theirs in zip(gradients_of(nnkit), gradients_of(torch), strict=True):
+        np.testing.assert_allclose(ours, theirs, rtol=1e-5, atol=1e-8)
+
+
+def test_a_product_of_momenta_gets_its_gradient() -> None:
+    def step(param: nnkit.Tensor, grad: nnkit.Tensor, product: nnkit.Tensor) -> nnkit.Tensor:
+        p = param.clone()
+        optimizer = nnkit.optim.NAdam([p], lr=0.9, differentiable=True)
+        p.grad = grad
+        optimizer.step()
+        optimizer.state[p]["mu_product"] = product.clone()
+        p.grad = grad * 2
+        optimizer.step()
+        return p
+
+    leaves = [nnkit.tensor(v, dtype=nnkit.float64) for v in ([1.0, 2.0], [0.3, -0.5], 0.8)]
+    assert nnkit.autograd.gradcheck(step, [leaf.requires_grad_() for leaf in leaves])
 
 
 @each_case

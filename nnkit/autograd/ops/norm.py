@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from nnkit.autograd.arguments.dims import check_tensor, size_at
@@ -108,8 +108,20 @@ _batch_norm_eval = rule(
 _BY_SAMPLES = ("layer_norm", "group_norm")
 
 
+def _keeps_wide(input: Tensor, *parameters: Tensor | None) -> bool:
+    """Whether an input of half precision has wider parameters, so that the result alone is."""
+    given = [p for p in parameters if p is not None]
+    return input._data.dtype in HALF and any(p._data.dtype == float32.array for p in given)
+
+
+def _wide(function: Callable[..., Tensor], input: Tensor, *arguments: Any) -> Tensor:
+    """A norm of an input of half precision with wide parameters, as torch computes it."""
+    out = function(converted(input, float32), *arguments)
+    return guarded(function.__name__, converted(out, input.dtype), input)
+
+
 def _check(name: str, input: Tensor, expected: tuple, **parameters: Tensor | None) -> list:
-    """The parameters in the input's dtype; torch's errors where they do not fit."""
+    """The parameters; torch's errors where they do not fit the input."""
     check_tensor(name, input)
     found = []
     for parameter, value in parameters.items():
@@ -120,11 +132,9 @@ def _check(name: str, input: Tensor, expected: tuple, **parameters: Tensor | Non
             if name in _BY_SAMPLES and parameter == "weight":
                 asked = True
             if value.dtype is not input.dtype and asked:
-                if value.dtype is not float32 or input._data.dtype not in HALF:
-                    raise RuntimeError(
-                        f"{name}(): mixed dtype: input is {input.dtype}, {parameter} {value.dtype}"
-                    )
-                value = converted(value, input.dtype)
+                raise RuntimeError(
+                    f"{name}(): mixed dtype: input is {input.dtype}, {parameter} {value.dtype}"
+                )
         found.append(value)
     return found
 
@@ -194,6 +204,8 @@ def layer_norm(
         tensor([-1.,  1.])
     """
     shape = _normalized("layer_norm", input, normalized_shape)
+    if _keeps_wide(input, weight, bias):
+        return _wide(layer_norm, input, shape, weight, bias, eps)
     weight, bias = _check("layer_norm", input, shape, weight=weight, bias=bias)
     return _layer_norm(input, weight, bias, len(shape), eps)[0]
 
@@ -245,6 +257,8 @@ def rms_norm(
     other = isinstance(weight, Tensor) and weight.dtype is not input.dtype
     if weight is not None and other and (input.itemsize > 2 or weight.dtype is not float32):
         return converted(rms_norm(input, shape, None, eps) * weight, input.dtype)
+    if _keeps_wide(input, weight):
+        return _wide(rms_norm, input, shape, weight, eps)
     (weight,) = _check("rms_norm", input, shape, weight=weight)
     return _rms_norm(input, weight, len(shape), eps)[0]
 
@@ -286,6 +300,8 @@ def group_norm(
             "group_norm(): Expected number of channels in input to be divisible by num_groups, "
             f"but got input of shape {list(input.shape)} and num_groups={num_groups}"
         )
+    if _keeps_wide(input, weight, bias):
+        return _wide(group_norm, input, num_groups, weight, bias, eps)
     weight, bias = _check("group_norm", input, (channels,), weight=weight, bias=bias)
     return in_format_of(input, _group_norm(input, weight, bias, num_groups, eps)[0])
 
@@ -373,10 +389,9 @@ def batch_norm(
         reshape(p, channels) if p is not None and p._data.shape != channels == (p.numel(),) else p
         for p in own
     ]
-    if training and _keeps_wide(input, weight, bias, running_mean, running_var):
-        wide = converted(input, float32), weight, bias, running_mean, running_var
-        out = batch_norm(*wide, training, momentum, eps, cudnn_enabled)
-        return guarded("batch_norm", converted(out, input.dtype), input)
+    given = (weight, bias, running_mean, running_var)
+    if _keeps_wide(input, *given):
+        return _wide(batch_norm, input, *given, training, momentum, eps, cudnn_enabled)
     weight, bias, mean, var = _check(
         "batch_norm", input, channels,
         weight=weight, bias=bias, running_mean=running_mean, running_var=running_var,
@@ -398,12 +413,6 @@ def batch_norm(
         mean, variance = batch_mean._data, batch_variance._data
         _update(running_mean, running_var, mean, variance, momentum, count)
     return in_order(out, _order_of(input))
-
-
-def _keeps_wide(input: Tensor, *parameters: Tensor | None) -> bool:
-    """Whether parameters are wider than an input of half precision: the statistics are as wide."""
-    given = [p for p in parameters if p is not None]
-    return input._data.dtype in HALF and any(p._data.dtype == float32.array for p in given)
 
 
 def _of_nothing(input: Tensor, weight: Tensor | None, bias: Tensor | None) -> Tensor:
@@ -461,13 +470,14 @@ def instance_norm(
     """
     if weight is not None:
         weight = weight.clone()  # torch repeats it for each sample, and keeps the repetition
+    dtype = (input if weight is None else weight).dtype
     if not use_input_stats:
         if running_mean is None or running_var is None:
             raise RuntimeError(
                 "instance_norm(): Expected running_mean and running_var to be defined when "
                 "use_input_stats is false"
             )
-        running_mean, running_var = running_mean.clone(), running_var.clone()
+        running_mean, running_var = running_mean.clone().to(dtype), running_var.clone().to(dtype)
         return batch_norm(
             input, weight, bias, running_mean, running_var, False, momentum, eps, cudnn_enabled
         )
@@ -476,11 +486,16 @@ def instance_norm(
     if not input._data.size:
         count = input._data.shape[0]
         return _of_nothing(input, *[p if p is None else p.repeat(count) for p in (weight, bias)])
-    narrow = running_mean is not None and running_mean._data.dtype in HALF
-    if _keeps_wide(input, weight, bias) and not narrow:
-        wide = converted(input, float32), weight, bias, running_mean, running_var
-        out = instance_norm(*wide, True, momentum, eps, cudnn_enabled)
-        return guarded("instance_norm", converted(out, input.dtype), input)
+    running = [s for s in (running_mean, running_var) if s is not None]
+    if any(s.dtype is not dtype for s in running) and len(running) == 2:
+        same = [s.to(dtype) for s in running]
+        out = instance_norm(input, weight, bias, *same, True, momentum, eps, cudnn_enabled)
+        for own, moved in zip(running, same, strict=True):
+            own.copy_(moved)
+        return out
+    if _keeps_wide(input, weight, bias):
+        given = (weight, bias, running_mean, running_var)
+        return _wide(instance_norm, input, *given, True, momentum, eps, cudnn_enabled)
     weight, bias, _, _ = _check(
         "instance_norm", input, (channels,),
         weight=weight, bias=bias, running_mean=running_mean, running_var=running_var,

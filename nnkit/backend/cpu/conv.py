@@ -125,7 +125,7 @@ def conv_grad_weight(
     lead = (slice(None),) * (1 + len(kernel))
     for samples, rows in _tiles(*_work(windows, size, x.shape[0])):
         columns = np.ascontiguousarray(windows[(*lead, samples, rows)])
-        columns = columns.reshape(groups, total.shape[2], -1)
+        columns = columns.reshape(groups, total.shape[2], math.prod(columns.shape[len(lead) :]))
         tile = np.ascontiguousarray(g[samples, :, rows].swapaxes(0, 1))
         total += tile.reshape(groups, total.shape[1], -1) @ columns.swapaxes(1, 2)
     return total.reshape(shape)

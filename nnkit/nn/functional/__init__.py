@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from nnkit.autograd.arguments.annotations import hold_all
+from nnkit.nn import grad as grad
 from nnkit.nn.functional.activation import *  # noqa: F403
 from nnkit.nn.functional.attention import *  # noqa: F403
 from nnkit.nn.functional.conv import *  # noqa: F403

@@ -57,6 +57,13 @@ def _check_dimensions(
                 f"multi_head_attention_forward(): for {kind} query, expected {name} to be "
                 f"{' or '.join(f'{n}-D' for n in dimensions)}, got {tensor.ndim}-D"
             )
+    if query.ndim == 2 and attn_mask is not None and attn_mask.ndim == 3:
+        shape = (num_heads, query.shape[0], key.shape[0])
+        if tuple(attn_mask.shape) != shape:
+            raise AssertionError(
+                f"multi_head_attention_forward(): Expected `attn_mask` shape to be {shape}, "
+                f"got {tuple(attn_mask.shape)}"
+            )
     if query.shape[-1] != embed_dim:
         raise AssertionError(
             f"was expecting embedding dimension of {embed_dim}, but got {query.shape[-1]}"

@@ -243,6 +243,12 @@ def affine_grid(theta: Tensor, size: Sequence[int], align_corners: bool | None =
             f"affine_grid(): expected theta of shape [N, {axes}, {axes + 1}] for size {[*size]}, "
             f"got {list(theta.shape)}"
         )
+    if align_corners and min(size[2:]) == 1:
+        warn(
+            "Since version 1.3.0, affine_grid behavior has changed for unit-size grids when "
+            "align_corners=True. This is not an intended use case of affine_grid. See the "
+            "documentation of affine_grid for details."
+        )
     if min(size) <= 0:
         raise ValueError(f"affine_grid(): expected a positive size, got {[*size]}")
     if theta.shape[0] != size[0]:

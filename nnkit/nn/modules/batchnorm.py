@@ -8,6 +8,7 @@ from nnkit.autograd import Tensor, no_grad
 from nnkit.autograd.ops.creation.factories import empty, zeros
 from nnkit.autograd.ops.norm import count_batch
 from nnkit.backend.dtype import int64
+from nnkit.backend.warning import warn
 from nnkit.nn import functional as F
 from nnkit.nn import init
 from nnkit.nn.modules.lazy import LazyModuleMixin
@@ -209,14 +210,23 @@ class _InstanceNorm(_NormBase):
             num_features, eps, momentum, affine, track_running_stats, device, dtype, bias=bias
         )
 
+    def _get_no_batch_dim(self) -> int:
+        return self._dimensions[0]
+
     def forward(self, input: Tensor) -> Tensor:
         self._check_input_dim(input)
-        one_sample = input.ndim == self._dimensions[0]
+        one_sample = input.ndim == self._get_no_batch_dim()
         batch = input.unsqueeze(0) if one_sample else input
-        if batch.shape[1] != self.num_features and self.affine:
-            raise ValueError(
-                f"{type(self).__name__}: expected input's size at dim={1 - one_sample} to match "
-                f"num_features ({self.num_features}), but got {batch.shape[1]}"
+        if batch.shape[1] != self.num_features:
+            axis = 1 - one_sample
+            if self.affine:
+                raise ValueError(
+                    f"{type(self).__name__}: expected input's size at dim={axis} to match "
+                    f"num_features ({self.num_features}), but got: {batch.shape[1]}."
+                )
+            warn(
+                f"input's size at dim={axis} does not match num_features. You can silence this "
+                "warning by not passing in num_features, which is not used because affine=False"
             )
         out = F.instance_norm(
             batch,

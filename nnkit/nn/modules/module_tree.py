@@ -183,7 +183,9 @@ class ModuleTree:
                 del own[registry][name]
                 self._non_persistent_buffers_set.discard(name)
                 return
-        super().__delattr__(name)
+        # Where there are none, the class has none, and torch has an empty registry to delete.
+        if name in own or getattr(type(self), name, None) is not module_hooks.NO_HOOKS:
+            super().__delattr__(name)
 
     def _forget(self, name: str, *registries: dict[str, Any]) -> None:
         for registry in registries:

@@ -21,6 +21,7 @@ __all__ = [
     "is_parametrized",
     "register_parametrization",
     "remove_parametrizations",
+    "transfer_parametrizations_and_params",
     "type_before_parametrizations",
 ]
 
@@ -101,17 +102,7 @@ class ParametrizationList(ModuleList):
     def _check(self, original: Tensor) -> None:
         with no_grad():
             value = self()
-        if not isinstance(value, Tensor):
-            raise ValueError(
-                "register_parametrization: a parametrization must return a Tensor, got "
-                f"{type(value).__name__}"
-            )
-        if value.shape != original.shape or value.dtype != original.dtype:
-            raise ValueError(
-                "register_parametrization: a parametrization must keep shape and dtype (unless "
-                f"unsafe=True), got {tuple(value.shape)} and {value.dtype} for "
-                f"{tuple(original.shape)} and {original.dtype}"
-            )
+        _check_kept("a parametrization", value, original)
 
     def originals(self) -> list[Tensor]:
         """The tensors that the parametrized one is computed from."""
@@ -144,6 +135,20 @@ class ParametrizationList(ModuleList):
         for module in rest:
             value = module(value)
         return value
+
+
+def _check_kept(what: str, value: Any, original: Tensor) -> None:
+    """ValueError for what is no tensor of the shape and dtype of the parametrized one."""
+    if not isinstance(value, Tensor):
+        raise ValueError(
+            f"register_parametrization: {what} must return a tensor, got {type(value).__name__}"
+        )
+    if value.shape != original.shape or value.dtype != original.dtype:
+        raise ValueError(
+            f"register_parametrization: {what} must keep shape and dtype (unless unsafe=True), got "
+            f"{tuple(value.shape)} and {value.dtype} for {tuple(original.shape)} and "
+            f"{original.dtype}"
+        )
 
 
 def _register(module: Module, name: str, value: Tensor) -> None:
@@ -201,16 +206,10 @@ def register_parametrization(
             with no_grad():
                 before = getattr(module, tensor_name)
                 after = parametrization(before)
-            if not isinstance(after, Tensor):
-                raise ValueError(
-                    "register_parametrization: a parametrization must return a tensor, got "
-                    f"{type(after).__name__}"
-                )
-            if after.shape != before.shape or after.dtype != before.dtype:
-                raise ValueError(
-                    "register_parametrization: a parametrization must keep shape and dtype (unless "
-                    f"unsafe=True), got {tuple(after.shape)} for {tuple(before.shape)}"
-                )
+                _check_kept("a parametrization", after, before)
+                if hasattr(parametrization, "right_inverse"):
+                    with suppress(NotImplementedError):
+                        _check_kept("right_inverse", parametrization.right_inverse(after), before)
         chain.unsafe |= unsafe
         chain.append(parametrization)
         return module
@@ -313,6 +312,49 @@ def remove_parametrizations(
         del module.parametrizations
         module.__class__ = type(module).__bases__[0]
     return module
+
+
+def transfer_parametrizations_and_params(
+    from_module: Module, to_module: Module, tensor_name: str | None = None
+) -> Module:
+    """Parametrize the tensors of one module as those of another, from the same originals.
+
+    Args:
+        from_module: the module that has the parametrizations; nothing is done if it has none.
+        to_module: gets them, and the tensors that it lacks.
+        tensor_name: the one tensor to transfer; all that are parametrized by default.
+
+    Returns:
+        ``to_module``.
+
+    Example:
+        >>> import nnkit
+        >>> from nnkit.nn.utils import parametrize, parametrizations
+        >>> first, second = nnkit.nn.Linear(2, 2), nnkit.nn.Linear(2, 2)
+        >>> parametrizations.weight_norm(first)
+        ParametrizedLinear(
+          in_features=2, out_features=2, bias=True
+          (parametrizations): ModuleDict(
+            (weight): ParametrizationList(
+              (0): _WeightNorm()
+            )
+          )
+        )
+        >>> second = parametrize.transfer_parametrizations_and_params(first, second)
+        >>> second.weight.equal(first.weight)
+        True
+    """
+    if not is_parametrized(from_module):
+        return to_module
+    lists = from_module.parametrizations
+    for name in lists if tensor_name is None else [tensor_name]:
+        if not hasattr(to_module, name):
+            setattr(to_module, name, Parameter(getattr(from_module, name)))
+        for parametrization in lists[name]:
+            register_parametrization(to_module, name, parametrization)
+        for original, value in lists[name]._parameters.items():
+            setattr(to_module.parametrizations[name], original, value)
+    return to_module
 
 
 def type_before_parametrizations(module: Module) -> type:

@@ -165,7 +165,7 @@ def _tail(x: Any) -> Any:
 
 
 log_sigmoid = pointwise(
-    "log_sigmoid", lambda x: fn.log_sigmoid(x), function=False,
+    "log_sigmoid", lambda x: fn.log_sigmoid(x), function=False, stepwise=(),
     x=lambda g, x: fn.where(x < 0, 1 - _tail(x), _tail(x)) * g,
 )
 _prelu = pointwise(

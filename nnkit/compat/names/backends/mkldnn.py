@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from nnkit.compat.passing import false
+from nnkit.compat.passing import Inert, false
 
 is_available = false
 enabled = False
+flags = Inert
