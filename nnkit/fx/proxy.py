@@ -222,6 +222,8 @@ class ParameterProxy(Proxy):
     def numel(self) -> int:
         return self.param.numel()
 
+    nelement = numel
+
 
 def _unpacked() -> int | None:
     """Into how many names the caller's caller unpacks what it goes through, None if it does not."""

@@ -191,6 +191,8 @@ class Tracer(TracerBase):
         for parameter in parameters:
             name, default = parameter.name, parameter.default
             if is_module and not values:
+                if parameter.kind is parameter.VAR_POSITIONAL:
+                    raise RuntimeError("forward(): `self` cannot be part of *args expansion")
                 values[name] = self.root
                 continue
             target = {parameter.VAR_POSITIONAL: "*", parameter.VAR_KEYWORD: "**"}.get(

@@ -17,6 +17,7 @@ from nnkit.backend.device import cpu, device
 from nnkit.backend.dtype import (
     FLOATING,
     INTEGER,
+    NUMPY_SCALARS,
     OF_ARRAY,
     bfloat16,
     default_dtype,
@@ -167,6 +168,8 @@ def _survey(data: Any, found: set, d: dtype_type | None, depth: int) -> Any:
         elif isinstance(item, (str, bytes)):
             error = TypeError if items else ValueError  # torch looks for dimensions first
             raise error(f"tensor(): expected numbers, got '{kind.__name__}' inside a sequence")
+        elif item is data:
+            raise TypeError("tensor(): self-referential lists are incompatible with tensors")
         elif _is_sequence(item):
             item = _survey(item, found, d, depth - 1)
         else:
@@ -276,6 +279,8 @@ def asarray(
     d = None if dtype is None else dtype_of("asarray", dtype)
     if isinstance(obj, Tensor):
         shared: Tensor | None = obj
+    elif copy is False and isinstance(obj, NUMPY_SCALARS):
+        raise RuntimeError("asarray(): can't alias NumPy scalars, which have no memory of their own")
     elif hasattr(obj, "__array_interface__"):
         shared = wrap(cpu.backend.from_numpy(cpu.backend.as_array(obj)), cpu)
     elif _is_capsule(obj):
@@ -493,16 +498,27 @@ def new_tensor(
 
 
 @public(namespace=False)
-def new(input: Tensor, *arguments: Any, size: Sequence[int] | None = None) -> Tensor:
+def new(
+    input: Tensor, *arguments: Any, size: Sequence[int] | None = None, device: Any = None
+) -> Tensor:
     """A tensor of this dtype: empty of the given sizes, or with a copy of the given data."""
     if size is not None:
         arguments = (*arguments, Size(size))
-    return _legacy("new", Tensor, arguments, input._device, input.dtype)
+    _refuse_device("new", arguments, device)
+    place = input._device if device is None else place_of(device)
+    return _legacy("new", Tensor, arguments, place, input.dtype)
 
 
 def _new(cls: type, *arguments: Any, device: Any = None) -> Any:
     """``Tensor(2, 3)``, ``Tensor([1, 2])``, ``Tensor(other)``, ``Tensor()``."""
+    _refuse_device("Tensor", arguments, device)
     return _legacy("Tensor", cls, arguments, place_of(device), float32)
+
+
+def _refuse_device(name: str, arguments: tuple, device: Any) -> None:
+    """RuntimeError for a device beside a tensor, whose memory the new one has."""
+    if device is not None and len(arguments) == 1 and isinstance(arguments[0], Tensor):
+        raise RuntimeError(f"{name}(): a tensor is taken with no device, use x.to(device)")
 
 
 def _legacy(name: str, cls: type, arguments: tuple, place: Any, d: dtype_type) -> Tensor:
