@@ -396,3 +396,21 @@ def test_full_hooks_are_skipped_where_the_output_is_a_dict(lib: ModuleType) -> N
         out = module(x)
     out["y"].backward()
     assert x.grad.item() == 2
+
+
+def test_hooks_lie_where_libraries_look_for_them(lib: ModuleType) -> None:
+    module = lib.nn.Identity()
+    first = module.register_forward_pre_hook(print, with_kwargs=True)
+    second = module.register_forward_hook(repr, with_kwargs=True, always_call=True)
+    module.register_forward_pre_hook(str)
+    assert list(module._forward_pre_hooks.values()) == [print, str]
+    assert list(module._forward_pre_hooks_with_kwargs) == [first.id]
+    assert first.hooks_dict_ref() is module._forward_pre_hooks
+    assert list(module._forward_hooks.values()) == [repr]
+    assert second.id in module._forward_hooks_with_kwargs
+    assert second.id in module._forward_hooks_always_called
+    first.remove()
+    second.remove()
+    assert list(module._forward_pre_hooks.values()) == [str]
+    assert not module._forward_pre_hooks_with_kwargs and not module._forward_hooks_always_called
+    del lib.nn.Identity()._state_dict_hooks

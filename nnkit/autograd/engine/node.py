@@ -220,31 +220,36 @@ class RemovableHandle:
     def __init__(self, hooks_dict: Any, *, extra_dict: Any = None) -> None:
         self.id = next(self._ids)
         extra = (extra_dict,) if isinstance(extra_dict, dict) else extra_dict or ()
-        self._hooks = tuple(weakref.ref(hooks) for hooks in (hooks_dict, *extra))
+        self.hooks_dict_ref = weakref.ref(hooks_dict)
+        self.extra_dict_ref = tuple(map(weakref.ref, extra))
 
     @classmethod
-    def add(cls, hooks: Any, hook: Any) -> RemovableHandle:
-        """Store ``hook`` in ``hooks`` and return its handle."""
-        handle = cls(hooks)
+    def add(cls, hooks: Any, hook: Any, marks: Any = ()) -> RemovableHandle:
+        """Store ``hook`` in ``hooks``, and True for it in each of ``marks``; return its handle."""
+        handle = cls(hooks, extra_dict=marks)
         hooks[handle.id] = hook
+        for marked in marks:
+            marked[handle.id] = True
         return handle
 
     def remove(self) -> None:
         """Remove the hook; a second call does nothing."""
-        for reference in self._hooks:
+        for reference in (self.hooks_dict_ref, *self.extra_dict_ref):
             hooks = reference()
             if hooks is not None:
                 hooks.pop(self.id, None)
 
     def __getstate__(self) -> tuple:
-        hooks, *extra = [reference() for reference in self._hooks]
-        return (hooks, self.id, tuple(extra)) if extra else (hooks, self.id)
+        extra = tuple([reference() for reference in self.extra_dict_ref])
+        hooks = self.hooks_dict_ref()
+        return (hooks, self.id, extra) if extra else (hooks, self.id)
 
     def __setstate__(self, state: tuple) -> None:
         # A dictionary that died with its owner is replaced: there is nothing left to remove.
         hooks, self.id, *extra = state
-        found = (hooks, *(extra[0] or () if extra else ()))
-        self._hooks = tuple(weakref.ref(OrderedDict() if h is None else h) for h in found)
+        found = [OrderedDict() if h is None else h for h in (hooks, *(extra[0] if extra else ()))]
+        self.hooks_dict_ref, *more = map(weakref.ref, found)
+        self.extra_dict_ref = tuple(more)
         RemovableHandle._ids = itertools.count(max(self.id + 1, next(RemovableHandle._ids)))
 
     def __enter__(self) -> RemovableHandle:

@@ -1,16 +1,17 @@
 """Module hooks: functions that run before or after a forward or a backward.
 
-A hook is stored in an ordered dictionary under its handle's id. The dictionaries of a module are
-made with its first hook; those of this file serve all modules at once.
+A hook is stored in an ordered dictionary under its handle's id, and so is how it wants to be
+called, where that is not as usual. The dictionaries of a module are made with its first hook;
+those of this file serve all modules at once. They are torch's: libraries look for hooks there.
 """
 
 from __future__ import annotations
 
 import warnings
 from collections import OrderedDict
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from types import MappingProxyType
-from typing import Any, NamedTuple
+from typing import Any
 
 from nnkit.autograd import Tensor
 from nnkit.autograd.engine.node import RemovableHandle
@@ -20,16 +21,10 @@ Hooks = OrderedDict[int, Any]
 NO_HOOKS: Mapping[int, Any] = MappingProxyType({})
 
 
-class ForwardHook(NamedTuple):
-    """A forward (pre) hook and how it wants to be called."""
-
-    function: Callable
-    with_kwargs: bool = False
-    always_call: bool = False
-
-
 _global_forward_pre_hooks: Hooks = OrderedDict()
 _global_forward_hooks: Hooks = OrderedDict()
+_global_forward_hooks_with_kwargs: Hooks = OrderedDict()
+_global_forward_hooks_always_called: Hooks = OrderedDict()
 _global_backward_pre_hooks: Hooks = OrderedDict()
 _global_backward_hooks: Hooks = OrderedDict()
 _global_parameter_registration_hooks: Hooks = OrderedDict()
@@ -47,7 +42,10 @@ class ModuleHooks:
     _hooked: bool = False
     _compiled_call_impl: Callable | None = None  # what `compile` made of its call
     _forward_pre_hooks: Mapping[int, Any] = NO_HOOKS
+    _forward_pre_hooks_with_kwargs: Mapping[int, bool] = NO_HOOKS
     _forward_hooks: Mapping[int, Any] = NO_HOOKS
+    _forward_hooks_with_kwargs: Mapping[int, bool] = NO_HOOKS
+    _forward_hooks_always_called: Mapping[int, bool] = NO_HOOKS
     _backward_pre_hooks: Mapping[int, Any] = NO_HOOKS
     _backward_hooks: Mapping[int, Any] = NO_HOOKS
     _is_full_backward_hook: bool | None = None
@@ -70,8 +68,8 @@ class ModuleHooks:
             tensor([1.])
             >>> handle.remove()
         """
-        entry = ForwardHook(hook, with_kwargs)
-        return _register_call_hook(self, "_forward_pre_hooks", entry, prepend)
+        marks = ("_forward_pre_hooks_with_kwargs",) if with_kwargs else ()
+        return _register_call_hook(self, "_forward_pre_hooks", hook, prepend, marks)
 
     def register_forward_hook(
         self,
@@ -94,8 +92,10 @@ class ModuleHooks:
             ...     layer(nnkit.ones(1))
             tensor([2.])
         """
-        entry = ForwardHook(hook, with_kwargs, always_call)
-        return _register_call_hook(self, "_forward_hooks", entry, prepend)
+        marks = ("_forward_hooks_with_kwargs",) if with_kwargs else ()
+        if always_call:
+            marks = (*marks, "_forward_hooks_always_called")
+        return _register_call_hook(self, "_forward_hooks", hook, prepend, marks)
 
     def register_full_backward_pre_hook(
         self, hook: Callable, prepend: bool = False
@@ -139,8 +139,14 @@ class ModuleHooks:
 
     def _call_impl(self, *args: Any, **kwargs: Any) -> Any:
         """Forward between its hooks, as it is written."""
-        pre_hooks = [*_global_forward_pre_hooks.values(), *self._forward_pre_hooks.values()]
-        hooks = [*_global_forward_hooks.items(), *self._forward_hooks.items()]
+        pre_hooks = [
+            *_marked(_global_forward_pre_hooks, NO_HOOKS),
+            *_marked(self._forward_pre_hooks, self._forward_pre_hooks_with_kwargs),
+        ]
+        hooks = [
+            *_marked(_global_forward_hooks, _global_forward_hooks_with_kwargs),
+            *_marked(self._forward_hooks, self._forward_hooks_with_kwargs),
+        ]
         watch, on_node = self._backward_watch()
         if not (pre_hooks or hooks or watch or on_node):
             if self._compiled_call_impl is None:
@@ -149,23 +155,24 @@ class ModuleHooks:
         result = None
         ran: set[int] = set()
         try:
-            for hook in pre_hooks:
-                args, kwargs = _run_pre_hook(self, hook, args, kwargs)
+            for _, hook, takes_kwargs in pre_hooks:
+                args, kwargs = _run_pre_hook(self, hook, takes_kwargs, args, kwargs)
             if watch is not None:
                 args = watch.setup_input_hook(args)
             result = self.forward(*args, **kwargs)
-            for identity, hook in hooks:
+            for identity, hook, takes_kwargs in hooks:
                 ran.add(identity)
-                replaced = _run_forward_hook(self, hook, args, kwargs, result)
+                replaced = _run_forward_hook(self, hook, takes_kwargs, args, kwargs, result)
                 result = result if replaced is None else replaced
             if watch is not None:
                 result = self._watch_output(watch, result)
             if on_node:
                 _hook_output_node(self, on_node, args, result)
         except Exception:
-            for identity, hook in hooks:
-                if hook.always_call and identity not in ran:
-                    _run_after_error(self, hook, args, kwargs, result)
+            always = {*_global_forward_hooks_always_called, *self._forward_hooks_always_called}
+            for identity, hook, takes_kwargs in hooks:
+                if identity in always and identity not in ran:
+                    _run_after_error(self, hook, takes_kwargs, args, kwargs, result)
             raise
         return result
 
@@ -203,7 +210,7 @@ class ModuleHooks:
 
 def register_module_forward_pre_hook(hook: Callable) -> RemovableHandle:
     """Run ``hook(module, args)`` before the forward of every module."""
-    return _register_global_call_hook(_global_forward_pre_hooks, ForwardHook(hook))
+    return _register_global_call_hook(_global_forward_pre_hooks, hook)
 
 
 def register_module_forward_hook(
@@ -220,8 +227,10 @@ def register_module_forward_hook(
         >>> [type(module).__name__ for module in seen]
         ['Identity', 'Sequential']
     """
-    entry = ForwardHook(hook, with_kwargs, always_call)
-    return _register_global_call_hook(_global_forward_hooks, entry)
+    marks = [_global_forward_hooks_with_kwargs] if with_kwargs else []
+    if always_call:
+        marks.append(_global_forward_hooks_always_called)
+    return _register_global_call_hook(_global_forward_hooks, hook, marks)
 
 
 def register_module_full_backward_pre_hook(hook: Callable) -> RemovableHandle:
@@ -275,8 +284,10 @@ def own_hooks(module: Any, registry: str) -> Hooks:
     return module.__dict__.setdefault(registry, OrderedDict())
 
 
-def _add(hooks: Hooks, entry: Any, prepend: bool = False) -> RemovableHandle:
-    handle = RemovableHandle.add(hooks, entry)
+def _add(
+    hooks: Hooks, entry: Any, prepend: bool = False, marks: Sequence[Hooks] = ()
+) -> RemovableHandle:
+    handle = RemovableHandle.add(hooks, entry, marks)
     if prepend:
         hooks.move_to_end(handle.id, last=False)
     return handle
@@ -288,15 +299,25 @@ def add_hook(module: Any, registry: str, entry: Any, prepend: bool = False) -> R
 
 
 def _register_call_hook(
-    module: ModuleHooks, registry: str, entry: Any, prepend: bool
+    module: ModuleHooks, registry: str, hook: Callable, prepend: bool, marks: Sequence[str] = ()
 ) -> RemovableHandle:
     module.__dict__["_hooked"] = True
-    return add_hook(module, registry, entry, prepend)
+    marked = [own_hooks(module, name) for name in marks]
+    return _add(own_hooks(module, registry), hook, prepend, marked)
 
 
-def _register_global_call_hook(hooks: Hooks, entry: Any) -> RemovableHandle:
+def _register_global_call_hook(
+    hooks: Hooks, hook: Callable, marks: Sequence[Hooks] = ()
+) -> RemovableHandle:
     ModuleHooks._hooked = True
-    return _add(hooks, entry)
+    return _add(hooks, hook, marks=marks)
+
+
+def _marked(
+    hooks: Mapping[int, Any], with_kwargs: Mapping[int, bool]
+) -> list[tuple[int, Callable, bool]]:
+    """The hooks with their keys, and whether each takes keyword arguments."""
+    return [(key, hook, key in with_kwargs) for key, hook in hooks.items()]
 
 
 def _check_kind(registered: bool | None, wanted: bool) -> None:
@@ -308,14 +329,14 @@ def _check_kind(registered: bool | None, wanted: bool) -> None:
 
 
 def _run_pre_hook(
-    module: Any, entry: ForwardHook, args: tuple[Any, ...], kwargs: dict[str, Any]
+    module: Any, hook: Callable, takes_kwargs: bool, args: tuple[Any, ...], kwargs: dict[str, Any]
 ) -> tuple[tuple[Any, ...], dict[str, Any]]:
-    if not entry.with_kwargs:
-        replaced = entry.function(module, args)
+    if not takes_kwargs:
+        replaced = hook(module, args)
         if replaced is None:
             return args, kwargs
         return (replaced if isinstance(replaced, tuple) else (replaced,)), kwargs
-    replaced = entry.function(module, args, kwargs)
+    replaced = hook(module, args, kwargs)
     if replaced is None:
         return args, kwargs
     if not (isinstance(replaced, tuple) and len(replaced) == 2):
@@ -327,18 +348,18 @@ def _run_pre_hook(
 
 
 def _run_forward_hook(
-    module: Any, entry: ForwardHook, args: tuple[Any, ...], kwargs: dict[str, Any], result: Any
-) -> Any:
-    if entry.with_kwargs:
-        return entry.function(module, args, kwargs, result)
-    return entry.function(module, args, result)
+    module: Any, hook: Callable, takes_kwargs: bool, args: tuple[Any, ...],
+    kwargs: dict[str, Any], result: Any,
+) -> Any:  # fmt: skip
+    return hook(module, args, kwargs, result) if takes_kwargs else hook(module, args, result)
 
 
 def _run_after_error(
-    module: Any, entry: ForwardHook, args: tuple[Any, ...], kwargs: dict[str, Any], result: Any
-) -> None:
+    module: Any, hook: Callable, takes_kwargs: bool, args: tuple[Any, ...],
+    kwargs: dict[str, Any], result: Any,
+) -> None:  # fmt: skip
     try:
-        _run_forward_hook(module, entry, args, kwargs, result)
+        _run_forward_hook(module, hook, takes_kwargs, args, kwargs, result)
     except Exception as error:
         warnings.warn(
             f"a forward hook of {type(module).__name__} with always_call=True raised an error, "

@@ -1,7 +1,6 @@
 """The state of a module in torch's form, which the files of ``torch.save`` hold.
 
-torch's modules have a dictionary for each kind of hooks, also where there are none, and keep apart
-how a hook wants to be called.
+torch's modules have a dictionary for each kind of hooks, also where there are none.
 """
 
 from __future__ import annotations
@@ -9,15 +8,12 @@ from __future__ import annotations
 from collections import OrderedDict
 from typing import Any
 
-from nnkit.nn.modules.module_hooks import ForwardHook
-
-# The hooks that a call of the module runs, and torch's dictionaries of their further settings.
-_OF_CALLS = {
-    "_forward_pre_hooks": ("_forward_pre_hooks_with_kwargs",),
-    "_forward_hooks": ("_forward_hooks_with_kwargs", "_forward_hooks_always_called"),
-    "_backward_pre_hooks": (),
-    "_backward_hooks": (),
-}
+# The hooks that a call of the module runs, and the dictionaries of how they want to be called.
+_OF_CALLS = ("_forward_pre_hooks", "_forward_hooks", "_backward_pre_hooks", "_backward_hooks")
+_SETTINGS = (
+    *("_forward_pre_hooks_with_kwargs", "_forward_hooks_with_kwargs"),
+    "_forward_hooks_always_called",
+)
 _OF_STATES = (
     *("_state_dict_hooks", "_state_dict_pre_hooks"),
     *("_load_state_dict_pre_hooks", "_load_state_dict_post_hooks"),
@@ -37,14 +33,8 @@ class _WrappedHook:
 def state_for_torch(module: Any, state: dict[str, Any]) -> dict[str, Any]:
     """The pickled state of a module, with what a module of torch holds besides."""
     hooks: dict[str, Any] = {
-        name: OrderedDict(getattr(module, name)) for name in (*_OF_CALLS, *_OF_STATES)
+        name: OrderedDict(getattr(module, name)) for name in (*_OF_CALLS, *_SETTINGS, *_OF_STATES)
     }
-    for name, settings in _OF_CALLS.items():
-        for position, setting in enumerate(settings, 1):
-            found = {key: True for key, entry in hooks[name].items() if entry[position]}
-            hooks[setting] = OrderedDict(found)
-        if settings:
-            hooks[name] = OrderedDict((k, entry.function) for k, entry in hooks[name].items())
     for name, wrap in (("_state_dict_hooks", _first), ("_load_state_dict_pre_hooks", _wrapped)):
         hooks[name] = OrderedDict((k, wrap(entry, module)) for k, entry in hooks[name].items())
     hooks["_is_full_backward_hook"] = module._is_full_backward_hook
@@ -65,15 +55,8 @@ def state_from_torch(state: dict[str, Any]) -> dict[str, Any]:
     """The state of a module, of what torch (or nnkit) has pickled."""
     state = dict(state)
     state.setdefault("_non_persistent_buffers_set", set())
-    for name, settings in _OF_CALLS.items():
-        marks = [state.pop(setting, {}) for setting in settings]
-        hooks = state.get(name) or {}
-        if settings:  # in the same dictionary, which a handle may refer to
-            for key, hook in hooks.items():
-                if not isinstance(hook, ForwardHook):
-                    hooks[key] = ForwardHook(hook, *(mark.get(key, False) for mark in marks))
-        if hooks:
-            state["_hooked"] = True
+    if any(map(state.get, _OF_CALLS)):
+        state["_hooked"] = True
     for key, hook in (state.get("_state_dict_hooks") or {}).items():
         if not isinstance(hook, tuple):
             public = getattr(hook, "_from_public_api", False)
@@ -81,7 +64,7 @@ def state_from_torch(state: dict[str, Any]) -> dict[str, Any]:
     for key, hook in (state.get("_load_state_dict_pre_hooks") or {}).items():
         if isinstance(hook, _WrappedHook):
             state["_load_state_dict_pre_hooks"][key] = (hook.hook, hook.with_module)
-    for name in (*_OF_CALLS, *_OF_STATES):
+    for name in (*_OF_CALLS, *_SETTINGS, *_OF_STATES):
         if not state.get(name, True):
             del state[name]
     return state

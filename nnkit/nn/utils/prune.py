@@ -405,5 +405,5 @@ def is_pruned(module: Module) -> bool:
 
 def _methods(module: Module) -> list[tuple[int, BasePruningMethod]]:
     """The pruning methods among a module's hooks."""
-    hooks = [(key, entry.function) for key, entry in module._forward_pre_hooks.items()]
+    hooks = module._forward_pre_hooks.items()
     return [(key, hook) for key, hook in hooks if isinstance(hook, BasePruningMethod)]

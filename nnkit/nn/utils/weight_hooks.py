@@ -178,8 +178,8 @@ def remove_spectral_norm(module: Module, name: str = "weight") -> Module:
 
 
 def _refuse_twice(module: Module, name: str, kind: type) -> None:
-    for entry in module._forward_pre_hooks.values():
-        if isinstance(entry.function, kind) and entry.function.name == name:
+    for hook in module._forward_pre_hooks.values():
+        if isinstance(hook, kind) and hook.name == name:
             raise RuntimeError(
                 f"Cannot register two {kind.__name__} hooks on the same parameter {name}"
             )
@@ -187,8 +187,8 @@ def _refuse_twice(module: Module, name: str, kind: type) -> None:
 
 def _taken_off(module: Module, name: str, kind: type) -> Any:
     hooks: Any = module._forward_pre_hooks
-    for key, entry in hooks.items():
-        if isinstance(entry.function, kind) and entry.function.name == name:
+    for key, hook in hooks.items():
+        if isinstance(hook, kind) and hook.name == name:
             del hooks[key]
-            return entry.function
+            return hook
     raise ValueError(f"{kind.__name__} of '{name}' not found in {module}")

@@ -280,7 +280,9 @@ def asarray(
     if isinstance(obj, Tensor):
         shared: Tensor | None = obj
     elif copy is False and isinstance(obj, NUMPY_SCALARS):
-        raise RuntimeError("asarray(): can't alias NumPy scalars, which have no memory of their own")
+        raise RuntimeError(
+            "asarray(): can't alias NumPy scalars, which have no memory of their own"
+        )
     elif hasattr(obj, "__array_interface__"):
         shared = wrap(cpu.backend.from_numpy(cpu.backend.as_array(obj)), cpu)
     elif _is_capsule(obj):
