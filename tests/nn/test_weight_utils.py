@@ -241,3 +241,20 @@ def test_refuses(lib: ModuleType) -> None:
             prune.l1_unstructured(nn.Linear(2, 2), "weight", amount)
     with raises(lib, ValueError, "has to be pruned first"):
         prune.remove(nn.Linear(2, 2), "weight")
+
+
+def test_a_pruning_method_that_raises_changes_nothing(lib: ModuleType) -> None:
+    prune = of(lib, "prune")
+
+    class Failing(prune.BasePruningMethod):
+        PRUNING_TYPE = "unstructured"
+
+        def compute_mask(self, t: Any, default_mask: Any) -> Any:
+            raise ArithmeticError
+
+    layer = lib.nn.Linear(2, 2)
+    with pytest.raises(ArithmeticError):
+        Failing.apply(layer, "weight")
+    assert {"weight", "bias"} == {name for name, _ in layer.named_parameters()}
+    assert not layer._forward_pre_hooks and not list(layer.buffers())
+    layer(lib.ones(2))

@@ -77,18 +77,21 @@ class BasePruningMethod(ABC):
                 f"{name} of {type(module).__name__}"
             )
         scores = original if importance_scores is None else importance_scores
-        for key, hook in earlier:
-            del hooks[key]
+        for _, hook in earlier:
             container = PruningContainer(hook)
             container.add_pruning_method(method)
             method = container
         if earlier:
             default = getattr(module, f"{name}_mask").detach().clone()
         else:
-            module.register_parameter(f"{name}_orig", module._parameters[name])
-            del module._parameters[name]
             default = ones_like(original.detach())
         mask = method.compute_mask(scores.detach(), default)
+        # A method that raises leaves the module as it was.
+        for key, _ in earlier:
+            del hooks[key]
+        if not earlier:
+            module.register_parameter(f"{name}_orig", module._parameters[name])
+            del module._parameters[name]
         module.register_buffer(f"{name}_mask", mask)
         setattr(module, name, method.apply_mask(module))
         module.register_forward_pre_hook(method)
