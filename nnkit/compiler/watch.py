@@ -43,6 +43,7 @@ from nnkit.optim.optimizer import Optimizer
 
 PLAIN = (bool, int, float, complex, str, bytes, range, device, dtype, type(None), type(...))
 MISSING = object()
+EMPTY = ("len({})", 0)  # what is asked for more shortly
 LIMIT = 20_000  # values that are looked at before a step counts as too much to watch
 # Names whose use means that any attribute may be read.
 BY_NAME = frozenset(("getattr", "vars", "__dict__", "hasattr"))
@@ -174,8 +175,7 @@ class Watch:
                 self.refuse(f"{name} is not set yet")
         for name in sorted({n for each in _nested(code) for n in _globals_of(each)}):
             if name in f.__globals__:
-                text = f"{{}}.get({name!r}, MISSING)"
-                self._found(text, f.__globals__, f.__globals__[name], name)
+                self._found(f"{{}}[{name!r}]", f.__globals__, f.__globals__[name], name)
         self._check("{}.__defaults__", f, f.__defaults__, path)
         if f.__defaults__:
             self._items(f.__defaults__, f"a default of {path}")
@@ -206,8 +206,11 @@ class Watch:
 
     def _entries(self, values: Any, path: str) -> None:
         self._check("len({})", values, len(values), f"the length of {path}")
+        makes = getattr(type(values), "__missing__", None) is not None  # what is not there
         for key, value in list(values.items()):
-            self._found(f"{{}}.get({self._key(key)}, MISSING)", values, value, f"{path}[{key!r}]")
+            name = self._key(key)
+            text = f"{{}}.get({name}, MISSING)" if makes else f"{{}}[{name}]"
+            self._found(text, values, value, f"{path}[{key!r}]")
 
     def _keys(self, values: Any, path: str) -> None:
         """The order of the keys: a step may go through them."""
@@ -236,7 +239,7 @@ class Watch:
             inside = f"{path}.{name}"
             if name in ("_compiled_call_impl", "_non_persistent_buffers_set"):
                 continue
-            self._check(f"{{}}.get({name!r}, MISSING)", content, value, inside)
+            self._check(f"{{}}[{name!r}]", content, value, inside)
             if name in ("_parameters", "_buffers", "_modules"):
                 self.seen[id(value)] = value
                 self._entries(value, path)
@@ -260,7 +263,7 @@ class Watch:
             if self.numbers_of_groups:
                 self._entries(group, inside)
             else:
-                self._found("{}.get('params')", group, group["params"], f"{inside}['params']")
+                self._found("{}['params']", group, group["params"], f"{inside}['params']")
                 self._flags(group, inside)
         if o.is_inline:
             for hooks in o.step_hooks:
@@ -275,10 +278,10 @@ class Watch:
         for name, value in group.items():
             inside = f"{path}[{name!r}]"
             if isinstance(value, (int, float)) and not isinstance(value, bool):
-                text = f"bool({{}}.get({name!r}))"
+                text = f"bool({{}}[{name!r}])"
                 self._check(text, group, bool(value), f"whether {inside} is 0")
             elif value is None or isinstance(value, (bool, str)):
-                self._check(f"{{}}.get({name!r})", group, value, inside)
+                self._check(f"{{}}[{name!r}]", group, value, inside)
 
     def _class(self, kind: type, path: str) -> None:
         if kind.__module__ != "builtins":
@@ -299,11 +302,10 @@ class Watch:
                 if isinstance(value, FunctionType):
                     if value.__code__ in self.ran:
                         found = each.__dict__[name]
-                        self._check(f"{{}}.__dict__.get({name!r}, MISSING)", each, found, inside)
+                        self._check(f"{{}}.__dict__[{name!r}]", each, found, inside)
                     self.visit(value, inside)
                 elif not name.startswith("__") and (self.names is None or name in self.names):
-                    text = f"{{}}.__dict__.get({name!r}, MISSING)"
-                    self._found(text, each, value, inside)
+                    self._found(f"{{}}.__dict__[{name!r}]", each, value, inside)
 
     def _library(self, library: ModuleType, path: str) -> None:
         """Watch the names of a user's module that his code knows."""
@@ -315,7 +317,7 @@ class Watch:
         for name, value in list(vars(library).items()):
             if self.names is not None and name in self.names:
                 inside = f"{path}.{name}"
-                self._check(f"{{}}.__dict__.get({name!r}, MISSING)", library, value, inside)
+                self._check(f"{{}}.__dict__[{name!r}]", library, value, inside)
                 if own or isinstance(value, (FunctionType, ModuleType)):
                     self.visit(value, inside)
 
@@ -350,8 +352,7 @@ class Watch:
             self._check("len({})", content, len(content), f"the attributes of {path}")
         for name, inner in list(content.items()):
             if self.names is None or name in self.names:
-                text = f"{{}}.get({name!r}, MISSING)"
-                self._found(text, content, inner, f"{path}.{name}")
+                self._found(f"{{}}[{name!r}]", content, inner, f"{path}.{name}")
         elsewhere = set() if self._is_own(type(value)) else (self.names or set()) - content.keys()
         for each in type(value).__mro__:
             for name in elsewhere & each.__dict__.keys():
@@ -369,7 +370,10 @@ class Watch:
         for text, place, found, path in self.checks:
             if isinstance(place, Tensor) and not tensors:
                 continue
-            now = eval(text.replace("{}", "place", 1), {**self.scope, "place": place})
+            try:
+                now = eval(text.replace("{}", "place", 1), {**self.scope, "place": place})
+            except (LookupError, AttributeError):  # it is gone
+                return path
             if not (now is found or (type(found) in PLAIN and same(now, found))):
                 return path
         return None
@@ -387,17 +391,19 @@ class Watch:
             if found is None or isinstance(found, bool):
                 tests.append(f"{now} is {found}")
                 continue
+            if type(found) is int:
+                tests.append(f"not {where}" if (text, found) == EMPTY else f"{now} == {found}")
+                continue
             value = f"v{len(tests)}"
             self.scope[value] = found
-            if type(found) is int:
-                tests.append(f"{now} == {value}")
-            elif type(found) in PLAIN:
+            if type(found) in PLAIN:
                 tests.append(f"same({now}, {value})")
             else:
                 tests.append(f"{now} is {value}")
         parts = [tests[i : i + 100] for i in range(0, len(tests), 100)]
-        lines = [f"    if not ({' and '.join(part)}): return False\n" for part in parts]
-        source = f"def holds():\n{''.join(lines)}    return True\n"
+        lines = [f"        if not ({' and '.join(part)}): return False\n" for part in parts]
+        gone = "    except (LookupError, AttributeError): return False\n"
+        source = f"def holds():\n    try:\n{''.join(lines)}        pass\n{gone}    return True\n"
         exec(compile(source, "<effects>", "exec"), self.scope)
         return self.scope["holds"]
 
