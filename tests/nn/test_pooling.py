@@ -116,3 +116,10 @@ def test_overlapping_windows_add_their_gradients(lib: ModuleType) -> None:
     x = lib.tensor([[[1.0, 3.0, 2.0]]], requires_grad=True)
     lib.nn.MaxPool1d(2, stride=1)(x).sum().backward()
     assert x.grad.tolist() == [[[0.0, 2.0, 0.0]]]
+
+
+@pytest.mark.parametrize("axes", [1, 2, 3])
+@pytest.mark.parametrize("kind", ["Avg", "Max"])
+def test_one_sample_of_no_channels_is_taken_for_a_batch_of_none(kind: str, axes: int) -> None:
+    layer = getattr(nnkit.nn, f"Adaptive{kind}Pool{axes}d")(3)
+    assert layer(nnkit.ones(0, *(6,) * axes)).shape == (0, *(3,) * axes)

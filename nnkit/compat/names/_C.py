@@ -14,6 +14,7 @@ from nnkit.autograd.arguments.overriding import (
 from nnkit.autograd.arguments.overriding import refuse
 from nnkit.autograd.ops.creation.conversion import destination
 from nnkit.autograd.surface.generator import Generator as Generator
+from nnkit.compat.names._utils import _flatten_dense_tensors, _unflatten_dense_tensors
 from nnkit.compat.names.storage import StorageBase as StorageBase
 from nnkit.compat.passing import Inert, false, nothing
 
@@ -72,4 +73,8 @@ def _parse_to(*args: Any, **kwargs: Any) -> tuple:
     return place, kind, non_blocking, memory_format
 
 
-_nn = SimpleNamespace(_parse_to=_parse_to)
+_nn = SimpleNamespace(
+    _parse_to=_parse_to,
+    flatten_dense_tensors=_flatten_dense_tensors,
+    unflatten_dense_tensors=_unflatten_dense_tensors,
+)

@@ -184,7 +184,7 @@ class _Unstructured(BasePruningMethod):
     """Prunes an amount of single elements."""
 
     def __init__(self, amount: Any) -> None:
-        _check_amount(amount)
+        _validate_pruning_amount_init(amount)
         self.amount = amount
 
     def _lowest(self, scores: Tensor, default_mask: Tensor) -> Tensor:
@@ -217,7 +217,7 @@ class _Structured(BasePruningMethod):
     PRUNING_TYPE = "structured"
 
     def __init__(self, amount: Any, dim: int = -1) -> None:
-        _check_amount(amount)
+        _validate_pruning_amount_init(amount)
         self.amount = amount
         self.dim = dim
 
@@ -274,7 +274,8 @@ class CustomFromMask(BasePruningMethod):
         return default_mask * self.mask.to(default_mask.dtype)
 
 
-def _check_amount(amount: Any) -> None:
+# Three names of torch's that methods of pruning which others write use as well.
+def _validate_pruning_amount_init(amount: Any) -> None:
     if not isinstance(amount, (int, float)):
         raise TypeError(f"Invalid type for amount: {amount}. Must be int or float.")
     if amount < 0 or (isinstance(amount, float) and amount > 1.0):
@@ -284,13 +285,21 @@ def _check_amount(amount: Any) -> None:
         )
 
 
-def _count(amount: Any, size: int) -> int:
-    count = amount if isinstance(amount, int) else round(amount * size)
-    if count > size:
+def _validate_pruning_amount(amount: Any, tensor_size: int) -> None:
+    if isinstance(amount, int) and amount > tensor_size:
         raise ValueError(
-            f"amount={amount} should be smaller than the number of parameters to prune={size}"
+            f"amount={amount} should be smaller than the number of parameters to prune="
+            f"{tensor_size}"
         )
-    return count
+
+
+def _compute_nparams_toprune(amount: Any, tensor_size: int) -> int:
+    return amount if isinstance(amount, int) else round(amount * tensor_size)
+
+
+def _count(amount: Any, size: int) -> int:
+    _validate_pruning_amount(amount, size)
+    return _compute_nparams_toprune(amount, size)
 
 
 def identity(module: Module, name: str) -> Module:

@@ -54,7 +54,8 @@ def _prepared(name: str, axes: int, input: Any, output_size: Any) -> tuple[Tenso
     if several:
         exactly(name, axes, output_size=output_size)
         output_size = [n if m is None else m for n, m in zip(x.shape[2:], output_size)]
-    if not x._data.shape[1] and name in ("adaptive_max_pool1d", "adaptive_avg_pool3d"):
+    channels = input.shape[1:-axes]  # of one sample torch takes them for the batch
+    if 0 in channels and name in ("adaptive_max_pool1d", "adaptive_avg_pool3d"):
         raise RuntimeError(
             f"{name}(): only the batch may be empty, got an input of shape {list(input.shape)}"
         )
