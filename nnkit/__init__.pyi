@@ -2363,10 +2363,14 @@ def rot90(input: Tensor, k: builtins.int = 1, dims: _Sequence[builtins.int] = ..
     """Turn the plane of two dimensions by 90 degrees, ``k`` times, from the first to the
     second.
     """
-def round(input: Tensor, *, decimals: builtins.int = 0, out: _Any = None) -> Tensor:
-    """Each element rounded to ``decimals`` places, halves to the even neighbour."""
-def round_(input: Tensor, *, decimals: builtins.int = 0) -> Tensor:
-    """Each element rounded to ``decimals`` places, halves to the even neighbour."""
+def round(input: Tensor, *, decimals: builtins.int = ..., out: _Any = None) -> Tensor:
+    """Each element rounded to ``decimals`` places, 0 unless given, halves to the even
+    neighbour.
+    """
+def round_(input: Tensor, *, decimals: builtins.int = ...) -> Tensor:
+    """Each element rounded to ``decimals`` places, 0 unless given, halves to the even
+    neighbour.
+    """
 def row_stack(tensors: _Any, *, out: _Any = None) -> Tensor:
     """`cat` along dimension 0, after `atleast_2d`."""
 def rrelu(

@@ -1478,7 +1478,12 @@ class Tensor(builtins.object):
         """In-place version of `neg`; returns the tensor."""
     def nelement(self) -> builtins.int:
         """The number of elements."""
-    def new(self, *arguments: _Any, size: _Sequence[builtins.int] | None = None) -> Tensor:
+    def new(
+        self,
+        *arguments: _Any,
+        size: _Sequence[builtins.int] | None = None,
+        device: _Any = None,
+    ) -> Tensor:
         """A tensor of this dtype: empty of the given sizes, or with a copy of the given data."""
     def new_empty(
         self,
@@ -1756,9 +1761,11 @@ class Tensor(builtins.object):
         """Turn the plane of two dimensions by 90 degrees, ``k`` times, from the first to the
         second.
         """
-    def round(self, *, decimals: builtins.int = 0) -> Tensor:
-        """Each element rounded to ``decimals`` places, halves to the even neighbour."""
-    def round_(self, *, decimals: builtins.int = 0) -> Tensor:
+    def round(self, *, decimals: builtins.int = ...) -> Tensor:
+        """Each element rounded to ``decimals`` places, 0 unless given, halves to the even
+        neighbour.
+        """
+    def round_(self, *, decimals: builtins.int = ...) -> Tensor:
         """In-place version of `round`; returns the tensor."""
     def rsqrt(self) -> Tensor:
         """``1 / sqrt(input)``."""

@@ -293,4 +293,15 @@ x9 = T.slice_scatter(x0, x0[:1], 0, 1, 2, out=T.zeros(0))
 x10 = T.lu_unpack(*T.linalg.lu_factor(x0), out=(T.zeros(0), T.zeros(0), T.zeros(0)))
 x11 = T.gradient(x0, spacing=None)
 """,
+    "dtypes for which torch has no kernel": """
+x0 = T.ones(2, 3).half()
+x1 = T.nn.functional.multi_margin_loss(x0, T.zeros(2, dtype=T.int64))
+x2 = T.nn.functional.multilabel_margin_loss(x0, T.zeros(2, 3, dtype=T.int64))
+x3 = T.nn.functional.rrelu(x0, training=True)
+x4 = T.nn.functional.avg_pool3d(T.ones(1, 1, 3, 3, 3).bfloat16(), 2)
+x5 = T.round(T.arange(3), decimals=0)
+x6 = T.ones(1, 1, 5, dtype=T.int32)
+x7 = T.nn.functional.conv1d(x6, x6[..., :2], dilation=2)
+x8 = T.nn.functional.conv1d(x6, x6[..., :2])
+""",
 }

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from nnkit.autograd import Tensor
 from nnkit.autograd.arguments.dims import broadcast_shape
+from nnkit.autograd.op.promotion import check_dtype
 from nnkit.autograd.op.rule import guarded, real_gradient
 from nnkit.autograd.ops.elementwise.activation import log_sigmoid, relu
 from nnkit.autograd.ops.elementwise.bounds import clamp_min
@@ -170,6 +171,8 @@ def multi_margin_loss(
             f"{name}: inconsistent weight size, expected {classes} but got {weight.numel()}"
         )
     ops.check_floating(name, input)
+    if input._data.size:
+        check_dtype(name, input.dtype, ("half",))
     if weight is not None and weight.dtype is not input.dtype:
         raise RuntimeError(f"{name}: expected weight of dtype {input.dtype}, got {weight.dtype}")
     _check_target(name, target, 0, classes)
@@ -219,6 +222,8 @@ def multilabel_margin_loss(
             f"{list(input.shape)}"
         )
     ops.check_floating(name, input)
+    if input._data.size:
+        check_dtype(name, input.dtype, ("half",))
     _check_target(name, target, -1, classes)
     labels = target.reshape(rows.shape)
     counts = (labels >= 0).long().cumprod(1).bool()

@@ -15,6 +15,7 @@ from nnkit.autograd.ops.conv.plan import operands, plan, plan_transposed
 from nnkit.autograd.ops.creation.conversion import clone, converted
 from nnkit.autograd.ops.linalg.products import check_ndim, check_operands, matmul
 from nnkit.autograd.tensor import Tensor
+from nnkit.backend.dtype import INTEGER, int64
 from nnkit.backend.memory import contiguous_format, format_of
 
 
@@ -88,6 +89,8 @@ def _convolve(
     statics, before = plan(name, *shapes, *map(hashable, geometry))
     _check_dtypes(name, "", x, bias=bias)
     _check_dtypes(name, "conv", x, weight=weight)
+    if x.dtype.category == INTEGER and x.dtype is not int64 and max(statics[2]) > 1:
+        raise NotImplementedError(f"{name}(): not implemented for '{x.dtype.name}' with dilation")
     if before is not None:
         x = OPS["pad"](x, before, 0)
     out = _conv(x, weight, bias, *statics)

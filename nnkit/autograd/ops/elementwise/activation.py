@@ -18,7 +18,7 @@ from nnkit.autograd.surface.generator import source_of
 from nnkit.autograd.surface.limits import fitting
 from nnkit.autograd.tensor import Tensor, wrap
 from nnkit.autograd.views.history import inplace, write
-from nnkit.backend.dtype import COMPLEX, FLOATING, INTEGER, held
+from nnkit.backend.dtype import COMPLEX, FLOATING, INTEGER, float16, held
 
 
 def _no_second_derivative(B: Any, g_out: Any) -> tuple:
@@ -314,6 +314,8 @@ def _rrelu(
     input = contiguous(input)
     if not training:
         return leaky_relu(input, (lower + upper) / 2)
+    if input.dtype is float16 and input._data.size:
+        raise NotImplementedError("rrelu(): not implemented for 'float16' tensors in training")
     source = source_of("rrelu", None, input._device)
     noise = input._device.backend.rrelu_noise(input._data, lower, upper, source)
     return prelu(input, wrap(noise, input._device))

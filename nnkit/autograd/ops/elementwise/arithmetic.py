@@ -352,8 +352,12 @@ def true_divide(input: Tensor | complex, other: Tensor | complex) -> Tensor:
 
 
 @public(out=True, in_place=True)
-def round(input: Tensor, *, decimals: int = 0) -> Tensor:
-    """Each element rounded to ``decimals`` places, halves to the even neighbour.
+def round(
+    input: Tensor,
+    *,
+    decimals: int = ...,  # pyright: ignore[reportArgumentType]
+) -> Tensor:
+    """Each element rounded to ``decimals`` places, 0 unless given, halves to the even neighbour.
 
     Example:
         >>> import nnkit
@@ -361,9 +365,11 @@ def round(input: Tensor, *, decimals: int = 0) -> Tensor:
         tensor([ 0.,  2., -2.])
     """
     check_tensor("round", input)
-    if not decimals:
+    if decimals is ...:
         return _round(input) if input.dtype.category != INTEGER else input.clone()
     check_dtype("round", input.dtype, ("bool", "integer", "complex"))
+    if not decimals:
+        return _round(input)
     if input.dtype.array in HALF:
         return converted(round(converted(input, float32), decimals=decimals), input.dtype)
     finer, coarser = 10.0 ** max(decimals, 0), 10.0 ** max(-decimals, 0)

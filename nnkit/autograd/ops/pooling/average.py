@@ -14,6 +14,7 @@ from nnkit.autograd.arguments.spatial import (
     like_input,
     pooled_input,
 )
+from nnkit.autograd.op.promotion import check_dtype
 from nnkit.autograd.op.public import public
 from nnkit.autograd.op.rule import rule
 from nnkit.autograd.ops.elementwise.activation import relu
@@ -54,6 +55,8 @@ def _pool(
     x = pooled_input(name, input, axes, integers=True)
     if x.dtype.category != FLOATING and x.dtype is not int64:
         raise NotImplementedError(f"{name}(): not implemented for {x.dtype.name} tensors")
+    if axes == 3 and x._data.size:
+        check_dtype(name, x.dtype, ("half",))
     if divisor == 0:
         raise RuntimeError(f"{name}(): argument 'divisor_override' must not be zero")
     kernel, stride, padding, _ = geometry(name, x, kernel_size, stride, padding, 1, ceil_mode)
