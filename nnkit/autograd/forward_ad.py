@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 from nnkit.autograd.forward.dual import ForwardLevel, dual_of, is_dual
-from nnkit.autograd.grad_mode import MODE
+from nnkit.autograd.grad_mode import MODE, enable_grad
 from nnkit.autograd.tensor import Tensor
 from nnkit.backend.device import get_default_device
 from nnkit.backend.dtype import FLOATING
@@ -86,8 +86,11 @@ def make_dual(tensor: Tensor, tangent: Tensor, *, level: int | None = None) -> T
             raise ValueError(
                 f"make_dual(): expected {name} to be floating point or complex, got {value.dtype}"
             )
-    if unpack_dual(tensor).tangent is not None:
-        raise RuntimeError("make_dual(): argument 'tensor' has a forward gradient already")
+    for name, value in (("tensor", tensor), ("tangent", tangent)):
+        if here.lower(value)[1] is not None:
+            raise RuntimeError(
+                f"make_dual(): argument '{name}' has a forward gradient at the same level already"
+            )
     if tensor.shape != tangent.shape:
         raise RuntimeError(
             f"make_dual(): the tangent must have the shape {list(tensor.shape)} of the tensor, "
@@ -97,12 +100,13 @@ def make_dual(tensor: Tensor, tangent: Tensor, *, level: int | None = None) -> T
 
 
 def unpack_dual(tensor: Tensor, *, level: int | None = None) -> UnpackedDualTensor:
-    """The value and the derivative of a tensor, which is None if it has none."""
-    if not is_dual(tensor):
-        return UnpackedDualTensor(tensor, None)
-    data = dual_of(tensor)
-    known = data.tangent if tensor._device is MODE.wrapping else None
-    return UnpackedDualTensor(data.primal, known)
+    """A view of the value, and the derivative of a tensor, which is None if it has none."""
+    primal, known = tensor, None
+    if is_dual(tensor):
+        primal = dual_of(tensor).primal
+        known = dual_of(tensor).tangent if tensor._device is MODE.wrapping else None
+    with enable_grad():
+        return UnpackedDualTensor(primal[...], known)
 
 
 def _level(function: str, number: int | None) -> ForwardLevel:

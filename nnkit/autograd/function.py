@@ -13,9 +13,10 @@ from nnkit.autograd.batch.examples import BatchLevel, VmapInfo
 from nnkit.autograd.engine import node as node_module
 from nnkit.autograd.engine.node import Node, OutputEdge, SavedOutput, Unknown, edge_of
 from nnkit.autograd.engine.saved import ACTIVE, pack_values
+from nnkit.autograd.engine.saved_attributes import SavedTensor
 from nnkit.autograd.engine.unpacking import FREED, unpack_tensor
 from nnkit.autograd.forward.dependence import wants
-from nnkit.autograd.forward.dual import dual_of, is_dual
+from nnkit.autograd.forward.function import carried, is_in
 from nnkit.autograd.grad_mode import MODE, is_grad_enabled, no_grad
 from nnkit.autograd.op.registry import LIFTED, OPS
 from nnkit.autograd.tensor import Tensor, wrap
@@ -40,6 +41,7 @@ class FunctionNode(Node):
         self.to_carry: tuple = ()
         self.carries = False  # whether `jvp` is running, which sees what was saved for it
         self.materializes = True
+        self._materialize_non_diff_grads = True
         self.dirty: tuple = ()
         self.non_differentiable: tuple = ()
 
@@ -50,6 +52,21 @@ class FunctionNode(Node):
     def save_for_backward(self, *tensors: Tensor | None) -> None:
         """Keep tensors for backward, where ``saved_tensors`` gives them back."""
         self.to_save = tensors
+
+    @property
+    def saved_variables(self) -> tuple:
+        """The old name of `saved_tensors`."""
+        warnings.warn(
+            "'saved_variables' is deprecated; use 'saved_tensors'", DeprecationWarning, stacklevel=2
+        )
+        return self.saved_tensors
+
+    @property
+    def _raw_saved_tensors(self) -> tuple[SavedTensor, ...]:
+        """What `save_for_backward` got, whose hooks can be registered."""
+        if self.values is None:
+            raise RuntimeError(FREED)
+        return tuple([SavedTensor(self, place) for place in range(len(self.values))])
 
     @property
     def saved_tensors(self) -> tuple:
@@ -173,6 +190,7 @@ class Function:
     """
 
     _node_type: type[FunctionNode]
+    _backward_cls: type[FunctionNode]
     generate_vmap_rule = False
 
     def __init__(self, *arguments: Any, **options: Any) -> None:
@@ -192,6 +210,7 @@ class Function:
     def __init_subclass__(cls, **options: Any) -> None:
         super().__init_subclass__(**options)
         cls._node_type = type(f"{cls.__name__}Backward", (FunctionNode,), {"_function": cls})
+        cls._backward_cls = cls._node_type
 
     @staticmethod
     def forward(*arguments: Any, **options: Any) -> Any:
@@ -268,7 +287,7 @@ class Function:
         levels = [a._device for a in arguments if isinstance(a, Tensor) and a._device.depth]
         if levels:
             level = max(levels, key=_depth)
-            carry = _mapped if isinstance(level, BatchLevel) else _carried
+            carry = _mapped if isinstance(level, BatchLevel) else carried
             result = carry(cls, level, arguments, options)
             if not separate:
                 return node, result
@@ -369,85 +388,14 @@ def _by_rule(function: type[Function], level: BatchLevel, lowered: list) -> Any:
     return found if isinstance(output, tuple) else found[0]
 
 
-def _carried(function: type[Function], level: Any, arguments: tuple, options: dict) -> Any:
-    """The outputs on a forward level: what is computed around it, and the tangents from ``jvp``."""
-    lowered = [level.lower(a) if isinstance(a, Tensor) else (a, None) for a in arguments]
-    primals = tuple([primal for primal, _ in lowered])
-    node, result = function._call(primals, options)
-    outputs = result if isinstance(result, tuple) else (result,)
-    pushed: list[Any] = [None] * len(outputs)
-    if any(tangent is not None for _, tangent in lowered) and not MODE.inference:
-        pushed = _pushed(function, node, lowered, outputs)
-    lifted = []
-    for out, tangent in zip(outputs, pushed, strict=True):
-        written = [a for a, p in zip(arguments, primals, strict=True) if p is out and is_dual(a)]
-        if written:
-            dual_of(written[0]).tangent = tangent
-        lifted.append(written[0] if written else level.lift(out, tangent))
-    node.forget()
-    return tuple(lifted) if isinstance(result, tuple) else lifted[0]
-
-
-def _pushed(
-    function: type[Function], node: FunctionNode, lowered: list, outputs: tuple
-) -> list[Tensor | None]:
-    """The tangents of the outputs, None for those without a derivative."""
-    given: list[Any] = []
-    for primal, tangent in lowered:
-        if tangent is not None and _is_in(primal, node.dirty):
-            tangent = tangent.clone()
-        elif tangent is None and node.materializes and _has_derivative(primal):
-            tangent = LIFTED.zeros_like(primal)
-        given.append(tangent)
-    node.carries = True
-    try:
-        result = function.jvp(node, *given)
-    finally:
-        node.carries = False
-    found = result if isinstance(result, tuple) else (result,)
-    name = function.__name__
-    if len(found) != len(outputs):
-        raise RuntimeError(
-            f"{name}.jvp returned an invalid number of forward gradients (expected "
-            f"{len(outputs)} but got {len(found)})"
-        )
-    shown: list[Tensor | None] = []
-    for position, (out, tangent) in enumerate(zip(outputs, found, strict=True)):
-        if not _has_derivative(out) or _is_in(out, node.non_differentiable):
-            if isinstance(tangent, Tensor):
-                raise RuntimeError(
-                    f"{name}.jvp returned a tensor for output {position}, which is not "
-                    "differentiable. You should return None at that position instead"
-                )
-            shown.append(None)
-            continue
-        if not isinstance(tangent, Tensor) or tangent.shape != out.shape:
-            got = list(tangent.shape) if isinstance(tangent, Tensor) else type(tangent).__name__
-            raise RuntimeError(
-                f"{name}.jvp must return for output {position} a tensor of its shape "
-                f"{list(out.shape)}, got {got}"
-            )
-        if _is_in(out, node.dirty) and not _is_in(tangent, tuple(given)):
-            raise RuntimeError(
-                f"{name}.jvp must modify in place the tangent of the input that forward modifies "
-                f"in place, and return it for output {position}"
-            )
-        shown.append(tangent)
-    return shown
-
-
-def _has_derivative(value: Any) -> bool:
-    return isinstance(value, Tensor) and value.dtype.category >= FLOATING
-
-
 def _constant(node: FunctionNode, out: Any, inputs: tuple) -> Any:
     """An output that gets no history; an input is returned as an alias, unless it was written."""
     if not isinstance(out, Tensor):
         return out
     if not out.requires_grad:
-        returned = _is_in(out, inputs) and not _is_in(out, node.dirty)
+        returned = is_in(out, inputs) and not is_in(out, node.dirty)
         return _as_view(out) if returned else out
-    if _is_in(out, inputs):
+    if is_in(out, inputs):
         return out.detach()
     return out.detach_() if out._base is None else out
 
@@ -458,14 +406,10 @@ def _as_view(tensor: Tensor) -> Tensor:
         return OPS["view"](tensor, tensor._data.shape)
 
 
-def _is_in(tensor: Any, tensors: tuple) -> bool:
-    return any(tensor is t for t in tensors)
-
-
 def _connect(node: FunctionNode, inputs: tuple, outputs: tuple) -> tuple:
     """Give the outputs their history; an input returned as it is becomes a view of it."""
     for t in node.dirty:
-        if not _is_in(t, outputs):
+        if not is_in(t, outputs):
             raise RuntimeError(
                 "Some elements marked as dirty during the forward method were not returned as "
                 f"output: {node.name()} must return each input that it modifies in place"
@@ -475,14 +419,14 @@ def _connect(node: FunctionNode, inputs: tuple, outputs: tuple) -> tuple:
         if not isinstance(out, Tensor):
             connected.append(out)
             continue
-        if _is_in(out, node.non_differentiable) or out.dtype.category < FLOATING:
+        if is_in(out, node.non_differentiable) or out.dtype.category < FLOATING:
             connected.append(_constant(node, out, inputs))
             continue
         edge = OutputEdge(node, index) if len(outputs) > 1 else node
-        if _is_in(out, node.dirty):
+        if is_in(out, node.dirty):
             connected.append(_rebased(node, out, edge, inputs, len(outputs)))
             continue
-        if _is_in(out, inputs):
+        if is_in(out, inputs):
             out = _as_view(out)
         elif out._base is not None:
             out._viewed = out._writes[0]  # whatever forward wrote is in the node's history
@@ -490,7 +434,10 @@ def _connect(node: FunctionNode, inputs: tuple, outputs: tuple) -> tuple:
         out._requires_grad = True
         connected.append(out)
     node.outputs = [
-        (o._data.shape, o._data.dtype) if isinstance(o, Tensor) else None for o in connected
+        (o._data.shape, o._data.dtype)
+        if isinstance(o, Tensor) and (o._requires_grad or node._materialize_non_diff_grads)
+        else None
+        for o in connected
     ]
     return tuple(connected)
 
@@ -499,7 +446,7 @@ def _rebased(node: FunctionNode, out: Tensor, edge: Any, inputs: tuple, count: i
     """A tensor that forward wrote in place, with the history of that write."""
     if out._base is None:
         check_traceable(out)
-    if not _is_in(out, inputs):
+    if not is_in(out, inputs):
         warnings.warn(
             "ctx.mark_dirty() received a tensor that was not an input: only inputs that forward "
             "modifies should be given to it",

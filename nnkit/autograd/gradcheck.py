@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import itertools
+import warnings
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, NoReturn
 
 from nnkit.autograd.engine.grad import grad
 from nnkit.autograd.forward.dual import ForwardLevel
+from nnkit.autograd.function import Function
+from nnkit.autograd.op.registry import LIFTED
 from nnkit.autograd.tensor import Tensor, wrap
 from nnkit.backend.lazy import plain
 from nnkit.backend.memory import has_expanded
@@ -42,10 +45,19 @@ def _numerical(function: Callable, x: Tensor, eps: float) -> list[list[list]]:
     """
     rows: list[list[list]] = []
     steps = [eps, eps * 1j] if x.is_complex() else [eps]
+    forms = [(t.shape, t.dtype) for t in _tensors(function())]
 
     def evaluate() -> list[list]:
         # In the grad mode of the analytical run: what a function returns may depend on it.
-        return [_flat(t) for t in _tensors(function())]
+        found = _tensors(function())
+        for (shape, kind), t in zip(forms, found, strict=True):
+            for what, before, now in (("shape", shape, t.shape), ("dtype", kind, t.dtype)):
+                if before != now:
+                    raise AssertionError(
+                        f"Expected `func` to return outputs with the same {what} when inputs are "
+                        f"perturbed by {eps}, but got {before} and {now}"
+                    )
+        return [_flat(t) for t in found]
 
     for index in _indices(x):
         original = _number(x, index)
@@ -116,8 +128,9 @@ def gradcheck(
         raise_exception: raise `GradcheckError` instead of returning False.
         nondet_tol: how much two runs of backward may differ.
         check_backward_ad, check_forward_ad: which derivatives to check.
-        check_undefined_grad, check_grad_dtypes, check_batched_grad, check_batched_forward_grad,
-            fast_mode, masked: accepted as torch does; every check here is the full one.
+        check_undefined_grad: whether backward must do without the gradients of some outputs.
+        check_grad_dtypes, check_batched_grad, check_batched_forward_grad, fast_mode, masked:
+            accepted as torch does; every check here is the full one.
 
     Raises:
         ValueError: no input requires grad.
@@ -138,6 +151,8 @@ def gradcheck(
     try:
         directions = check_backward_ad, check_forward_ad
         _check(func, inputs, eps, atol, rtol, nondet_tol, *directions)
+        if check_undefined_grad and check_backward_ad:
+            _check_undefined(func, inputs)
     except GradcheckError:
         if raise_exception:
             raise
@@ -167,6 +182,17 @@ def _check(
         if not x._data.size:
             continue  # no element to vary
         rows = _numerical(lambda: func(*inputs), x, eps)
+        if not outputs and any(
+            abs(moved) > atol
+            for columns in rows
+            for outs in columns
+            for out in outs
+            for moved in out
+        ):
+            raise GradcheckError(
+                "Numerical gradient for function expected to be zero: none of its outputs is "
+                "differentiable"
+            )
         if forwards:
             _check_forwards(func, inputs, x, rows, atol, rtol, k)
         for position, out in enumerate(outputs if backwards else ()):
@@ -193,7 +219,8 @@ def _check_forwards(
                 points = []
                 for t in inputs:
                     if isinstance(t, Tensor):
-                        given = level.lift(t.detach(), tangent if t is x else None)
+                        still = LIFTED.zeros_like(t.detach()) if t.requires_grad else None
+                        given = level.lift(t.detach(), tangent if t is x else still)
                         # The function may itself ask for gradients.
                         points.append(given._set_requires_grad(t.requires_grad))
                     else:
@@ -202,6 +229,52 @@ def _check_forwards(
             for position, (output, moved) in enumerate(found):
                 got = [0.0] * output.numel() if moved is None else _flat(moved)
                 _compare([got], [expected[position]], atol, rtol, k, position)
+
+
+class UndefinedGradBackward(Function):
+    """Passes tensors on, and no gradient."""
+
+    @staticmethod
+    def forward(ctx: Any, *inputs: Tensor) -> Any:
+        first, *others = inputs
+        return inputs if others else first
+
+    @staticmethod
+    def backward(ctx: Any, *grads: Tensor) -> tuple:
+        return (None,) * len(grads)
+
+
+def _check_undefined(func: Callable, inputs: tuple) -> None:
+    """Run backward without the gradients of all outputs, and of each one."""
+    checked = [t for t in inputs if isinstance(t, Tensor) and t.requires_grad]
+    count = len(_differentiable(func(*inputs)))
+    ways = [range(count)] if count < 2 else [range(count), *[(i,) for i in range(count)]]
+    for without in ways if count else ():
+        outputs = [
+            UndefinedGradBackward.apply(out) if i in without else out
+            for i, out in enumerate(_differentiable(func(*inputs)))
+        ]
+        zeros = [wrap(o._device.backend.zeros_like(o._data), o._device) for o in outputs]
+        try:
+            grads = grad(outputs, checked, zeros, allow_unused=True)
+        except RuntimeError as error:
+            _refuse("Expected backward function to handle undefined output grads", error)
+        if any(g is not None and any(_flat(g)) for g in grads):
+            _refuse(
+                "Expected all input grads to be undefined or zero when all output grads are "
+                "undefined or zero",
+                None,
+            )
+
+
+def _refuse(reason: str, error: Exception | None) -> NoReturn:
+    warnings.warn(
+        "Backwards compatibility: New undefined gradient support checking feature is enabled by "
+        "default, but it may break existing callers of this function: check_undefined_grad=False "
+        "switches it off",
+        stacklevel=4,
+    )
+    raise GradcheckError(f"{reason}. Please look at check_undefined_grad") from error
 
 
 def _expected(rows: list, position: int, unit: Any, complex_input: bool) -> list[list]:
@@ -277,6 +350,7 @@ def gradgradcheck(
     return gradcheck(
         first, inputs + grad_outputs, eps=eps, atol=atol, rtol=rtol,
         raise_exception=raise_exception, nondet_tol=nondet_tol,
+        check_undefined_grad=check_undefined_grad,
         check_backward_ad=check_rev_over_rev, check_forward_ad=check_fwd_over_rev,
     )  # fmt: skip
 

@@ -167,11 +167,16 @@ class save_on_cpu(saved_tensors_hooks):
 def disable_saved_tensors_hooks(error_message: str) -> Iterator[None]:
     """While active, `saved_tensors_hooks` raises a RuntimeError with this message.
 
+    Raises:
+        RuntimeError: with this message, if hooks are active already.
+
     Example:
         >>> import nnkit
         >>> with nnkit.autograd.graph.disable_saved_tensors_hooks("not here"):
         ...     y = nnkit.ones(2, requires_grad=True) * 2
     """
+    if STACK.pairs:
+        raise RuntimeError(error_message)
     previous, STACK.refusal = STACK.refusal, error_message
     try:
         yield

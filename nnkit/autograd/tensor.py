@@ -202,6 +202,10 @@ class Tensor:
             raise RuntimeError(_NOT_A_LEAF)
         self._set_requires_grad(value)
 
+    @requires_grad.deleter
+    def requires_grad(self) -> None:
+        raise RuntimeError("Deleting requires_grad is not allowed: set it to False instead")
+
     def _is_recorded(self) -> bool:
         """Whether it has a history, as far as that was asked for: torch leaves it open here what a
         write to the base of a view has made of the view."""

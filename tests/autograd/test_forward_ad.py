@@ -71,3 +71,67 @@ def test_a_level_is_a_device_like_that_below(lib: ModuleType) -> None:
     assert seen[0] == lib.ones(1).device and str(seen[0]) == "cpu"
     if lib is nnkit:
         assert nnkit.device("cpu") == seen[0] and hash(seen[0]) == hash(nnkit.device("cpu"))
+
+
+def test_what_is_unpacked_is_a_view_and_the_very_tangent(lib: ModuleType) -> None:
+    fa, x, v = forward_ad(lib), lib.ones(2), lib.ones(2)
+    with fa.dual_level():
+        dual = fa.make_dual(x, v)
+        first, second = fa.unpack_dual(dual), fa.unpack_dual(dual)
+        assert first.primal is not second.primal and first.primal._is_view()
+        assert first.tangent is v and second.tangent is v
+        assert fa.unpack_dual(x).primal is not x
+        assert str(dual) == f"tensor([1., 1.], tangent={v})"
+        with raises(lib, RuntimeError, "forward gradient at the same level"):
+            fa.make_dual(x, dual)
+
+
+def test_a_tangent_lies_in_its_storage_as_the_primal_does(lib: ModuleType) -> None:
+    fa, v = forward_ad(lib), lib.ones(4)
+    with fa.dual_level():
+        dual = fa.make_dual(lib.ones(6)[1:5], v)
+        fa.unpack_dual(dual).tangent.mul_(2)
+        assert v.tolist() == [1, 1, 1, 1]
+        whole = fa.unpack_dual(dual.as_strided((6,), (1,), 0)).tangent
+        assert whole.tolist() == [0, 2, 2, 2, 2, 0]
+
+
+@pytest.mark.parametrize("tangent", ["a view", "itself", "new"])
+def test_the_tangent_of_a_view_is_a_view(lib: ModuleType, tangent: str) -> None:
+    fa = forward_ad(lib)
+
+    class Same(lib.autograd.Function):
+        @staticmethod
+        def forward(ctx: Any, x: Any) -> Any:
+            return x
+
+        @staticmethod
+        def jvp(ctx: Any, t: Any) -> Any:
+            return {"a view": t.view_as(t), "itself": t, "new": t * 2}[tangent]
+
+    with fa.dual_level():
+        dual = fa.make_dual(lib.ones(2), lib.ones(2))
+        if tangent == "a view":
+            assert fa.unpack_dual(Same.apply(dual)).tangent.tolist() == [1, 1]
+        else:
+            with raises(lib, RuntimeError, "but the jvp is not returning a view"):
+                Same.apply(dual)
+
+
+def test_a_jvp_writes_what_forward_writes(lib: ModuleType) -> None:
+    fa = forward_ad(lib)
+
+    class Doubled(lib.autograd.Function):
+        @staticmethod
+        def forward(ctx: Any, x: Any) -> Any:
+            ctx.mark_dirty(x)
+            return x.mul_(2)
+
+        @staticmethod
+        def jvp(ctx: Any, t: Any) -> Any:
+            return t
+
+    with fa.dual_level():
+        dual = fa.make_dual(lib.ones(2), lib.ones(2))
+        with raises(lib, RuntimeError, "in ?place"):
+            Doubled.apply(dual)

@@ -136,6 +136,32 @@ def test_gradcheck(lib: ModuleType) -> None:
         check(lambda x: x, x, check_backward_ad=False)
 
 
+def test_gradcheck_looks_at_what_else_a_function_does(lib: ModuleType) -> None:
+    check, x = lib.autograd.gradcheck, lib.ones(1, dtype=lib.float64, requires_grad=True)
+    for message, function in [
+        ("same shape", lambda x: lib.cat([x, x]) if (x >= 1).all() else x * 1),
+        ("same dtype", lambda x: x.float() if (x >= 1).all() else x * 1),
+    ]:
+        with raises(lib, AssertionError, message):
+            check(function, (x,))
+    with raises(lib, RuntimeError, "expected to be zero"):
+        check(lambda x: lib.tensor([x.item()], dtype=lib.float64), (x,))
+
+    def hooked(x: Any) -> Any:
+        def hook(g: Any) -> None:
+            if g is None:
+                raise RuntimeError("no gradient")
+
+        y = x.clone()
+        y.register_hook(hook)
+        return y
+
+    with pytest.warns(UserWarning, match="undefined gradient"):
+        with raises(lib, RuntimeError, "undefined output grads"):
+            check(hooked, (x,))
+    assert check(hooked, (x,), check_undefined_grad=False)
+
+
 def test_gradcheck_of_what_depends_on_grad_mode(lib: ModuleType) -> None:
     x = lib.tensor([0.5, 2.0], dtype=lib.float64, requires_grad=True)
 

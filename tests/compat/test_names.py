@@ -49,6 +49,31 @@ except RuntimeError as error:
     ]
 
 
+def test_nodes_and_passes() -> None:
+    program = """
+import torch
+F, C = torch._C._functions, torch._C
+x = torch.ones(2, requires_grad=True); y = x * 2
+print(isinstance(y.grad_fn.next_functions[0][0], F.AccumulateGrad))
+F.UndefinedGrad()(y).sum().backward(); print(x.grad)
+z = F.DelayedError("too late", 1)(y)
+try: z.sum().backward()
+except RuntimeError as error: print(error)
+numbers = [C._current_graph_task_id()]
+y = x * 2; node = y.grad_fn
+y.register_hook(lambda g: numbers.append(C._current_graph_task_id()))
+y.register_hook(lambda g: numbers.append(C._will_engine_execute_node(node)))
+y.sum().backward(); print(numbers)
+with torch.autograd._unsafe_preserve_version_counter(y):
+    y.detach().mul_(2)
+print(y._version, C._autograd._saved_tensors_hooks_is_enabled())
+ref = C._WeakTensorRef(y); before = ref.expired(); del y, z; print(before, ref.expired())
+"""
+    assert run(program).splitlines() == [
+        "True", "None", "too late", "[-1, 0, True]", "0 True", "False True",
+    ]  # fmt: skip
+
+
 def test_repeated_numbers() -> None:
     program = """
 from torch.nn.modules.utils import _list_with_default, _pair, _reverse_repeat_tuple, _single

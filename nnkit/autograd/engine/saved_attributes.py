@@ -27,10 +27,17 @@ class SavedTensor:
         """Keep what ``pack_hook`` makes of the tensor, for ``unpack_hook``.
 
         Raises:
-            RuntimeError: what was saved is freed, there are hooks already, or the first one writes
-                into the tensor.
+            TypeError: one of them is no function.
+            RuntimeError: what was saved is freed or was None, there are hooks already, or the first
+                one writes into the tensor.
         """
+        if not (callable(pack_hook) and callable(unpack_hook)):
+            raise TypeError("register_hooks(): incompatible function arguments: expected functions")
         values = _values(self._node)
+        if values[self._place] is None:
+            raise RuntimeError(
+                "register_hooks(): calling it on a saved tensor that is None is forbidden"
+            )
         saved, _ = values[self._place]
         if isinstance(saved, PackedValue):
             raise RuntimeError(

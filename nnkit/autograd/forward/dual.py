@@ -18,8 +18,8 @@ from nnkit.autograd.tensor import Tensor, wrap
 from nnkit.autograd.views.overlap import check_expanded
 from nnkit.autograd.views.replay import laid
 from nnkit.backend.device import device
-from nnkit.backend.lazy import Lazy, LazyPlace, is_zero, plain
-from nnkit.backend.memory import has_order_of, order_of, strides_in_elements
+from nnkit.backend.lazy import Lazy, LazyPlace, is_zero, memory_of, plain
+from nnkit.backend.memory import has_order_of, order_of
 
 
 class Dual:
@@ -116,15 +116,23 @@ def _itself(tangent: Tensor) -> Tensor:
 
 
 def _spaced(tangent: Tensor, primal: Tensor) -> Tensor:
-    """The tangent, copied if it lies in memory with other gaps than its primal."""
-    shape, steps = primal._data.shape, strides_in_elements(primal._data)
-    own = strides_in_elements(tangent._data)
-    if 0 in shape or all(n == 1 or a == b for n, a, b in zip(shape, own, steps, strict=True)):
+    """The tangent, copied if it lies elsewhere in its storage than its primal does, or if that has
+    another size: views of the one are those of the other."""
+    place, storage = _place_of(primal)
+    if 0 in place[0] or _place_of(tangent) == (place, storage):
         return tangent
-    place = tangent._device.home
-    size = 1 + sum((n - 1) * step for n, step in zip(shape, steps, strict=True))
-    memory = wrap(place.backend.zeros((size,), tangent._data.dtype), place)
-    return LIFTED.as_strided(memory, shape, steps, 0, None).copy_(tangent)
+    home = tangent._device.home
+    memory = wrap(home.backend.zeros(storage[:1], tangent._data.dtype), home)
+    return LIFTED.as_strided(memory, *place, None).copy_(tangent)
+
+
+def _place_of(value: Tensor) -> tuple[tuple, tuple]:
+    """Shape, strides and offset in its storage, and that: its size, and what is put off."""
+    array = memory_of(_bottom(value))
+    steps = [s if n > 1 else 0 for n, s in zip(array.shape, value.stride(), strict=True)]
+    place = tuple(array.shape), tuple(steps), value.storage_offset()
+    size = value._device.home.backend.storage_size(array)
+    return place, (size, value.is_conj(), value.is_neg())
 
 
 def fixed_zeros_like(value: Tensor) -> Tensor:

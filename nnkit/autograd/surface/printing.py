@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from typing import Any
 
+from nnkit.autograd.forward.dual import dual_of, is_dual
 from nnkit.autograd.op.public import attach
 from nnkit.autograd.tensor import Tensor
 from nnkit.backend.dtype import bool_, default_dtype, int64
@@ -224,6 +225,9 @@ def _repr(self: Tensor, *, tensor_contents: Any = None) -> str:
         notes.append(f"grad_fn=<{made_by}>")
     elif self.requires_grad:
         notes.append("requires_grad=True")
+    tangent = dual_of(self).tangent if is_dual(self) else None
+    if tangent is not None:
+        notes.append(f"tangent={tangent}")
     result = prefix + text
     line = len(result) - result.rfind("\n") + 1  # torch counts two more
     for note in notes:

@@ -14,7 +14,11 @@ from nnkit.autograd.arguments.overriding import (
 from nnkit.autograd.arguments.overriding import refuse
 from nnkit.autograd.ops.creation.conversion import destination
 from nnkit.autograd.surface.generator import Generator as Generator
-from nnkit.compat.names._utils import _flatten_dense_tensors, _unflatten_dense_tensors
+from nnkit.compat.names._nodes import _autograd as _autograd
+from nnkit.compat.names._nodes import _current_graph_task_id as _current_graph_task_id
+from nnkit.compat.names._nodes import _functions as _functions
+from nnkit.compat.names._nodes import _WeakTensorRef as _WeakTensorRef
+from nnkit.compat.names._nodes import _will_engine_execute_node as _will_engine_execute_node
 from nnkit.compat.names.storage import StorageBase as StorageBase
 from nnkit.compat.passing import Inert, false, nothing
 
@@ -73,8 +77,4 @@ def _parse_to(*args: Any, **kwargs: Any) -> tuple:
     return place, kind, non_blocking, memory_format
 
 
-_nn = SimpleNamespace(
-    _parse_to=_parse_to,
-    flatten_dense_tensors=_flatten_dense_tensors,
-    unflatten_dense_tensors=_unflatten_dense_tensors,
-)
+_nn = SimpleNamespace(_parse_to=_parse_to)

@@ -1,1 +1,21 @@
-"""torch.autograd: names that are only names."""
+"""torch.autograd: its private names."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from nnkit.compat.names._nodes import _unsafe_set_version_counter
+
+
+class _unsafe_preserve_version_counter:
+    """A block whose writes to some tensors are not counted."""
+
+    def __init__(self, tensors: Any) -> None:
+        self.tensors = tuple(tensors) if isinstance(tensors, (tuple, list)) else (tensors,)
+        self.versions = tuple([t._version for t in self.tensors])
+
+    def __enter__(self) -> None:
+        """Do nothing: the counts are known."""
+
+    def __exit__(self, *exception: Any) -> None:
+        _unsafe_set_version_counter(self.tensors, self.versions)
