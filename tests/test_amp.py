@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from importlib import import_module
 from types import ModuleType
 from typing import Any
@@ -107,3 +108,33 @@ def test_capsules(lib: ModuleType) -> None:
     y[0, 0] = 5
     assert x[0, 0].item() == 5
     assert dlpack.from_dlpack(x.numpy()).shape == (2, 3)
+
+
+@pytest.mark.filterwarnings("ignore::FutureWarning")
+def test_optimizers_that_unscale_themselves(lib: ModuleType) -> None:
+    class Own(lib.optim.SGD):
+        def __init__(self, params: Any) -> None:
+            super().__init__(params, lr=1.0)
+            self._step_supports_amp_scaling = True
+
+    class Told(Own):
+        def step(self, closure: Any = None) -> Any:
+            seen.append((self.grad_scale.item(), self.found_inf.item()))
+
+    class Given(Own):
+        def step(self, closure: Any = None, *, grad_scaler: Any = None) -> Any:
+            grad_scaler.unscale_(self)
+            seen.append(grad_scaler.get_scale())
+
+    seen: list = []
+    for factor in (1.0, math.inf):
+        for kind in (Told, Given):
+            w = lib.ones(1, requires_grad=True)
+            s = scaler(lib, init_scale=4.0)
+            s.scale(w.sum() * factor).backward()
+            optimizer = kind([w])
+            s.step(optimizer)
+            assert not hasattr(optimizer, "grad_scale")
+            s.update()
+            seen.append(s.get_scale())
+    assert seen == [(4.0, 0.0), 4.0, 4.0, 4.0, (4.0, 1.0), 2.0, 4.0, 2.0]

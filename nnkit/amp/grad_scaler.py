@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import inspect
 import warnings
 from collections.abc import Iterable
 from typing import Any
 
 from nnkit.autograd import Tensor, no_grad
+from nnkit.autograd.ops.exchange.interchange import tensor
 from nnkit.backend.program.outside import live, outside
+from nnkit.backend.warning import warn
 from nnkit.cuda import is_available
 from nnkit.optim.optimizer import Optimizer
 
@@ -123,10 +126,38 @@ class GradScaler:
             raise RuntimeError("GradScaler: step takes no closure where scaling is enabled")
         if id(optimizer) in self._stepped:
             raise RuntimeError("step() has already been called since the last update().")
+        if getattr(optimizer, "_step_supports_amp_scaling", False):
+            return self._informed_step(optimizer, args, kwargs)
         if id(optimizer) not in self._found_inf:
             self.unscale_(optimizer)
         self._stepped.add(id(optimizer))
         return None if self._found_inf[id(optimizer)] else optimizer.step(*args, **kwargs)
+
+    def _informed_step(self, optimizer: Any, args: tuple, kwargs: dict[str, Any]) -> Any:
+        """The step of an optimizer that unscales its gradients itself: it gets the scaler where its
+        step takes one, else the scale and whether there are bad gradients as attributes."""
+        if "grad_scaler" in inspect.signature(optimizer.step).parameters:
+            warn(
+                "GradScaler: an optimizer whose step takes grad_scaler will get the attributes "
+                "grad_scale and found_inf instead",
+                FutureWarning,
+            )
+            result = optimizer.step(*args, **kwargs, grad_scaler=self)
+            self._stepped.add(id(optimizer))
+            return result
+        is_unscaled = id(optimizer) in self._found_inf
+        if not is_unscaled:
+            grads = [p.grad for group in optimizer.param_groups for p in group["params"]]
+            bad = [g for g in grads if g is not None and not bool(g.isfinite().all())]
+            self._found_inf[id(optimizer)] = bool(bad)
+        optimizer.grad_scale = None if is_unscaled else tensor(self._scale)
+        optimizer.found_inf = tensor(float(self._found_inf[id(optimizer)]))
+        try:
+            result = optimizer.step(*args, **kwargs)
+        finally:
+            del optimizer.grad_scale, optimizer.found_inf
+        self._stepped.add(id(optimizer))
+        return result
 
     @outside
     def update(self, new_scale: Any = None) -> None:

@@ -407,7 +407,7 @@ class Tensor:
 
     def __format__(self, spec: str) -> str:
         # A number's format applies to a number; torch keeps subclasses out of it.
-        if not self._data.ndim and type(self) is Tensor:
+        if not self._data.ndim and type(self) is Tensor and not self.is_meta:
             number: Any = self
             return format(number.item(), spec)
         return object.__format__(self, spec)

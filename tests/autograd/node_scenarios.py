@@ -6,6 +6,8 @@ import warnings
 from collections.abc import Callable
 from typing import Any
 
+from tests.autograd.scenarios import leaf, raised
+
 SCENARIOS: dict[str, Callable[[Any], Any]] = {}
 
 
@@ -164,3 +166,69 @@ def nothing_beyond_the_storage(fw):
     return [
         list(x.as_strided(*geometry).shape) for geometry in (((0,), (1,), 2), ((2, 0), (3, 1), 9))
     ]
+
+
+@scenario
+def saved_tensors_by_other_names(fw):
+    class F(fw.autograd.Function):
+        @staticmethod
+        def forward(ctx, x):
+            ctx.save_for_backward(x, None)
+            return x * 1
+
+        @staticmethod
+        def backward(ctx, g):
+            with warnings.catch_warnings(record=True) as caught:
+                warnings.simplefilter("always")
+                log.append(len(ctx.saved_variables))
+            log.append([w.category.__name__ for w in caught])
+            return g
+
+    log = []
+    y = F.apply(leaf(fw, 1.0))
+    tensor, nothing = y.grad_fn._raw_saved_tensors
+    same = lambda t: t
+    tensor.register_hooks(same, same)
+    y.sum().backward()
+    wrong = [
+        raised(lambda: nothing.register_hooks(same, same)),
+        raised(lambda: tensor.register_hooks(1, 1)),
+        raised(lambda: y.grad_fn._raw_saved_tensors),
+    ]
+    return [log, wrong, F._backward_cls is type(y.grad_fn)]
+
+
+@scenario
+def zeros_for_what_is_not_differentiable(fw):
+    def gradients(materialized):
+        class F(fw.autograd.Function):
+            @staticmethod
+            def forward(ctx, x):
+                out = x.clone(), x.clone(), x.clone()
+                ctx.mark_non_differentiable(out[1])
+                ctx._materialize_non_diff_grads = materialized
+                return out
+
+            @staticmethod
+            def backward(ctx, *grads):
+                seen.append([g is None for g in grads])
+                return grads[0]
+
+        F.apply(leaf(fw, 1.0))[0].sum().backward()
+
+    seen = []
+    gradients(True)
+    gradients(False)
+    return seen
+
+
+@scenario
+def hooks_cannot_be_forbidden_among_hooks(fw):
+    graph = fw.autograd.graph
+
+    def forbid():
+        with graph.disable_saved_tensors_hooks("not here"):
+            pass
+
+    with graph.saved_tensors_hooks(lambda t: t, lambda t: t):
+        return raised(forbid)

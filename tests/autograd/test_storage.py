@@ -57,6 +57,13 @@ ASKED: dict[str, Callable[[Any, Any, str], Any]] = {
         x.storage()._untyped_storage.nbytes(),
         T.ShortStorage._dtype is x.dtype,
     ),
+    "tensors on a storage": lambda T, x, p: [
+        make(x.storage()).data_ptr() == x.data_ptr() for make in (T.ShortTensor, x.new)
+    ],
+    "a tensor on a storage of another dtype": lambda T, x, p: T.FloatTensor(x.storage()),
+    "new of another dtype": lambda T, x, p: x.new(T.ones(2)),
+    "a class of one dtype's tensors": lambda T, x, p: type("Mine", (T.FloatTensor,), {}),
+    "a number of meta in text": lambda T, x, p: f"{T.empty((), device='meta')}",
     "a file": lambda T, x, p: T.UntypedStorage.from_file(p, False, 10).tolist(),
     "a part": lambda T, x, p: T.UntypedStorage.from_file(p, nbytes=4).tolist(),
     "too much": lambda T, x, p: T.UntypedStorage.from_file(p, False, 100),

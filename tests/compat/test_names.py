@@ -74,6 +74,32 @@ ref = C._WeakTensorRef(y); before = ref.expired(); del y, z; print(before, ref.e
     ]  # fmt: skip
 
 
+def test_conditions() -> None:
+    program = """
+import torch
+def tried(f, *args):
+    try: return f(*args)
+    except Exception as error: return type(error).__name__, str(error).split(",")[0]
+ok, bad = torch.tensor([True]), torch.tensor([True, False])
+print(tried(torch._check_tensor_all, ok), tried(torch._check_tensor_all, bad, lambda: "m"))
+print(tried(torch._check_tensor_all, torch.ones(1)), tried(torch._check_tensor_all, True))
+print(tried(torch._check, "a"), tried(torch._check, False, "m"))
+print(tried(torch._check_not_implemented, False, lambda: bad))
+holds = torch._assert_async
+print(tried(holds, torch.tensor(0.5)), tried(holds, torch.tensor(0), "m"))
+print(tried(torch.set_num_interop_threads, 2**65)[0])
+"""
+    assert run(program).splitlines() == [
+        "None ('RuntimeError', 'm')",
+        "('TypeError', 'cond tensor must have dtype torch.bool') ('TypeError', 'cond must be a "
+        "tensor')",
+        "('TypeError', 'cond must be a bool') ('TypeError', 'message must be a callable')",
+        "('NotImplementedError', 'tensor([ True')",
+        "None ('RuntimeError', 'm')",
+        "ValueError",
+    ]
+
+
 def test_repeated_numbers() -> None:
     program = """
 from torch.nn.modules.utils import _list_with_default, _pair, _reverse_repeat_tuple, _single

@@ -78,4 +78,27 @@ x5 = T.zeros(2)
 x5.expand(3, 2).fill_(x1)
 x5.sum().backward()
 """,
+    "positions and masks do not lie in what is written": """
+x0 = T.tensor([2, 1, 0])
+x0.index_fill_(0, x0, 0)
+x0.index_fill_(0, x0[1:], 0)
+x0.index_put_((x0,), x0.clone())
+x0[x0] = 0
+x0[x0] += 1
+x1 = T.tensor([True, False, True, True])
+x1[1:].masked_fill_(x1[:-1], False)
+x1[1:][x1[:-1]] = False
+x1.masked_fill_(x1, False)
+x1[x1] = True
+x2 = T.tensor([1.0, 2.0, 3.0])
+x2.masked_fill_(x2 > 1, x2[0])
+x2.index_fill_(0, T.tensor([1]), x2[2])
+""",
+    "what is resized for a result keeps the order of dimensions of size one": """
+x0 = T.arange(48.0).view(1, 1, 4, 12)[:, :, :, ::2].permute(0, 2, 1, 3)
+x1 = T.empty(0)
+T.add(x0, x0, out=x1)
+x2 = x1.stride()
+x3 = T.exp(x0.permute(0, 1, 3, 2), out=T.empty(0)).stride()
+""",
 }

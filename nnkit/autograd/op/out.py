@@ -21,7 +21,7 @@ from nnkit.autograd.views.history import (
 )
 from nnkit.autograd.views.overlap import check_apart, check_memory, resized_span
 from nnkit.backend.dtype import FLOATING, OF_ARRAY
-from nnkit.backend.memory import order_of
+from nnkit.backend.memory import order_of_result
 from nnkit.backend.warning import warn
 
 # The functions whose ``out`` must have the dtype of the result, where others cast to it. Those with
@@ -218,7 +218,7 @@ def _needs_same_dtype(out: Tensor, name: str, several: bool, arguments: tuple) -
 
 def _axes_resized(name: str, result: Any) -> tuple[int, ...] | None:
     """The order in memory of the dimensions of an ``out`` that gets the shape of a result."""
-    return None if name in RESIZED_BY_ROWS else order_of(result)
+    return None if name in RESIZED_BY_ROWS else order_of_result(result.shape, (result,))
 
 
 def write_out(out: Any, result: Tensor, name: str, arguments: tuple = ()) -> Tensor:

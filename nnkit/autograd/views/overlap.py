@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from math import prod
 from typing import Any
 
 from nnkit.autograd.tensor import Tensor
-from nnkit.backend.dtype import BOOL, COMPLEX, FLOATING
+from nnkit.backend.dtype import BOOL, COMPLEX, FLOATING, uint8
 from nnkit.backend.lazy import Lazy, is_zero
 from nnkit.backend.memory import (
     Span,
@@ -92,9 +93,9 @@ def check_expanded(operation: str, data: Any) -> None:
     """RuntimeError where several elements lie in one place."""
     if has_expanded(data):
         raise RuntimeError(
-            f"{operation}(): more than one element of the written-to tensor refers to a single "
-            f"memory location: clone() the expanded tensor of shape {list(data.shape)} before "
-            "writing into it"
+            f"{operation}(): unsupported operation: more than one element of the written-to tensor "
+            f"refers to a single memory location: clone() the expanded tensor of shape "
+            f"{list(data.shape)} before writing into it"
         )
 
 
@@ -120,10 +121,28 @@ def check_apart(operation: str, x: Tensor, operand: Tensor, resized: Span | None
     if written and read and written[:2] == read[:2] and operation in REDUCING:
         return
     if shared == "part" or (shared == "all" and operation in APART):
-        raise RuntimeError(
-            f"{operation}(): some elements of an input and of the written-to tensor refer to a "
-            "single memory location: clone() one of them"
-        )
+        raise _sharing(operation)
+
+
+def check_positions(operation: str, x: Tensor, positions: Sequence) -> None:
+    """RuntimeError where the positions of a write share the memory that is written, or a mask part
+    of it; the mask of an `index_put_` is turned into positions before."""
+    B = x._device.backend
+    for each in positions:
+        if isinstance(each, Tensor) and shares_memory(x, each):
+            is_mask = each.dtype.category == BOOL or each.dtype is uint8
+            if is_mask and operation == "index_put_":
+                continue
+            shared = overlap(span_of(B, x._data), span_of(B, each._data))
+            if shared == "part" or (shared == "all" and not is_mask):
+                raise _sharing(operation)
+
+
+def _sharing(operation: str) -> RuntimeError:
+    return RuntimeError(
+        f"{operation}(): unsupported operation: some elements of an input and of the written-to "
+        "tensor refer to a single memory location: clone() one of them"
+    )
 
 
 def resized_span(B: Any, array: Any, shape: tuple, axes: tuple[int, ...] | None) -> Span:

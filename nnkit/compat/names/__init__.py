@@ -5,14 +5,16 @@ A file here answers for the module of torch at the same place; its names come be
 
 from __future__ import annotations
 
+import functools
 import sys
 from typing import Any
 
-from nnkit import FloatStorage
+from nnkit import FloatStorage, Tensor
 from nnkit.autograd.arguments.overriding import DisableTorchFunction as DisableTorchFunction
 from nnkit.autograd.arguments.overriding import (
     DisableTorchFunctionSubclass as DisableTorchFunctionSubclass,
 )
+from nnkit.backend.dtype import bool_
 from nnkit.backend.memory import layout
 from nnkit.compat.foreign import stand_in
 from nnkit.compat.names._foreach import FUNCTIONS
@@ -84,30 +86,44 @@ def typename(obj: Any) -> str:
     return module + kind.__qualname__
 
 
-def _check(cond: Any, message: Any = None) -> None:
-    """Raise RuntimeError, with what ``message()`` gives, unless the condition holds."""
-    _check_with(RuntimeError, cond, message)
-
-
 def _check_with(error_type: type[Exception], cond: Any, message: Any = None) -> None:
+    """Raise an error, with what ``message()`` gives, unless the condition holds."""
+    if not isinstance(cond, bool):
+        what = "a Tensor: see torch._check_tensor_all()" if isinstance(cond, Tensor) else type(cond)
+        raise TypeError(f"cond must be a bool, but got {what}")
     if not cond:
-        raise error_type("Expected cond to be True" if message is None else str(message()))
+        if not (message is None or callable(message)):
+            raise TypeError("message must be a callable")
+        found = "Expected cond to be True, but got False." if message is None else str(message())
+        raise error_type(found)
 
 
-def _check_index(cond: Any, message: Any = None) -> None:
-    _check_with(IndexError, cond, message)
+def _check_tensor_all(cond: Any, message: Any = None) -> None:
+    """Raise RuntimeError unless the condition holds for all elements of a bool tensor."""
+    if not isinstance(cond, Tensor):
+        raise TypeError(f"cond must be a tensor, but got {type(cond)}")
+    if cond.dtype is not bool_:
+        raise TypeError(f"cond tensor must have dtype torch.bool, but got {cond.dtype}")
+    _check_with(RuntimeError, bool(cond.all().item()), message)
 
 
-def _check_value(cond: Any, message: Any = None) -> None:
-    _check_with(ValueError, cond, message)
-
-
-def _check_type(cond: Any, message: Any = None) -> None:
-    _check_with(TypeError, cond, message)
+_check = functools.partial(_check_with, RuntimeError)
+_check_index = functools.partial(_check_with, IndexError)
+_check_value = functools.partial(_check_with, ValueError)
+_check_type = functools.partial(_check_with, TypeError)
+_check_not_implemented = functools.partial(_check_with, NotImplementedError)
 
 
 def _check_is_size(i: Any, message: Any = None, *, max: Any = None) -> None:
     _check(i >= 0 and (max is None or i <= max), message)
+
+
+def _assert_async(
+    input: Tensor, assert_msg: str = "Expected Tensor with single nonzero value, but got zero"
+) -> None:
+    """Raise RuntimeError unless the only element of a tensor is not zero."""
+    if not bool(input):
+        raise RuntimeError(assert_msg)
 
 
 def sym_int(a: Any) -> int:

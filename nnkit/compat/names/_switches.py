@@ -108,6 +108,8 @@ def set_num_interop_threads(interop_threads: int) -> None:
     """Keep the number for `get_num_interop_threads`."""
     if interop_threads < 1:
         raise RuntimeError("Expected positive number of threads")
+    if interop_threads >= 2**63:
+        raise ValueError("Overflow when unpacking long long")
     _threads["interop"] = interop_threads
 
 

@@ -503,10 +503,19 @@ def new_tensor(
 def new(
     input: Tensor, *arguments: Any, size: Sequence[int] | None = None, device: Any = None
 ) -> Tensor:
-    """A tensor of this dtype: empty of the given sizes, or with a copy of the given data."""
+    """A tensor of this dtype: empty of the given sizes, with a copy of the given data, or on the
+    memory of a tensor or storage.
+
+    Raises:
+        TypeError: a tensor of another dtype is given.
+        RuntimeError: a storage of another dtype is given.
+    """
     if size is not None:
         arguments = (*arguments, Size(size))
     _refuse_device("new", arguments, device)
+    given = arguments[0] if arguments else None
+    if isinstance(given, Tensor) and given._data.dtype != input._data.dtype:
+        raise TypeError(f"new(): expected a tensor of {input.dtype}, got {given.dtype}")
     place = input._device if device is None else place_of(device)
     return _legacy("new", Tensor, arguments, place, input.dtype)
 
@@ -526,6 +535,8 @@ def _refuse_device(name: str, arguments: tuple, device: Any) -> None:
 def _legacy(name: str, cls: type, arguments: tuple, place: Any, d: dtype_type) -> Tensor:
     first = arguments[0] if arguments else ()
     self = object.__new__(cls)
+    if isinstance(first, Storage):
+        first = first.tensor(d)
     if len(arguments) == 1 and isinstance(first, Tensor):
         fill(self, first._data, first._device)
         self._writes = first._writes

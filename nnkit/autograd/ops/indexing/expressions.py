@@ -30,6 +30,7 @@ from nnkit.autograd.views.history import is_unseen, refresh, wants_history, writ
 from nnkit.autograd.views.overlap import (
     check_apart,
     check_expanded,
+    check_positions,
     shares_memory,
     warn_expanded,
 )
@@ -176,6 +177,9 @@ def setitem(self: Tensor, index: Any, value: Any) -> None:
         check_fill("masked_fill_", self, value)
         value = OPS["cast"](value, self._data.dtype)  # elsewhere the copy casts
     shared = isinstance(given, Tensor) and shares_memory(self, given)
+    for t in tensors:
+        if t._data.dtype is self._data.dtype:
+            shared = shared or shares_memory(self, t)
     # The view of what is Uncounted is refused, before anything is written.
     plainly = value._device is self._device and self._writes.__class__ is not Uncounted
     if plainly and not shared and not wants_history(self, (value, *tensors)):
@@ -214,6 +218,7 @@ def setitem(self: Tensor, index: Any, value: Any) -> None:
     else:
         operation = "masked_fill_" if fills else "index_put_"
         value = _without_leading_ones(value)
+        check_positions(operation, target, tensors)
         write(target, operation, _put, value, advanced, overlapping=_put_overlapping)
 
 
@@ -307,8 +312,10 @@ def _index_put_in_place(
 ) -> Tensor:
     positions, fills = _positions_of(indices, self, values, accumulate)
     operation = "masked_fill_" if fills else "index_put_"
-    put = lambda B, x, _, values, accumulate: _put_overlapping(B, x, values, positions, accumulate)
-    return write(self, operation, index_put, indices, values, accumulate, overlapping=put)
+    check_positions(operation, self, positions)
+    put = lambda B, x, values, *_: _put_overlapping(B, x, values, positions, accumulate)
+    given = values, positions, fills, accumulate
+    return write(self, operation, _put_at, *given, overlapping=put)
 
 
 def _positions_of(
@@ -363,6 +370,13 @@ def index_put(input: Tensor, indices: Any, values: Tensor, accumulate: bool = Fa
     check_tensor("index_put", input)
     check_tensor("index_put", values, "values")
     positions, fills = _positions_of(indices, input, values, accumulate)
+    return _put_at(input, values, positions, fills, accumulate)
+
+
+def _put_at(
+    input: Tensor, values: Tensor, positions: tuple, fills: bool, accumulate: bool
+) -> Tensor:
+    """A copy with values written at positions, which `_positions_of` has found."""
     input = beside(input, positions)
     if values._data.dtype != input._data.dtype:
         if not fills:

@@ -17,6 +17,7 @@ from nnkit.autograd.ops.shape import reshaping as shapes
 from nnkit.autograd.surface.limits import fitting
 from nnkit.autograd.tensor import Tensor, wrap
 from nnkit.autograd.views.history import write
+from nnkit.autograd.views.overlap import check_positions
 from nnkit.backend.dtype import BOOL
 
 
@@ -70,6 +71,7 @@ def _mask_of(name: str, input: Tensor, mask: Any) -> tuple[int, ...]:
 
 def _masked_fill_in_place(self: Tensor, mask: Tensor, value: Tensor | complex) -> Tensor:
     fill = lambda B, x, mask, value: B.masked_fill_(x, mask._data, getattr(value, "_data", value))
+    check_positions("masked_fill_", self, (mask,))
     return write(self, "masked_fill_", masked_fill, mask, value, overlapping=fill)
 
 

@@ -22,6 +22,7 @@ from nnkit.autograd.ops.shape import reshaping as shapes
 from nnkit.autograd.surface.limits import fitting
 from nnkit.autograd.tensor import Tensor, wrap
 from nnkit.autograd.views.history import write
+from nnkit.autograd.views.overlap import check_positions
 from nnkit.backend.dtype import COMPLEX, bool_, int64, of_number
 
 _index_select = rule(
@@ -200,6 +201,7 @@ def _index_fill_in_place(self: Tensor, dim: int, index: Tensor, value: Tensor | 
         axis, index = _vector_index("index_fill", self, dim, index)
         return B.index_fill_(x, index._data, axis, getattr(value, "_data", value))
 
+    check_positions("index_fill_", self, (index,))
     return write(self, "index_fill_", index_fill, dim, index, value, overlapping=fill)
 
 
