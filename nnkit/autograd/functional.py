@@ -176,6 +176,9 @@ def jacobian(
         vectorize: accepted; rows are computed one by one in any case.
         strategy: "reverse-mode" or "forward-mode", which needs ``vectorize``; computed alike.
 
+    Raises:
+        RuntimeError: both ``strict`` and ``vectorize`` are true.
+
     Example:
         >>> import nnkit
         >>> nnkit.autograd.functional.jacobian(lambda x: x * x, nnkit.tensor([1.0, 2.0]))
@@ -194,6 +197,10 @@ def jacobian(
         was_tuple, outputs = _tuple(
             func(*points), "outputs of the user-provided function", "jacobian"
         )
+        if strict and vectorize:
+            raise RuntimeError(
+                "jacobian(): strict=True and vectorize=True are not supported together"
+            )
         table = []
         for out in outputs:
             flat = out.reshape(-1)

@@ -9,7 +9,7 @@ import threading
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
-from weakref import WeakKeyDictionary
+from weakref import WeakKeyDictionary, WeakValueDictionary
 
 from nnkit.autograd.engine.node import (
     RUNNING,
@@ -77,30 +77,56 @@ class saved_tensors_hooks:
         ACTIVE.discard(self)
 
 
+class _Copy:
+    """A copy of a saved tensor, for as long as a node needs it."""
+
+    __slots__ = ("__weakref__", "tensor", "version", "writes")
+
+    def __init__(self, saved: Tensor) -> None:
+        self.tensor: Any = saved.detach().clone()
+        self.writes: Any = saved._writes
+        self.version = saved._version
+
+    @property
+    def is_needed(self) -> bool:
+        """Whether what it is a copy of was written since."""
+        return self.writes[0] != self.version
+
+
 class _Copies(saved_tensors_hooks):
-    """Hooks that keep copies of what is saved, until it is left."""
+    """Hooks that keep a copy of what is saved, one of each tensor and version."""
 
     def __init__(self) -> None:
         super().__init__(self._keep, self._kept)
-        self.copies: dict[int, Tensor] = {}
+        self.tid_to_weakhandle: WeakValueDictionary[tuple, _Copy] = WeakValueDictionary()
         self.left = False
 
-    def _keep(self, saved: Tensor) -> int:
-        key = len(self.copies)
-        self.copies[key] = saved.detach().clone()
-        return key
+    @property
+    def cloned(self) -> dict[_Copy, Tensor]:
+        """The copies of what was written since it was saved."""
+        return {c: c.tensor for c in self.tid_to_weakhandle.values() if c.is_needed}
 
-    def _kept(self, key: int) -> Tensor:
+    def _keep(self, saved: Tensor) -> _Copy:
+        # A copy holds the counter of writes, so that no other has its number meanwhile.
+        place = saved.data_ptr(), saved.shape, saved.stride()
+        key = id(saved._writes), saved._version, *place, saved.is_conj(), saved.is_neg()
+        return self.tid_to_weakhandle.get(key) or self.tid_to_weakhandle.setdefault(
+            key, _Copy(saved)
+        )
+
+    def _kept(self, copy: _Copy) -> Tensor:
         if self.left:
             raise AssertionError(
                 "Trying to backward outside of the 'allow_mutation_on_saved_tensors' context in "
                 "which the graph was originally recorded."
             )
-        return self.copies[key]
+        return copy.tensor
 
     def clear(self) -> None:
         """Forget all copies."""
-        self.copies.clear()
+        for copy in list(self.tid_to_weakhandle.values()):
+            copy.tensor = None
+        self.tid_to_weakhandle.clear()
 
 
 @contextmanager

@@ -240,6 +240,8 @@ class Tensor(builtins.object):
         """``-input``, computed where it is used; a view."""
     def _set_requires_grad(self, value: builtins.bool) -> Tensor:
         """The same as a call that returns the tensor."""
+    def _typed_storage(self) -> _TypedStorage:
+        """Its memory, counted in elements."""
     @builtins.property
     def _version(self) -> builtins.int:
         """The number of writes to its storage in place."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+from importlib import import_module
 from types import ModuleType
 from typing import Any
 
@@ -177,3 +178,10 @@ def test_gradcheck_of_what_depends_on_grad_mode(lib: ModuleType) -> None:
     for check in (lib.autograd.gradcheck, lib.autograd.gradgradcheck):
         assert check(more, x)
     assert lib.autograd.gradcheck(step, x)
+
+
+def test_strict_and_vectorized(lib: ModuleType) -> None:
+    functional = import_module(f"{lib.__name__}.autograd.functional")
+    for function in (functional.jacobian, functional.hessian):
+        with raises(lib, RuntimeError, "not supported together"):
+            function(lambda x: (x * x).sum(), lib.ones(2), strict=True, vectorize=True)

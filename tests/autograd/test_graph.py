@@ -247,3 +247,18 @@ def test_saved_tensors_may_be_written(lib: ModuleType) -> None:
         late = (x * x).sum()
     with pytest.raises(AssertionError, match="outside"):
         late.backward()
+
+
+def test_copies_of_what_is_written_go_with_the_graph(lib: ModuleType) -> None:
+    with lib.autograd.graph.allow_mutation_on_saved_tensors() as kept:
+        x = lib.ones(2, requires_grad=True).clone()
+        first, second = x**2, x**2
+        x.mul_(2)
+        third = x**2
+        assert len(kept.cloned) == 1
+        x.mul_(2)
+        assert len(kept.cloned) == 2
+        del first, second
+        assert len(kept.cloned) == 1
+        del third
+        assert not kept.cloned

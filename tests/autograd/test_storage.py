@@ -52,6 +52,7 @@ ASKED: dict[str, Callable[[Any, Any, str], Any]] = {
     "bytes in all": lambda T, x, p: (
         T.zeros(100).storage().__sizeof__() - x.storage().__sizeof__() == 392
     ),
+    "a deep copy": lambda T, x, p: x._typed_storage()._deepcopy({}).fill_(1)[0] + x[0].item(),
     "private names": lambda T, x, p: (
         x.storage()._size(),
         x.storage()._untyped_storage.nbytes(),

@@ -100,6 +100,25 @@ print(tried(torch.set_num_interop_threads, 2**65)[0])
     ]
 
 
+def test_old_names_of_functions() -> None:
+    program = """
+import torch, warnings
+warnings.simplefilter("ignore")
+x = torch.tensor([2.0, 1.0, 2.0])
+print([t.tolist() for t in torch._unique2(x, return_inverse=True)])
+print([t.tolist() for t in torch._unique(x)], [t.item() for t in torch._aminmax(x)])
+y = torch._neg_view(x); x.add_(1); print(y.tolist())
+torch._C._set_deterministic_fill_uninitialized_memory(False)
+print(torch.utils.deterministic.fill_uninitialized_memory, torch.__config__._cxx_flags())
+"""
+    assert run(program).splitlines() == [
+        "[[1.0, 2.0], [1, 0, 1], []]",
+        "[[1.0, 2.0], []] [1.0, 2.0]",
+        "[-3.0, -2.0, -3.0]",
+        "False",
+    ]
+
+
 def test_repeated_numbers() -> None:
     program = """
 from torch.nn.modules.utils import _list_with_default, _pair, _reverse_repeat_tuple, _single

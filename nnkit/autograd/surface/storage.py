@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import mmap
 import os
 import sys
@@ -9,7 +10,7 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 from nnkit.autograd.arguments.dims import check_tensor
-from nnkit.autograd.op.public import PUBLIC, public
+from nnkit.autograd.op.public import PUBLIC, attach, public
 from nnkit.autograd.ops.creation.conversion import TYPE_NAMES
 from nnkit.autograd.ops.shape.strided import as_strided, move_storage
 from nnkit.autograd.tensor import Tensor, wrap
@@ -187,6 +188,9 @@ class Storage:
     def _cdata(self) -> int:
         """A number that the storages of the same memory have in common."""
         return id(owner(self._memory._data))
+
+    def _fix_weakref(self) -> None:
+        """Do nothing: an object that a weak reference gives is whole."""
 
     def __copy__(self) -> Self:
         return self.clone()
@@ -382,6 +386,9 @@ class TypedStorage(Storage):
     def _setitem(self, index: int | slice, value: Any) -> None:
         self[index] = value
 
+    def _deepcopy(self, memo: dict[int, Any]) -> Self:
+        return copy.deepcopy(self, memo)
+
     @property
     def _untyped_storage(self) -> UntypedStorage:
         return self.untyped()
@@ -481,6 +488,9 @@ def storage(input: Tensor) -> TypedStorage:
     whole = wrap(data, input._device)
     whole._writes = input._writes
     return TypedStorage._of(whole)
+
+
+attach("_typed_storage", storage)
 
 
 @public(namespace=False)

@@ -14,6 +14,7 @@ from nnkit.autograd.arguments.overriding import (
 from nnkit.autograd.arguments.overriding import refuse
 from nnkit.autograd.ops.creation.conversion import destination
 from nnkit.autograd.surface.generator import Generator as Generator
+from nnkit.backend import reproducibility
 from nnkit.compat.names._nodes import _autograd as _autograd
 from nnkit.compat.names._nodes import _current_graph_task_id as _current_graph_task_id
 from nnkit.compat.names._nodes import _functions as _functions
@@ -61,6 +62,14 @@ _ExcludeDispatchKeyGuard = Inert
 _DisableFuncTorch = Inert
 _TensorMeta = type(Tensor)
 _disabled_torch_function_impl = refuse
+
+
+def _get_deterministic_fill_uninitialized_memory() -> bool:
+    return reproducibility.fill_uninitialized_memory
+
+
+def _set_deterministic_fill_uninitialized_memory(mode: bool) -> None:
+    reproducibility.fill_uninitialized_memory = mode
 
 
 def _get_privateuse1_backend_name() -> str:

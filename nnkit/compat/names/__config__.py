@@ -14,3 +14,8 @@ def show() -> str:
 def parallel_info() -> str:
     """A description of the threads, as a text."""
     return f"at::get_num_threads() : {get_num_threads()}"
+
+
+def _cxx_flags() -> str:
+    """The compiler's options, as a text: they are not known."""
+    return ""

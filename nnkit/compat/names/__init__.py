@@ -16,6 +16,7 @@ from nnkit.autograd.arguments.overriding import (
 )
 from nnkit.backend.dtype import bool_
 from nnkit.backend.memory import layout
+from nnkit.backend.warning import warn
 from nnkit.compat.foreign import stand_in
 from nnkit.compat.names._foreach import FUNCTIONS
 from nnkit.compat.names._higher_order_ops import cond as cond
@@ -66,6 +67,35 @@ def _assert(condition: Any, message: str) -> None:
     """Raise AssertionError with the message unless the condition holds; a traced program does."""
     if not condition:
         raise AssertionError(message)
+
+
+def _unique(input: Tensor, sorted: bool = True, return_inverse: bool = False) -> Any:
+    """What `unique` gives, always with places for the values and the positions."""
+    return _unique2(input, sorted, return_inverse)[:2]
+
+
+def _unique2(
+    input: Tensor, sorted: bool = True, return_inverse: bool = False, return_counts: bool = False
+) -> Any:
+    """What `unique` gives, with a place for each of its three results."""
+    import nnkit
+
+    values, inverse, counts = nnkit.unique(input, sorted, True, True)
+    empty = nnkit.empty(0, dtype=nnkit.int64)
+    return values, inverse if return_inverse else empty, counts if return_counts else empty
+
+
+def _aminmax(input: Tensor, dim: int | None = None, keepdim: bool = False) -> Any:
+    """The old name of `aminmax`."""
+    import nnkit
+
+    warn("_aminmax is deprecated: use aminmax")
+    return tuple(nnkit.aminmax(input, dim=dim, keepdim=keepdim))
+
+
+def _neg_view(input: Tensor) -> Tensor:
+    """The negation of a tensor as a view of it."""
+    return input._neg_view()
 
 
 def _sample_dirichlet(input: Any) -> Any:

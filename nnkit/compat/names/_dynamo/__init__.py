@@ -20,7 +20,7 @@ class _Config(SimpleNamespace):
         return unchanged
 
 
-config = _Config()
+config = _Config(suppress_errors=False)
 disallow_in_graph = nonstrict_trace = substitute_in_graph = unchanged
 assume_constant_result = unchanged
 forbid_in_graph = graph_break = mark_dynamic = mark_static = nothing
