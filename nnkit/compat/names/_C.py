@@ -20,6 +20,7 @@ from nnkit.compat.names._nodes import _current_graph_task_id as _current_graph_t
 from nnkit.compat.names._nodes import _functions as _functions
 from nnkit.compat.names._nodes import _WeakTensorRef as _WeakTensorRef
 from nnkit.compat.names._nodes import _will_engine_execute_node as _will_engine_execute_node
+from nnkit.compat.names._utils import _flatten_dense_tensors, _unflatten_dense_tensors
 from nnkit.compat.names.storage import StorageBase as StorageBase
 from nnkit.compat.passing import Inert, false, nothing
 
@@ -86,4 +87,8 @@ def _parse_to(*args: Any, **kwargs: Any) -> tuple:
     return place, kind, non_blocking, memory_format
 
 
-_nn = SimpleNamespace(_parse_to=_parse_to)
+_nn = SimpleNamespace(
+    _parse_to=_parse_to,
+    flatten_dense_tensors=_flatten_dense_tensors,
+    unflatten_dense_tensors=_unflatten_dense_tensors,
+)
