@@ -1486,7 +1486,9 @@ class Tensor(builtins.object):
         size: _Sequence[builtins.int] | None = None,
         device: _Any = None,
     ) -> Tensor:
-        """A tensor of this dtype: empty of the given sizes, or with a copy of the given data."""
+        """A tensor of this dtype: empty of the given sizes, with a copy of the given data, or
+        on the memory of a tensor or storage.
+        """
     def new_empty(
         self,
         *size: _Any,
@@ -1725,6 +1727,9 @@ class Tensor(builtins.object):
         """Whether gradients with respect to it are wanted."""
     @requires_grad.setter
     def requires_grad(self, value: builtins.bool) -> None:
+        ...
+    @requires_grad.deleter
+    def requires_grad(self) -> None:
         ...
     def requires_grad_(self, requires_grad: builtins.bool = True) -> Tensor:
         """Say whether this leaf wants a gradient; returns itself."""
