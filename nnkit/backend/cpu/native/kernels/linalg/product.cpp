@@ -21,6 +21,7 @@ constexpr int strip_rows = 2 * tile_rows;  // of a that are packed together
 constexpr Index depth = 384;          // of the sums that stay in registers
 constexpr Index rows_of_piece = 192;  // of a: so many rows of that depth stay in the second cache
 constexpr Index work_of_piece = Index{1} << 20;  // multiplications; some 20 us
+constexpr Index work_between_looks = Index{1} << 24;  // for signals
 constexpr Index packed_of_piece = Index{1} << 16;
 constexpr Index most_pieces = 16;      // about so many, whatever the size
 constexpr Index least_rows = 4 * strip_rows;
@@ -144,12 +145,16 @@ template <class T> struct Product {
         constexpr Index w = tile_columns<T>;
         alignas(alignment) T buffer[depth * packed_columns<T>];
         const bool in_place = b.column == 1 && rows <= rows_read_in_place;
-        Index start = 0;
+        Index start = 0, unseen = 0;  // multiplications since the last look for signals
         do {
             Index count = std::min(depth, k - start);
             for (Index at = j, end; at < j + n; at = end) {
                 end = std::min(j + n, at + (in_place ? w : packed_columns<T>));
-                poll();
+                unseen += rows * count * (end - at);
+                if (unseen > work_between_looks) {
+                    poll();
+                    unseen = 0;
+                }
                 const T* source = buffer;
                 Index source_row = w;
                 if (panels_of_b != nullptr) {
