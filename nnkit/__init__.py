@@ -88,6 +88,7 @@ SUBMODULES = (
     "fx",
     "hub",
     "linalg",
+    "masked",
     "multiprocessing",
     "nn",
     "optim",

@@ -40,6 +40,7 @@ from nnkit import futures as futures
 from nnkit import fx as fx
 from nnkit import hub as hub
 from nnkit import linalg as linalg
+from nnkit import masked as masked
 from nnkit import multiprocessing as multiprocessing
 from nnkit import nn as nn
 from nnkit import optim as optim
