@@ -82,7 +82,7 @@ def test_what_a_record_leaves_to_its_twin() -> None:
         record((untracked, x), (), (None, x), (y,), cpu)
     with nnkit.autograd.graph.saved_tensors_hooks(lambda t: t * 2, lambda t: t):
         assert ACTIVE
-        packed = record((x, y), (), (x, None), (y,), cpu)
+        packed = record((x, y), (), (x, None), (nnkit.ones(2, 2),), cpu)
     assert [type(v[0]).__name__ for v in packed.values if v] == ["PackedValue"]
     with pytest.raises(TypeError):
         record((x, y), ())
