@@ -303,7 +303,7 @@ def logaddexp(
 
 
 def norm(
-    input: Tensor, ord: float | None = 2.0, dim: Dims = None, *, keepdim: bool | None = False,
+    input: Tensor, ord: Any = 2.0, dim: Dims = None, *, keepdim: bool | None = False,
     dtype: Any = None, mask: Tensor | None = None,
 ) -> Tensor:  # fmt: skip
     """The norm of order ``ord`` of what the mask lets through.
