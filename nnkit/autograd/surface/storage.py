@@ -181,7 +181,7 @@ class Storage:
 
     def _write_file(self, file: Any, is_real_file: bool, save_size: bool, width: int) -> None:
         """Write the bytes, behind the number of elements of ``width`` bytes if ``save_size``."""
-        content = bytes(self.untyped().cpu().tolist())
+        content = self.untyped().cpu()._elements.numpy().tobytes()
         file.write((len(content) // width).to_bytes(8, "little") * save_size + content)
 
     @property
