@@ -304,4 +304,23 @@ x6 = T.ones(1, 1, 5, dtype=T.int32)
 x7 = T.nn.functional.conv1d(x6, x6[..., :2], dilation=2)
 x8 = T.nn.functional.conv1d(x6, x6[..., :2])
 """,
+    "an adaptive pool of no elements has no gradient": """
+x0 = T.ones(1, 1, 4, 4, requires_grad=True)
+x1 = T.nn.functional.adaptive_avg_pool2d(x0, (0, 2))
+x1.sum().backward()
+x2 = T.nn.functional.adaptive_max_pool2d(x0, (2, 0))
+x2.sum().backward()
+x3 = T.nn.functional.adaptive_avg_pool1d(x0[0], 0)
+x3.sum().backward()
+x4 = T.nn.functional.adaptive_avg_pool2d(x0[:0], 2)
+x4.sum().backward()
+""",
+    "a linear map into out=": """
+x0 = T.arange(6.0).reshape(2, 3)
+x1 = T.zeros(2, 1)
+T.nn.functional.linear(x0, x0[:1], out=x1)
+x2 = T.nn.functional.linear(x0, x0[:1], out=T.zeros(2, 1, dtype=T.float64))
+x3 = T.nn.functional.linear(x0, x0, x0[0, :2], out=T.zeros(0))
+x4 = T.nn.functional.linear(x0.requires_grad_(), x0, out=T.zeros(2, 2))
+""",
 }

@@ -274,3 +274,15 @@ def test_memory_formats_are_accepted(lib: ModuleType) -> None:
     assert conv.to(memory_format=lib.channels_last)(x).tolist() == [
         [[pytest.approx(row) for row in plane] for plane in image] for image in before
     ]
+
+
+def test_a_replica_has_no_parameters(lib: ModuleType) -> None:
+    module = lib.nn.Linear(2, 1)
+    module.register_buffer("count", lib.zeros(1))
+    replica = module._replicate_for_data_parallel()
+    assert type(replica) is type(module) and not list(replica.parameters())
+    replica.weight = module.weight.view_as(module.weight)
+    replica.bias = module.bias * 2
+    replica.count = lib.ones(1)
+    assert replica(lib.ones(1, 2)).requires_grad and module.count.item() == 0
+    assert replica.weight._base is module.weight and len(list(module.parameters())) == 2

@@ -246,3 +246,21 @@ def test_wide_parameters_of_half_precision_are_not_rounded(dtype: str, apply: An
     for narrow, wide in zip(*found, strict=True):
         np.testing.assert_allclose(narrow.detach().numpy(), wide.detach().numpy(), 1e-3, 1e-2)
         assert (narrow == wide).float().mean() > 0.9
+
+
+@pytest.mark.parametrize(("channels", "size"), [(3, 5), (9, 3), (8, 4), (4, 1)])
+def test_cross_map_normalization(torch: ModuleType, channels: int, size: int) -> None:
+    def run(lib: ModuleType) -> Any:
+        layer = lib.nn.CrossMapLRN2d(size, alpha=0.5, beta=0.6, k=1.5)
+        return repr(layer), layer(batch(lib, 2, channels, 2, 3)).numpy()
+
+    (ours, values), (theirs, expected) = run(nnkit), run(torch)
+    assert ours == theirs
+    np.testing.assert_allclose(values, expected, rtol=1e-12)
+    x = batch(nnkit, 1, channels, 2, 1).requires_grad_()
+    assert nnkit.autograd.gradcheck(nnkit.nn.CrossMapLRN2d(size, alpha=0.5), (x,))
+
+
+def test_cross_map_normalization_takes_images(lib: ModuleType) -> None:
+    with raises(lib, ValueError, "4D"):
+        lib.nn.CrossMapLRN2d(3)(lib.ones(2, 3, 4))

@@ -200,11 +200,28 @@ def test_extra_state(lib: ModuleType) -> None:
         lib.nn.Identity().load_state_dict({"_extra_state": 1})
 
 
-def test_extra_state_is_set_last() -> None:
+def test_extra_state_is_set_back() -> None:
     target = extra(nnkit)
     with pytest.raises(RuntimeError, match="Unexpected"):
         target.load_state_dict({"0._extra_state": {"note": "old"}, "x": 1})
     assert target[0].note == "new"
+
+
+def test_extra_state_may_be_a_module(lib: ModuleType) -> None:
+    class Holder(lib.nn.Module):
+        def __init__(self, held: Any) -> None:
+            super().__init__()
+            self.held = held
+
+        def get_extra_state(self) -> Any:
+            return self.held
+
+        def set_extra_state(self, state: Any) -> None:
+            self.held = state
+
+    source, target = Holder(Holder(3)), Holder("nothing")
+    target.load_state_dict(source.state_dict())
+    assert target.held is source.held and target.held.held == 3
 
 
 def test_extra_state_by_default(lib: ModuleType) -> None:

@@ -258,3 +258,32 @@ def test_a_pruning_method_that_raises_changes_nothing(lib: ModuleType) -> None:
     assert {"weight", "bias"} == {name for name, _ in layer.named_parameters()}
     assert not layer._forward_pre_hooks and not list(layer.buffers())
     layer(lib.ones(2))
+
+
+def test_a_spectral_norm_of_old_files(lib: ModuleType) -> None:
+    """torch before 1.0 kept the weight itself, and not ``v``."""
+    layer = lib.nn.utils.spectral_norm(lib.nn.Linear(3, 5))
+    layer(lib.randn(2, 3))
+    state = layer.state_dict()
+    assert state._metadata[""] == {"version": 1, "spectral_norm": {"weight.version": 1}}
+    old = dict(state)
+    v = old.pop("weight_v").clone()
+    old["weight"] = layer.weight.detach().clone()
+    layer.weight_v.zero_()
+    layer.load_state_dict(old)
+    assert layer.weight_v.tolist() == pytest.approx(v.tolist(), abs=1e-5)
+    plain = lib.nn.utils.remove_spectral_norm(layer)
+    assert plain.state_dict()._metadata == {"": {"version": 1}}
+    assert not plain._state_dict_hooks
+
+
+def test_the_memory_format_of_convolutions_alone(lib: ModuleType) -> None:
+    nn = lib.nn
+    flat, deep = lib.channels_last, lib.channels_last_3d
+    model = nn.Sequential(nn.Conv2d(2, 3, 3), nn.ConvTranspose2d(3, 2, 2), nn.Conv3d(2, 3, 2))
+    assert nn.utils.convert_conv2d_weight_memory_format(model, flat) is model
+    assert [layer.weight.is_contiguous(memory_format=flat) for layer in model[:2]] == [True] * 2
+    assert model[2].weight.is_contiguous()
+    nn.utils.convert_conv3d_weight_memory_format(model, deep)
+    assert model[2].weight.is_contiguous(memory_format=deep)
+    assert isinstance(model[0].weight, nn.Parameter)

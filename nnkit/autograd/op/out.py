@@ -43,7 +43,7 @@ SAME_DTYPE = frozenset(
     chain_matmul linalg.cholesky linalg.cross det linalg.eigvalsh linalg.inv linalg.lu_solve
     linalg.matrix_norm linalg.matrix_power linalg.multi_dot linalg.norm linalg.solve
     linalg.solve_triangular linalg.svdvals linalg.vecdot linalg.vector_norm lu_solve matrix_power
-    hardshrink slice_scatter avg_pool2d avg_pool3d gelu softplus logsigmoid softshrink
+    hardshrink slice_scatter avg_pool2d avg_pool3d gelu linear softplus logsigmoid softshrink
     """.split()
 )
 # Those with several results that cast to the dtypes of theirs.

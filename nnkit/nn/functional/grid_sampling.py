@@ -20,10 +20,13 @@ from nnkit.autograd.ops.shape.joining import stack
 from nnkit.backend.dtype import FLOATING, int64
 from nnkit.backend.warning import warn
 
-__all__ = ["affine_grid", "grid_sample"]
+__all__ = [
+    "GRID_SAMPLE_INTERPOLATION_MODES", "GRID_SAMPLE_PADDING_MODES", "affine_grid", "grid_sample",
+]  # fmt: skip
 
-MODES = ("bilinear", "nearest", "bicubic")
-PADDINGS = ("zeros", "border", "reflection")
+# The numbers are torch's own, for programs that call its operator by them.
+GRID_SAMPLE_INTERPOLATION_MODES = {"bilinear": 0, "nearest": 1, "bicubic": 2}
+GRID_SAMPLE_PADDING_MODES = {"zeros": 0, "border": 1, "reflection": 2}
 SHARPNESS = -0.75  # of the cubic kernel
 OUTSIDE = -100.0
 
@@ -64,11 +67,12 @@ def grid_sample(
         >>> nnkit.nn.functional.grid_sample(x, places, align_corners=False)
         tensor([[[[2.5000, 3.0000]]]])
     """
-    if mode not in MODES:
-        raise ValueError(f"grid_sample(): mode must be one of {', '.join(MODES)}, got {mode!r}")
-    if padding_mode not in PADDINGS:
+    modes, paddings = GRID_SAMPLE_INTERPOLATION_MODES, GRID_SAMPLE_PADDING_MODES
+    if mode not in modes:
+        raise ValueError(f"grid_sample(): mode must be one of {', '.join(modes)}, got {mode!r}")
+    if padding_mode not in paddings:
         raise ValueError(
-            f"grid_sample(): padding_mode must be one of {', '.join(PADDINGS)}, got "
+            f"grid_sample(): padding_mode must be one of {', '.join(paddings)}, got "
             f"{padding_mode!r}"
         )
     if align_corners is None:

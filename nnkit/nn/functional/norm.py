@@ -187,18 +187,23 @@ def local_response_norm(
         )
     if size <= 0:
         raise RuntimeError(f"local_response_norm: size should be greater than zero, but got {size}")
-    channels = input.shape[1]
     if not input.numel():
         return input
-    window = [0, 0] * (input.ndim - 2) + [size // 2, (size - 1) // 2]
     if input.dtype.category < FLOATING and input.dtype is not int64:
         raise NotImplementedError(
             f"local_response_norm: not implemented for '{input.dtype.name}' tensors"
         )
-    squares = pad(input * input, window)
-    total = squares.narrow(1, 0, channels)
-    for start in range(1, size):
-        total = total + squares.narrow(1, start, channels)
+    total = sum_of_neighbours(input * input, size // 2, (size - 1) // 2)
     # torch's mean of integers is one too.
     mean = total / size if input.is_floating_point() else total // size
     return input / in_format_of(input, mean * alpha + k) ** beta
+
+
+def sum_of_neighbours(input: Tensor, before: int, after: int) -> Tensor:
+    """The sum of each channel and of those around it; beyond the edge they count as 0."""
+    channels = input.shape[1]
+    padded = pad(input, [0, 0] * (input.ndim - 2) + [before, after])
+    total = padded.narrow(1, 0, channels)
+    for start in range(1, before + after + 1):
+        total = total + padded.narrow(1, start, channels)
+    return total

@@ -53,6 +53,9 @@ class LazyModuleMixin(Module):
         """Give every parameter its shape and its values, from the arguments of the first call."""
         raise NotImplementedError(f"{type(self).__name__} does not define initialize_parameters")
 
+    def _replicate_for_data_parallel(self) -> Any:
+        raise RuntimeError(f"{type(self).__name__}: call it once before it is copied to devices")
+
     def has_uninitialized_params(self) -> bool:
         """Whether a parameter or buffer of this module still has no shape."""
         return any(map(is_lazy, chain(self._parameters.values(), self._buffers.values())))

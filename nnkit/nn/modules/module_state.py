@@ -23,6 +23,7 @@ from nnkit.nn.parameter import Parameter, is_lazy
 _EXTRA_STATE_KEY_SUFFIX = "_extra_state"
 # Under this key of local_metadata a load collects its writes instead of writing at once.
 _WRITES = "deferred_writes"
+_UNDO = "extra_states_before"  # and under this one what sets the extra states of before
 # Beyond so many keys a report stops looking for the closest one, which takes quadratic time.
 _MAX_CLOSEST = 20
 
@@ -206,6 +207,7 @@ class ModuleState(ModuleTree):
         keys, errors, post_hooks = found.keys, found.errors, found.post_hooks
         misfit = strict and any(keys)
         if errors or (misfit and not post_hooks):
+            found.undo()
             raise RuntimeError(_report(self, keys if strict else None, errors))
         # A post-hook may forgive keys, and needs the loaded values to do its work: where it does
         # not forgive, the values before are put back.
@@ -217,6 +219,7 @@ class ModuleState(ModuleTree):
                 raise RuntimeError("load_state_dict: a post-hook must return None")
         if strict and any(keys):
             if restore is not None:
+                found.undo()
                 restore()
             raise RuntimeError(_report(self, keys, errors))
         return keys
@@ -262,7 +265,11 @@ class ModuleState(ModuleTree):
         extra_key = prefix + _EXTRA_STATE_KEY_SUFFIX
         if type(self).set_extra_state is not ModuleState.set_extra_state:
             if extra_key in state_dict:
-                writes.append(partial(self.set_extra_state, state_dict[extra_key]))
+                # Set at once, since it may put other modules below this one.
+                if type(self).get_extra_state is not ModuleState.get_extra_state:
+                    undo = local_metadata.get(_UNDO, [])
+                    undo.append(partial(self.set_extra_state, self.get_extra_state()))
+                self.set_extra_state(state_dict[extra_key])
             elif strict:
                 missing_keys.append(extra_key)
         elif strict and extra_key in state_dict:
@@ -287,6 +294,7 @@ class _Loading:
         self.keys = _IncompatibleKeys([], [])
         self.errors: list[str] = []
         self.writes: list[Callable[[], Any]] = []
+        self.extra_states: list[Callable[[], Any]] = []
         self.post_hooks: list[Callable[[_IncompatibleKeys], Any]] = []
 
     def compare(self, module: Any, state: dict[str, Any], prefix: str) -> None:
@@ -295,6 +303,7 @@ class _Loading:
         if self.assign:
             local_metadata["assign_to_params_buffers"] = self.assign
         local_metadata[_WRITES] = self.writes
+        local_metadata[_UNDO] = self.extra_states
         module._load_from_state_dict(state, prefix, local_metadata, True, *self.keys, self.errors)
         for name, child in module._modules.items():
             if child is not None:
@@ -303,6 +312,11 @@ class _Loading:
                 self.compare(child, part, path)
         for hook in module._load_state_dict_post_hooks.values():
             self.post_hooks.append(partial(hook, module))
+
+    def undo(self) -> None:
+        """Set the extra states that were there before."""
+        for set_back in reversed(self.extra_states):
+            set_back()
 
 
 def _misfit(key: str, tensor: Tensor, value: Any) -> str | None:

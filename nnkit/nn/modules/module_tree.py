@@ -138,6 +138,14 @@ class ModuleTree:
             value = value if replaced is None else replaced
         return value
 
+    def _replicate_for_data_parallel(self) -> Any:
+        """A copy that has no parameters: a program gives it those of another device."""
+        replica = self.__new__(type(self))
+        registries = {"_parameters": {}, "_buffers": self._buffers.copy()}
+        registries["_modules"] = self._modules.copy()
+        replica.__dict__.update(self.__dict__, **registries, _is_replica=True)
+        return replica
+
     def __getattr__(self, name: str) -> Any:
         own = self.__dict__
         if "_parameters" in own:  # else __init__ has not run yet

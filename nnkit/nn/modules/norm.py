@@ -7,12 +7,14 @@ from typing import Any
 
 from nnkit.autograd import Tensor
 from nnkit.autograd.ops.creation.factories import empty
+from nnkit.autograd.ops.shape.joining import cat
 from nnkit.nn import functional as F
 from nnkit.nn import init
+from nnkit.nn.functional.norm import sum_of_neighbours
 from nnkit.nn.modules.module import Module
 from nnkit.nn.parameter import Parameter
 
-__all__ = ["GroupNorm", "LayerNorm", "LocalResponseNorm", "RMSNorm"]
+__all__ = ["CrossMapLRN2d", "GroupNorm", "LayerNorm", "LocalResponseNorm", "RMSNorm"]
 
 
 class _Affine(Module):
@@ -235,6 +237,54 @@ class LocalResponseNorm(Module):
 
     def forward(self, input: Tensor) -> Tensor:
         return F.local_response_norm(input, self.size, self.alpha, self.beta, self.k)
+
+    def extra_repr(self) -> str:
+        return f"{self.size}, alpha={self.alpha}, beta={self.beta}, k={self.k}"
+
+
+class CrossMapLRN2d(Module):
+    """`LocalResponseNorm` of images, as Torch 7 had it: ``x / (k + alpha / size * sum)**beta``.
+
+    The sum of squares takes as many channels after each as before it, so ``size - 1`` for an even
+    ``size``, and the first channel everywhere, as in torch; whose gradient, however, leaves out a
+    channel, and is that of no function.
+
+    Args:
+        size: how many channels are taken together.
+        alpha: factor of the mean.
+        beta: exponent.
+        k: added to it.
+
+    Input and output: (N, C, H, W).
+
+    Raises:
+        ValueError: the input has not four dimensions.
+
+    >>> import nnkit
+    >>> nnkit.nn.CrossMapLRN2d(3, alpha=3.0, beta=1.0)(nnkit.ones(1, 2, 1, 1)).flatten()
+    tensor([0.3333, 0.3333])
+    """
+
+    size: int
+    alpha: float
+    beta: float
+    k: float
+
+    def __init__(self, size: int, alpha: float = 1e-4, beta: float = 0.75, k: float = 1) -> None:
+        super().__init__()
+        self.size = size
+        self.alpha = alpha
+        self.beta = beta
+        self.k = k
+
+    def forward(self, input: Tensor) -> Tensor:
+        if input.ndim != 4:
+            raise ValueError(f"CrossMapLRN2d: Expected input to be 4D, got {input.ndim}D instead.")
+        squares, reach = input * input, (self.size - 1) // 2
+        total = sum_of_neighbours(squares, reach, reach)
+        within, beyond = total.tensor_split([reach + 1], 1)
+        total = cat([within, beyond + squares.narrow(1, 0, 1)], 1)
+        return input * (total * (self.alpha / self.size) + self.k) ** -self.beta
 
     def extra_repr(self) -> str:
         return f"{self.size}, alpha={self.alpha}, beta={self.beta}, k={self.k}"

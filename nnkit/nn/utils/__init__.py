@@ -7,4 +7,5 @@ from nnkit.nn.utils.clip_grad import *  # noqa: F403
 from nnkit.nn.utils.convert_parameters import *  # noqa: F403
 from nnkit.nn.utils.fusion import *  # noqa: F403
 from nnkit.nn.utils.initialization import skip_init as skip_init
+from nnkit.nn.utils.memory_format import *  # noqa: F403
 from nnkit.nn.utils.weight_hooks import *  # noqa: F403

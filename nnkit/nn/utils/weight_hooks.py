@@ -113,6 +113,28 @@ class SpectralNorm:
                 u, v = u.clone(), v.clone()
         return weight / u.dot(matrix.mv(v))
 
+    def note_version(
+        self, module: Module, state: dict[str, Any], prefix: str, metadata: dict[str, Any]
+    ) -> None:
+        """Note in the metadata of a state dict that it holds ``v``, and not the weight."""
+        metadata.setdefault("spectral_norm", {})[f"{self.name}.version"] = 1
+
+    def upgrade(
+        self, state: dict[str, Any], prefix: str, metadata: dict[str, Any], *_: Any
+    ) -> None:
+        """Give a state dict of torch before 1.0 the ``v`` for which ``u W v`` is its weight's."""
+        weight, original, u, v = (
+            f"{prefix}{self.name}{part}" for part in ("", "_orig", "_u", "_v")
+        )
+        old = f"{self.name}.version" not in metadata.get("spectral_norm", {})
+        if not old or any(key not in state for key in (weight, original, u)):
+            return
+        with no_grad():
+            matrix = self.matrix(state[original])
+            solved = (matrix.mT @ matrix).pinverse() @ (matrix.mT @ state[u])
+            value = (state[original] / state.pop(weight)).mean()
+            state[v] = solved * (value / state[u].dot(matrix @ solved))
+
     def __call__(self, module: Module, inputs: Any) -> None:
         setattr(module, self.name, self.compute_weight(module, module.training))
 
@@ -158,6 +180,8 @@ def spectral_norm(
     module.register_buffer(f"{name}_u", u)
     module.register_buffer(f"{name}_v", v)
     module.register_forward_pre_hook(hook)
+    module._register_state_dict_hook(hook.note_version)
+    module._register_load_state_dict_pre_hook(hook.upgrade)
     return module
 
 
@@ -168,6 +192,10 @@ def remove_spectral_norm(module: Module, name: str = "weight") -> Module:
         ValueError: it has no spectral norm.
     """
     hook = _taken_off(module, name, SpectralNorm)
+    registries: Any = (module._state_dict_hooks, module._load_state_dict_pre_hooks)
+    for registry in registries:
+        for key in [k for k, (f, _) in registry.items() if getattr(f, "__self__", None) is hook]:
+            del registry[key]
     with no_grad():
         weight = hook.compute_weight(module, False)
     delattr(module, name)

@@ -75,7 +75,7 @@ def inner(input: Tensor, other: Tensor) -> Tensor:
     return multiply(input, weight, None).reshape(x.shape[:-1] + y.shape[:-1])
 
 
-@public(namespace=False, method=False)
+@public(namespace=False, method=False, out=True)
 def linear(input: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
     """``input @ weight.T + bias``.
 

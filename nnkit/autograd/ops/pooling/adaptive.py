@@ -30,17 +30,36 @@ __all__ = [
     "adaptive_max_pool3d", "adaptive_max_pool3d_with_indices",
 ]  # fmt: skip
 
+
+def _grad_avg(B: Any, g: Any, x: Any) -> Any:
+    _check_gradient(g)
+    return gradient_in_format(B, B.adaptive_avg_pool_grad(g, tuple(x.shape)), x)
+
+
+def _grad_max(B: Any, g: Any, x: Any, indices: Any) -> Any:
+    _check_gradient(g)
+    return grad_max_pool(B, g, x, indices)
+
+
+def _check_gradient(g: Any) -> None:
+    """Refuse the gradient of a result of no elements, as torch does, which computes the result."""
+    if 0 in g.shape[1:]:
+        raise RuntimeError(
+            "adaptive pooling: only the batch of a gradient may be empty, got a gradient of shape "
+            f"{list(g.shape)}"
+        )
+
+
 _adaptive_avg_pool = rule(
-    "adaptive_avg_pool", node="AdaptiveAvgPool2DBackward0", depends="backward",
-    x=lambda B, g, x: gradient_in_format(B, B.adaptive_avg_pool_grad(g, tuple(x.shape)), x),
-)  # fmt: skip
+    "adaptive_avg_pool", node="AdaptiveAvgPool2DBackward0", depends="backward", x=_grad_avg
+)
 rule(
     "adaptive_avg_pool_grad",
     g=lambda B, g_out, g_shape: B.adaptive_avg_pool(g_out, tuple(g_shape[2:])),
 )
 _adaptive_max_pool = rule(
     "adaptive_max_pool", node="AdaptiveMaxPool2DBackward0", nondifferentiable=("indices",),
-    depends="backward", x=grad_max_pool,
+    depends="backward", x=_grad_max,
 )  # fmt: skip
 
 
