@@ -3,7 +3,7 @@
 steps: a step of each workload, against PyTorch, JAX and NumPy, with its share of the roofline;
 ops: every kind of op at three sizes; profile: where the time of one workload goes;
 memory: peak memory and the time of the import, in fresh processes;
-ranks: collectives, and how much of them backward hides.
+ranks: collectives, how much of them backward hides, and what to expect of 1,024 ranks.
 """
 
 from __future__ import annotations

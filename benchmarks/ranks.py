@@ -1,8 +1,9 @@
-"""``python -m benchmarks ranks``: what collectives cost, how much of them backward hides, and what
-that lets expect of more ranks.
+"""``python -m benchmarks ranks``: what collectives cost, how much of them backward hides, and
+whether a simulation of the step tells the same.
 
-The program starts itself on so many ranks of one thread each. Times are medians; on a machine with
-fewer cores than ranks they say little.
+The program starts itself on so many ranks of one thread each. What is compared takes turns, all
+ranks at the same time; times are medians over the rounds, of the rank that takes longest. With
+``--predict`` it prints what the simulation says of up to 1,024 ranks.
 """
 
 from __future__ import annotations
@@ -13,32 +14,111 @@ import statistics
 import sys
 import time
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Any
 
 import nnkit
 import nnkit.distributed as dist
+from benchmarks import ranks_prediction
+from benchmarks.ranks_simulation import MB, Line, Message, fitted, simulated, traced
+from benchmarks.workloads.sequences import transformer
 from nnkit import nn, optim
 from nnkit.distributed import run as launcher
+from nnkit.nn import functional as F
 from nnkit.nn.parallel import DistributedDataParallel
 
-SIZES = (8, 1 << 10, 1 << 16, 1 << 20, 1 << 24)  # bytes on each rank
-PREDICTED = (2, 4, 8, 16, 64)
+SIZES = (8, 1 << 10, 1 << 14, 1 << 17, 1 << 20, 1 << 22, 1 << 24)  # bytes on each rank
+
+
+def perceptron(batch: int | None) -> tuple[nn.Module, Callable[[Any], nnkit.Tensor]]:
+    """8 layers of 512 and 8 MB of gradients, for which 128 samples are few."""
+    layers = [(nn.Linear(512, 512), nn.ReLU()) for _ in range(8)]
+    x = nnkit.randn(batch or 128, 512)
+    return nn.Sequential(
+        *[part for pair in layers for part in pair]
+    ), lambda model: model(x).square().mean()
+
+
+def gpt(batch: int | None) -> tuple[nn.Module, Callable[[Any], nnkit.Tensor]]:
+    """4 layers of width 256 and 12 MB of gradients, for 16 times 64 tokens."""
+    tokens = nnkit.randint(0, 65, (batch or 16, 65))
+    x, y = tokens[:, :-1], tokens[:, 1:].flatten()
+    model = transformer(nnkit, vocabulary=65, length=64, layers=4, width=256, heads=4)
+    return model, lambda model: F.cross_entropy(model(x).flatten(0, 1), y)
+
+
+MODELS = {"mlp": perceptron, "gpt": gpt}
+BUCKET_MB = 2
 
 
 def add_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--ranks", type=int, default=2)
-    parser.add_argument("--rounds", type=int, default=7, help="measurements of each figure")
-    parser.add_argument("--seconds", type=float, default=0.1, help="how long each of them takes")
-    parser.add_argument("--width", type=int, default=512, help="of the layers of the model")
-    parser.add_argument("--batch", type=int, default=128, help="of each rank")
+    parser.add_argument("--rounds", type=int, default=15, help="turns of everything")
+    parser.add_argument("--seconds", type=float, default=0.1, help="how long a turn takes")
+    parser.add_argument("--model", choices=MODELS, default="mlp")
+    parser.add_argument("--batch", type=int, help="of each rank")
+    ranks_prediction.add_options(parser)
 
 
 def run(options: argparse.Namespace) -> None:
-    arguments = [f"--{name}={value}" for name, value in vars(options).items() if name != "threads"]
+    if options.predict:
+        ranks_prediction.run(options)
+        return
+    names = ("rounds", "seconds", "model", "batch")
+    given = {name: getattr(options, name) for name in names}
+    arguments = [f"--{name}={value}" for name, value in given.items() if value is not None]
     start = ["--standalone", "--nproc-per-node", str(options.ranks), "-m", "benchmarks.ranks"]
     os.environ["OMP_NUM_THREADS"] = str(options.threads or 1)
     if code := launcher.main([*start, *arguments]):
         sys.exit(code)
+
+
+def tell(text: str) -> None:
+    if dist.get_rank() == 0:
+        print(text, flush=True)
+
+
+@dataclass(frozen=True)
+class Turns:
+    """Seconds a step, one figure for each round: of the wall's clock and of the processor's."""
+
+    wall: list[float]
+    cpu: list[float]
+
+    @property
+    def seconds(self) -> float:
+        """The median."""
+        return statistics.median(self.wall)
+
+    @property
+    def cpu_share(self) -> float:
+        """The part of the time in which the processor worked."""
+        return min(statistics.median(self.cpu) / self.seconds, 1.0)
+
+
+def turn(step: Callable[[], Any], count: int) -> tuple[float, float]:
+    """Seconds a step by both clocks, of the rank that takes longest."""
+    dist.barrier()
+    wall, cpu = time.perf_counter(), time.process_time()
+    for _ in range(count):
+        step()
+    own = [time.perf_counter() - wall, time.process_time() - cpu]
+    longest = nnkit.tensor(own, dtype=nnkit.float64) / count
+    dist.all_reduce(longest, dist.ReduceOp.MAX)
+    return tuple(longest.tolist())
+
+
+def in_turns(steps: dict[str, Callable[[], Any]], options: argparse.Namespace) -> dict[str, Turns]:
+    """Let everything run for some time in each round."""
+    counts = {}
+    for name, step in steps.items():
+        turn(step, 3)  # buckets are made anew after the first
+        counts[name] = max(1, int(options.seconds / max(turn(step, 1)[0], 1e-6)))
+    rounds = [
+        {name: turn(step, counts[name]) for name, step in steps.items()}
+        for _ in range(options.rounds)
+    ]
+    return {name: Turns(*map(list, zip(*(r[name] for r in rounds)))) for name in steps}
 
 
 def calls(elements: int) -> dict[str, Callable[[], Any]]:
@@ -55,115 +135,132 @@ def calls(elements: int) -> dict[str, Callable[[], Any]]:
     }
 
 
-def seconds_of(step: Callable[[], Any], options: argparse.Namespace) -> float:
-    """The median time of a step that all ranks make; rank 0's, which all get."""
-    step()
-    dist.barrier()
-    start = time.perf_counter()
-    step()
-    once = nnkit.tensor([time.perf_counter() - start])
-    dist.all_reduce(once, dist.ReduceOp.MAX)
-    count = max(1, int(options.seconds / max(once.item(), 1e-6)))
-    found = []
-    for _ in range(options.rounds):
-        dist.barrier()
-        start = time.perf_counter()
-        for _ in range(count):
-            step()
-        found.append((time.perf_counter() - start) / count)
-    median = nnkit.tensor([statistics.median(found)], dtype=nnkit.float64)
-    dist.broadcast(median, 0)
-    return median.item()
+def collectives(options: argparse.Namespace) -> Line:
+    """Print what each takes at each size, and the line through them; that of `all_reduce`."""
+    found = [in_turns(calls(size // 4), options) for size in SIZES]
+    tell(f"{'us a call':16}" + "".join(f"{size:>12,}" for size in SIZES) + " bytes")
+    lines = {}
+    for name in found[0]:
+        times = [turns[name].seconds for turns in found]
+        lines[name] = fitted(SIZES, times)
+        tell(f"{name:16}" + "".join(f"{seconds * 1e6:12.1f}" for seconds in times))
+    tell(f"\n{'as a line':16}{'us':>12}{'GB/s':>12}{'largest error':>16}")
+    for name, line in lines.items():
+        errors = [abs(line(n) / turns[name].seconds - 1) for n, turns in zip(SIZES, found)]
+        rate = 1e-9 / line.per_byte
+        tell(f"{name:16}{line.latency * 1e6:12.1f}{rate:12.2f}{max(errors):16.0%}")
+    return lines["all_reduce"]
 
 
-def collectives(options: argparse.Namespace) -> tuple[float, float]:
-    """Print the table; latency and seconds a byte of `all_reduce`, the line through its ends."""
-    tell(f"{'us a call':16}" + "".join(f"{size:>12,} B" for size in SIZES) + f"{'GB/s':>9}")
-    times = {name: [] for name in calls(1)}
-    for size in SIZES:
-        for name, call in calls(size // 4).items():
-            times[name].append(seconds_of(call, options))
-    for name, row in times.items():
-        words = "".join(f"{seconds * 1e6:14.1f}" for seconds in row)
-        tell(f"{name:16}{words}{SIZES[-1] / row[-1] / 1e9:9.2f}")
-    small, large = times["all_reduce"][0], times["all_reduce"][-1]
-    return small, (large - small) / SIZES[-1]
+class Trainer:
+    """The same small network on each rank, by itself or with others."""
 
+    def __init__(self, options: argparse.Namespace, group: Any = None, **arguments: Any) -> None:
+        nnkit.manual_seed(0)
+        self.model: Any
+        self.model, self.loss_of = MODELS[options.model](options.batch)
+        if group is not None:
+            self.model = DistributedDataParallel(
+                self.model, process_group=group, bucket_cap_mb=BUCKET_MB, **arguments
+            )
+        self.optimizer = optim.SGD(self.model.parameters(), 1e-6)
 
-def model_of(options: argparse.Namespace) -> nn.Module:
-    nnkit.manual_seed(0)
-    layers = [(nn.Linear(options.width, options.width), nn.ReLU()) for _ in range(8)]
-    return nn.Sequential(*[part for pair in layers for part in pair])
+    def loss(self) -> nnkit.Tensor:
+        return self.loss_of(self.model)
 
+    def step(self) -> None:
+        self.optimizer.zero_grad()
+        self.loss().backward()
+        self.optimizer.step()
 
-def steps(options: argparse.Namespace) -> dict[str, Callable[[], Any]]:
-    """A step without others, one with them, and its messages alone."""
-    x = nnkit.randn(options.batch, options.width)
-    own = model_of(options)
-    parallel = DistributedDataParallel(model_of(options), bucket_cap_mb=2)
-
-    def step_of(model: nn.Module) -> Callable[[], Any]:
-        optimizer = optim.SGD(model.parameters(), 1e-6)
-
-        def step() -> None:
-            optimizer.zero_grad()
-            model(x).square().mean().backward()
-            optimizer.step()
-
-        return step
-
-    def messages() -> None:
-        works: list[Any] = [dist.all_reduce(b.flat, async_op=True) for b in parallel._buckets]
+    def messages(self) -> None:
+        """Those of a step, alone."""
+        works: list[Any] = [dist.all_reduce(b.flat, async_op=True) for b in self.model._buckets]
         for work in works:
             work.wait()
 
-    both = step_of(parallel)
-    for _ in range(2):
-        both()  # after which the buckets are made anew
-    return {"alone": step_of(own), "parallel": both, "messages": messages}
+
+class Watch:
+    """Notes when the gradients and the messages of a model come, as its communication hook."""
+
+    def __init__(self, trainer: Trainer) -> None:
+        self.messages: list[Message] = []
+        self.last_gradient = 0.0
+        for p in trainer.model.parameters():
+            p.register_post_accumulate_grad_hook(self.came)
+        trainer.model.register_comm_hook(None, self.send)
+
+    def came(self, parameter: nnkit.Tensor) -> None:
+        self.last_gradient = time.perf_counter()
+
+    def send(self, state: Any, bucket: Any) -> Any:
+        flat = bucket.buffer()
+        leaves = time.perf_counter()
+
+        def arrive(future: Any) -> nnkit.Tensor:
+            self.messages.append(Message(flat.nbytes, leaves, time.perf_counter()))
+            return future.value()[0]
+
+        work: Any = dist.all_reduce(flat.div_(dist.get_world_size()), async_op=True)
+        return work.get_future().then(arrive)
+
+    def step(self, trainer: Trainer) -> tuple[float, float]:
+        """Seconds of a step in which it waits for messages after the last gradient, and the part
+        of the time with messages under way that lay before it."""
+        self.messages.clear()
+        trainer.step()
+        first = min(m.leaves for m in self.messages)
+        last = max(m.arrives for m in self.messages)
+        waits = max(last - self.last_gradient, 0.0)
+        return waits, 1 - waits / (last - first)
 
 
-def backward_trace(options: argparse.Namespace) -> tuple[float, list[tuple[float, int]]]:
-    """Seconds of a backward, and of each bucket when it is full and its bytes; without messages."""
-    model = DistributedDataParallel(model_of(options), bucket_cap_mb=2)
-    x = nnkit.randn(options.batch, options.width)
-    for _ in range(2):
-        model(x).square().mean().backward()
-    came: dict[Any, float] = {}
-    for p in model.module.parameters():
-        p.register_hook(lambda g, p=p: came.__setitem__(p, time.perf_counter()))
-    with model.no_sync():
-        loss = model(x).square().mean()
-        start = time.perf_counter()
-        loss.backward()
-        end = time.perf_counter() - start
-    buckets = model._buckets
-    return end, [(max(came[p] for p in b.parameters) - start, b.flat.nbytes) for b in buckets]
-
-
-def simulated(
-    ranks: int,
-    before: float,
-    backward: float,
-    buckets: list[tuple[float, int]],
-    latency: float,
-    per_byte: float,
-) -> float:
-    """Seconds of a step: buckets leave when they are full, one after another.
-
-    An `all_reduce` of n bytes in a ring takes ``2 (R - 1) latency + 2 (R - 1) / R n per_byte``; the
-    figures that were measured on two ranks are ``2 latency`` and ``per_byte``.
-    """
-    free = 0.0
-    for full, size in buckets:
-        duration = (ranks - 1) * latency + 2 * (ranks - 1) / ranks * size * per_byte
-        free = max(full, free) + duration
-    return before + max(backward, free)
-
-
-def tell(text: str) -> None:
-    if dist.get_rank() == 0:
-        print(text, flush=True)
+def overlap(options: argparse.Namespace, message: Line) -> None:
+    """Print what messages add to a step, and what the simulation says of it."""
+    everybody = dist.group.WORLD
+    own_groups = [dist.new_group([rank]) for rank in range(dist.get_world_size())]
+    own = own_groups[dist.get_rank()]
+    alone, copying = Trainer(options), Trainer(options, own)
+    parallel = Trainer(options, everybody)
+    views = Trainer(options, everybody, gradient_as_bucket_view=True)
+    turns = in_turns(
+        {
+            "rank 0, the others sleep": alone.step if dist.get_rank() == 0 else lambda: None,
+            "each rank by itself": alone.step,
+            "DDP in groups of one rank": copying.step,
+            "DDP": parallel.step,
+            "DDP, gradients as views": views.step,
+            "the messages alone": parallel.messages,
+        },
+        options,
+    )
+    tell(f"\n{'ms a step':28}{'median':>8}{'least':>8}{'most':>8}{'processor':>12}")
+    for name, each in turns.items():
+        times = "".join(f"{s * 1e3:8.2f}" for s in (each.seconds, min(each.wall), max(each.wall)))
+        tell(f"{name:28}{times}{each.cpu_share:12.0%}")
+    step, sent = turns["DDP"], turns["the messages alone"]
+    for name in ("rank 0, the others sleep", "each rank by itself"):
+        ratios = [a / b for a, b in zip(step.wall, turns[name].wall, strict=True)]
+        tell(f"DDP takes {statistics.median(ratios):.2f} times {name}")
+    watched = Trainer(options, everybody)
+    watch = Watch(watched)
+    dist.barrier()
+    seen = [watch.step(watched) for _ in range(2 * options.rounds + 2)][2:]
+    waits, before = map(statistics.median, zip(*seen))
+    trace = traced(copying.model, copying.loss, copying.optimizer, options.rounds)
+    expected = simulated(trace, message, (BUCKET_MB * MB,), sent.cpu_share)
+    tell(
+        f"traced: {waits * 1e3:.2f} ms of waiting after the last gradient, "
+        f"{1 - waits / sent.seconds:.0%} of the messages' time hidden; {before:.0%} of the time "
+        "with messages under way lay before it"
+    )
+    added = step.seconds - turns["DDP in groups of one rank"].seconds
+    tell(f"by the difference of the steps: {1 - added / sent.seconds:.0%} hidden")
+    tell(
+        f"simulated: a step of {expected.seconds * 1e3:.2f} ms "
+        f"({expected.seconds / step.seconds - 1:+.0%}), {expected.waits * 1e3:.2f} ms of waiting, "
+        f"{expected.hidden:.0%} hidden"
+    )
 
 
 def main() -> None:
@@ -171,20 +268,7 @@ def main() -> None:
     add_options(parser)
     options = parser.parse_args()
     dist.init_process_group()
-    latency, per_byte = collectives(options)
-    seconds = {name: seconds_of(step, options) for name, step in steps(options).items()}
-    alone, together, sent = (seconds[name] for name in ("alone", "parallel", "messages"))
-    hidden = 1 - max(together - alone, 0) / sent
-    tell(
-        f"\nms a step: alone {alone * 1e3:.2f}, parallel {together * 1e3:.2f} "
-        f"({together / alone:.2f} times), its messages alone {sent * 1e3:.2f}: "
-        f"{hidden:.0%} of them hidden"
-    )
-    backward, buckets = backward_trace(options)
-    figures = (max(alone - backward, 0.0), backward, buckets, latency, per_byte)
-    predicted = {ranks: simulated(ranks, *figures) for ranks in PREDICTED}
-    tell("predicted, times a step alone, with a core and a link for each rank:")
-    tell(", ".join(f"{ranks} ranks {time / alone:.2f}" for ranks, time in predicted.items()))
+    overlap(options, collectives(options))
     dist.destroy_process_group()
 
 

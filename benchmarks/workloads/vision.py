@@ -26,8 +26,8 @@ def cnn(fw: Any, device: str = "cpu") -> Step:
     return training_step(fw, model, fw.optim.Adam(model.parameters()), x, y)
 
 
-def residual_network(fw: Any, widths: list[int], blocks: int, classes: int = 10) -> Any:
-    """A residual network for small images: `blocks` basic blocks of each width (He et al. 2016)."""
+def _residual_parts(fw: Any) -> tuple[Any, Any]:
+    """A convolution with its norm, as a list, and the module that adds a shortcut to layers."""
     nn = fw.nn
 
     def conv(inputs: int, outputs: int, kernel: int, stride: int) -> list[Any]:
@@ -36,11 +36,9 @@ def residual_network(fw: Any, widths: list[int], blocks: int, classes: int = 10)
         return [layer, nn.BatchNorm2d(outputs)]
 
     class Block(nn.Module):
-        def __init__(self, inputs: int, outputs: int, stride: int) -> None:
+        def __init__(self, inputs: int, outputs: int, stride: int, layers: list[Any]) -> None:
             super().__init__()
-            self.main = nn.Sequential(
-                *conv(inputs, outputs, 3, stride), nn.ReLU(), *conv(outputs, outputs, 3, 1)
-            )
+            self.main = nn.Sequential(*layers)
             same = stride == 1 and inputs == outputs
             self.shortcut = (
                 nn.Identity() if same else nn.Sequential(*conv(inputs, outputs, 1, stride))
@@ -49,14 +47,42 @@ def residual_network(fw: Any, widths: list[int], blocks: int, classes: int = 10)
         def forward(self, x: Any) -> Any:
             return nn.functional.relu(self.main(x) + self.shortcut(x))
 
+    return conv, Block
+
+
+def residual_network(fw: Any, widths: list[int], blocks: int, classes: int = 10) -> Any:
+    """A residual network for small images: `blocks` basic blocks of each width (He et al. 2016)."""
+    nn = fw.nn
+    conv, block = _residual_parts(fw)
     layers = [*conv(3, widths[0], 3, 1), nn.ReLU()]
     inputs = widths[0]
     for width in widths:
         for number in range(blocks):
-            down = number == 0 and width != widths[0]
-            layers.append(Block(inputs, width, 2 if down else 1))
+            stride = 2 if number == 0 and width != widths[0] else 1
+            main = [*conv(inputs, width, 3, stride), nn.ReLU(), *conv(width, width, 3, 1)]
+            layers.append(block(inputs, width, stride, main))
             inputs = width
     return nn.Sequential(*layers, nn.AdaptiveAvgPool2d(1), nn.Flatten(), nn.Linear(inputs, classes))
+
+
+def resnet50(fw: Any) -> Any:
+    """ResNet-50 (He et al. 2016), which halves an image in its 3x3 convolutions, as torchvision's
+    does: 25,557,032 parameters."""
+    nn = fw.nn
+    conv, block = _residual_parts(fw)
+    layers = [*conv(3, 64, 7, 2), nn.ReLU(), nn.MaxPool2d(3, 2, padding=1)]
+    inputs = 64
+    for width, blocks in ((64, 3), (128, 4), (256, 6), (512, 3)):
+        for number in range(blocks):
+            stride = 2 if number == 0 and width != 64 else 1
+            main = [
+                *(*conv(inputs, width, 1, 1), nn.ReLU()),
+                *(*conv(width, width, 3, stride), nn.ReLU()),
+                *conv(width, 4 * width, 1, 1),
+            ]
+            layers.append(block(inputs, 4 * width, stride, main))
+            inputs = 4 * width
+    return nn.Sequential(*layers, nn.AdaptiveAvgPool2d(1), nn.Flatten(), nn.Linear(inputs, 1000))
 
 
 def resnet(fw: Any, device: str = "cpu") -> Step:

@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from nnkit.backend.errors import DistBackendError
-from nnkit.backend.ranks import GRACE, Group, Pauses
+from nnkit.backend.ranks import GRACE, WORKED, Group, Pauses
 
 DESCRIPTION_BYTES = 512
 DONE = np.array(0)  # the ticket of what was done at once
@@ -185,9 +185,18 @@ LOST: list[Transfer] = []  # what MPI may still write into
 
 
 def arrived(ticket: Any) -> bool:
-    """Whether the transfer has come to its end, with or without an error."""
+    """Whether the transfer has come to its end, with or without an error; goes on with it as long
+    as there are data to move."""
     transfer = UNDER_WAY.get(int(ticket))
-    return transfer is None or transfer.advance()
+    if transfer is None:
+        return True
+    start = time.monotonic()
+    while not transfer.advance():
+        now = time.monotonic()
+        if now - start < WORKED:
+            return False
+        start = now
+    return True
 
 
 def await_arrival(ticket: Any, seconds: float | None) -> int:

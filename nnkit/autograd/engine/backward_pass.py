@@ -44,6 +44,7 @@ class Pass:
     expected: dict[Tensor, int] | None = None
     outer: Pass | None = None
     callbacks: list[Callable] | None = None  # to be called when all else is done
+    between: Callable | None = None  # to be called after each node, from when hooks may look
 
     def __init__(self, roots: list, lifted: Any, unpack: Callable, retain: bool) -> None:
         self.roots = roots
@@ -450,6 +451,8 @@ class Pass:
 
     def _settle(self, node: Node) -> None:
         """Serve the leaves for which ``node`` had the last gradients."""
+        if self.between is not None:
+            self.between()
         if self.expected is None:
             self._watch(None)
             return

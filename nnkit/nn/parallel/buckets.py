@@ -93,8 +93,15 @@ class Bucket:
         if hook is not None:
             self.future = hook(state, shown)
             return
-        self.flat.div_(divisor)
+        self.flat.mul_(1 / divisor)  # twice as fast as a division
         self.work = all_reduce(self.flat, ReduceOp.SUM, group, async_op=True)
+
+    def go_on(self) -> None:
+        """Let what is under way make progress: nothing does so in the background."""
+        if self.work is not None:
+            self.work.is_completed()
+        elif self.future is not None:
+            self.future.done()
 
     def receive(self) -> None:
         """Wait for what was sent."""

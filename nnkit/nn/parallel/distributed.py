@@ -285,7 +285,9 @@ class DistributedDataParallel(Module, Joinable):
                     self._send_used()
                     at_end(self._finish)
         if step.sent:
-            _go_on(self._buckets[step.sent - 1])
+            last = self._buckets[step.sent - 1]
+            last.go_on()
+            RUNNING.innermost.between = last.go_on
 
     def _divisor(self) -> int:
         if self._join is None or self._divides_by_all:
@@ -324,13 +326,12 @@ class DistributedDataParallel(Module, Joinable):
         step = self._step
         used: set[Any] = set(self._parameters_to_send)
         with no_grad():
-            for bucket in self._buckets:
-                bucket.receive()
             if step.used_anywhere is not None:
                 step.used_work.wait()
                 flags = step.used_anywhere.tolist()
                 used = set(compress(self._parameters_to_send, flags))
             for bucket in self._buckets:
+                bucket.receive()
                 for p, view in zip(bucket.parameters, bucket.views):
                     if p not in used:
                         continue
@@ -463,12 +464,6 @@ def at_end(callback: Callable) -> None:
     """Call a function when the outermost backward pass has given all leaves their gradients."""
     this = outermost()
     this.callbacks = [*(this.callbacks or ()), callback]
-
-
-def _go_on(bucket: Bucket) -> None:
-    """Let what is under way make progress."""
-    if bucket.work is not None:
-        bucket.work.is_completed()
 
 
 def _leaves(output: Any) -> set[Any]:
