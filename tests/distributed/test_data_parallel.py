@@ -46,7 +46,7 @@ def test_the_same_program_under_torch() -> None:
 
 @needs_mpi
 def test_hooks_errors_and_overlap() -> None:
-    cases = ("hooks", "power", "overlap", "join", "join_zero", "errors")
+    cases = ("hooks", "power", "overlap", "progress", "join", "join_zero", "errors")
     assert succeed("data_parallel", 2, "nnkit", *cases).count("passed") == 2
 
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import copy
 import sys
+import time
 from collections.abc import Callable
 from importlib import import_module
 from typing import Any
@@ -179,6 +180,36 @@ def run_overlap() -> None:
     model(T.ones(2, 64)).sum().backward()
     sent, buckets = seen[0]
     assert buckets > 3 and sent >= buckets - 2, (sent, buckets)
+
+
+class Slow(T.autograd.Function):
+    """Takes its time in backward, and has no gradient that anybody waits for."""
+
+    @staticmethod
+    def forward(ctx: Any, x: Any) -> Any:
+        return x.clone()
+
+    @staticmethod
+    def backward(ctx: Any, grad: Any) -> Any:
+        time.sleep(0.02)
+        return grad.clone()
+
+
+class Waits(nn.Module):
+    def forward(self, x: Any) -> Any:
+        return Slow.apply(x)
+
+
+def run_progress() -> None:
+    """A message arrives while backward goes on with what has no parameters."""
+    first, last = nn.Linear(64, 64), nn.Linear(64, 64)
+    between = [Waits() for _ in range(10)]
+    model = DDP(nn.Sequential(first, *between, last), bucket_cap_mb=0.01)
+    arrived: list[bool] = []
+    first.weight.register_hook(lambda grad: arrived.append(model._buckets[0].work._done))
+    for _ in range(3):
+        model(T.ones(2, 64)).sum().backward()
+    assert arrived[1:] == [True, True], arrived
 
 
 def run_join() -> None:
