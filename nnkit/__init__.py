@@ -82,6 +82,7 @@ SUBMODULES = (
     "cuda",
     "distributed",
     "distributions",
+    "export",
     "fft",
     "func",
     "futures",

@@ -34,6 +34,7 @@ from nnkit import cpu as cpu
 from nnkit import cuda as cuda
 from nnkit import distributed as distributed
 from nnkit import distributions as distributions
+from nnkit import export as export
 from nnkit import fft as fft
 from nnkit import func as func
 from nnkit import futures as futures

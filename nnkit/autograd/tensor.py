@@ -20,6 +20,8 @@ from nnkit.backend.array import Array
 from nnkit.backend.device import cpu, device
 from nnkit.backend.dtype import COMPLEX, FLOATING, OF_ARRAY, dtype, package_of
 
+TRACED: set[type] = set()  # classes of ints that remember where they come from
+
 
 class Size(tuple[int, ...]):
     """A shape: a tuple of ints that prints and slices as ``torch.Size`` does."""
@@ -30,7 +32,8 @@ class Size(tuple[int, ...]):
         numbers = []
         for position, n in enumerate(sizes):
             try:
-                numbers.append(int(operator.index(n)))
+                # Sizes that are traced are ints of another class.
+                numbers.append(n if type(n) in TRACED else int(operator.index(n)))
             except TypeError:
                 raise TypeError(
                     f"Size() takes an iterable of int, got {type(n).__name__} at {position}"

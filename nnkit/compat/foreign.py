@@ -21,7 +21,6 @@ SUBJECTS = {
     "torch._subclasses": "tracing for a compiler",
     "torch.fx.experimental": "tracing for a compiler",
     "torch.fx.passes": "tracing for a compiler",
-    "torch.export": "exported programs",
     "torch.jit": "an interpreter of TorchScript",
     "torch.onnx": "ONNX files",
     "torch.distributed": "process groups",

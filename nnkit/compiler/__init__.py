@@ -2,7 +2,17 @@
 
 from __future__ import annotations
 
-from nnkit.compiler.compile import allow_in_graph, compile, disable, is_compiling, reset
+from nnkit.compiler.compile import (
+    allow_in_graph,
+    compile,
+    disable,
+    is_compiling,
+    is_exporting,
+    reset,
+)
 from nnkit.compiler.module import OptimizedModule
 
-__all__ = ["OptimizedModule", "allow_in_graph", "compile", "disable", "is_compiling", "reset"]
+__all__ = [
+    "OptimizedModule", "allow_in_graph", "compile", "disable", "is_compiling", "is_exporting",
+    "reset",
+]  # fmt: skip

@@ -133,15 +133,29 @@ def reset() -> None:
         compiled.reset()
 
 
+EXPORTING: set[int] = set()  # the threads whose module is being exported
+
+
 def is_compiling() -> bool:
-    """Whether this thread is recording a compiled function.
+    """Whether this thread is recording a compiled function, or exporting a module.
 
     Example:
         >>> import nnkit
         >>> nnkit.compiler.is_compiling()
         False
     """
-    return get_ident() in RECORDERS
+    return get_ident() in RECORDERS or is_exporting()
+
+
+def is_exporting() -> bool:
+    """Whether this thread is exporting a module.
+
+    Example:
+        >>> import nnkit
+        >>> nnkit.compiler.is_exporting()
+        False
+    """
+    return get_ident() in EXPORTING
 
 
 def allow_in_graph(fn: Any) -> Any:

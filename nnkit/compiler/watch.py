@@ -289,9 +289,12 @@ class Watch:
 
     def _methods(self, kind: type, path: str) -> None:
         for each in kind.__mro__:
-            if each.__module__ == "builtins" or self._is_own(each):
+            if each.__module__ == "builtins":
                 continue
+            own = self._is_own(each)
             for name, value in list(each.__dict__.items()):
+                if own and getattr(value, "__code__", None) not in self.ran:
+                    continue  # of nnkit's classes only those of traced graphs have the user's code
                 inside = f"{path}.{name}"
                 if isinstance(value, (staticmethod, classmethod)):
                     value = value.__func__

@@ -8,12 +8,12 @@ from nnkit.compat.names._dynamo import allow_in_graph as allow_in_graph
 from nnkit.compat.names._dynamo import disable as disable
 from nnkit.compat.names._dynamo import is_compiling as is_compiling
 from nnkit.compat.names._dynamo import reset as reset
-from nnkit.compat.passing import Inert, false, nothing, unchanged
+from nnkit.compat.passing import Inert, nothing, unchanged
+from nnkit.compiler import is_exporting as is_exporting
 
 assume_constant_result = substitute_in_graph = nested_compile_region = unchanged
 cudagraph_mark_step_begin = nothing
 is_dynamo_compiling = is_compiling
-is_exporting = false
 set_stance = Inert
 
 
