@@ -2213,6 +2213,7 @@ def wrap_in_python(data: _Array, place: _Any = ...) -> Tensor:
     """A new leaf Tensor on a backend array."""
 def differentiable(x: Tensor) -> Tensor:
     """The tensor; as a leaf, if its dtype has no derivatives."""
+TRACED: builtins.set[builtins.type]
 UNTRACKED: _Any
 WRAPPED: _Any
 wrap: _Callable[..., Tensor]
