@@ -181,11 +181,18 @@ class Trainer:
 
 
 class Watch:
-    """Notes when the gradients and the messages of a model come, as its communication hook."""
+    """Notes when the gradients and the messages of a model come, as its communication hook.
+
+    Of each step it keeps the seconds of waiting for messages after the last gradient, and the part
+    of the time with messages under way that lay before it.
+    """
 
     def __init__(self, trainer: Trainer) -> None:
+        self.trainer = trainer
         self.messages: list[Message] = []
         self.last_gradient = 0.0
+        self.waits: list[float] = []
+        self.before: list[float] = []
         for p in trainer.model.parameters():
             p.register_post_accumulate_grad_hook(self.came)
         trainer.model.register_comm_hook(None, self.send)
@@ -204,15 +211,14 @@ class Watch:
         work: Any = dist.all_reduce(flat.div_(dist.get_world_size()), async_op=True)
         return work.get_future().then(arrive)
 
-    def step(self, trainer: Trainer) -> tuple[float, float]:
-        """Seconds of a step in which it waits for messages after the last gradient, and the part
-        of the time with messages under way that lay before it."""
+    def step(self) -> None:
         self.messages.clear()
-        trainer.step()
+        self.trainer.step()
         first = min(m.leaves for m in self.messages)
         last = max(m.arrives for m in self.messages)
         waits = max(last - self.last_gradient, 0.0)
-        return waits, 1 - waits / (last - first)
+        self.waits.append(waits)
+        self.before.append(1 - waits / (last - first))
 
 
 def overlap(options: argparse.Namespace, message: Line) -> None:
@@ -223,6 +229,7 @@ def overlap(options: argparse.Namespace, message: Line) -> None:
     alone, copying = Trainer(options), Trainer(options, own)
     parallel = Trainer(options, everybody)
     views = Trainer(options, everybody, gradient_as_bucket_view=True)
+    watch = Watch(Trainer(options, everybody))
     turns = in_turns(
         {
             "rank 0, the others sleep": alone.step if dist.get_rank() == 0 else lambda: None,
@@ -230,6 +237,7 @@ def overlap(options: argparse.Namespace, message: Line) -> None:
             "DDP in groups of one rank": copying.step,
             "DDP": parallel.step,
             "DDP, gradients as views": views.step,
+            "DDP, watched": watch.step,
             "the messages alone": parallel.messages,
         },
         options,
@@ -242,24 +250,26 @@ def overlap(options: argparse.Namespace, message: Line) -> None:
     for name in ("rank 0, the others sleep", "each rank by itself"):
         ratios = [a / b for a, b in zip(step.wall, turns[name].wall, strict=True)]
         tell(f"DDP takes {statistics.median(ratios):.2f} times {name}")
-    watched = Trainer(options, everybody)
-    watch = Watch(watched)
-    dist.barrier()
-    seen = [watch.step(watched) for _ in range(2 * options.rounds + 2)][2:]
-    waits, before = map(statistics.median, zip(*seen))
+    waits, before = statistics.median(watch.waits), statistics.median(watch.before)
     trace = traced(copying.model, copying.loss, copying.optimizer, options.rounds)
-    expected = simulated(trace, message, (BUCKET_MB * MB,), sent.cpu_share)
+    by_itself = turns["DDP in groups of one rank"]
+    trace = trace.lasting(by_itself.seconds)
+    # Where ranks share processors a step has not the whole of one either.
+    cpu_share = min(sent.cpu_share / by_itself.cpu_share, 1.0)
+    expected = simulated(trace, message, (BUCKET_MB * MB,), cpu_share)
+    lasting = sum(m.arrives - m.leaves for m in expected.messages)
     tell(
         f"traced: {waits * 1e3:.2f} ms of waiting after the last gradient, "
         f"{1 - waits / sent.seconds:.0%} of the messages' time hidden; {before:.0%} of the time "
         "with messages under way lay before it"
     )
-    added = step.seconds - turns["DDP in groups of one rank"].seconds
+    added = step.seconds - by_itself.seconds
     tell(f"by the difference of the steps: {1 - added / sent.seconds:.0%} hidden")
     tell(
         f"simulated: a step of {expected.seconds * 1e3:.2f} ms "
         f"({expected.seconds / step.seconds - 1:+.0%}), {expected.waits * 1e3:.2f} ms of waiting, "
-        f"{expected.hidden:.0%} hidden"
+        f"{expected.hidden:.0%} hidden by the difference, messages of {lasting * 1e3:.2f} ms "
+        f"({lasting / sent.seconds - 1:+.0%})"
     )
 
 
