@@ -15,12 +15,13 @@ import sys
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import nnkit
 import nnkit.distributed as dist
 from benchmarks import ranks_prediction
-from benchmarks.ranks_simulation import MB, Line, Message, fitted, simulated, traced
+from benchmarks.ranks_simulation import MB, Line, fitted, simulated, traced
 from benchmarks.workloads.sequences import transformer
 from nnkit import nn, optim
 from nnkit.distributed import run as launcher
@@ -173,15 +174,25 @@ class Trainer:
         self.loss().backward()
         self.optimizer.step()
 
+    @cached_property
+    def parts(self) -> list[nnkit.Tensor]:
+        """Tensors as they travel in a step."""
+        found = []
+        for bucket in self.model._buckets:
+            bucket.store_zeros()
+            found += bucket.parts()
+            bucket.end()
+        return found
+
     def messages(self) -> None:
         """Those of a step, alone."""
-        works: list[Any] = [dist.all_reduce(b.flat, async_op=True) for b in self.model._buckets]
+        works: list[Any] = [dist.all_reduce(part, async_op=True) for part in self.parts]
         for work in works:
             work.wait()
 
 
 class Watch:
-    """Notes when the gradients and the messages of a model come, as its communication hook.
+    """Notes when the gradients and the messages of a model come.
 
     Of each step it keeps the seconds of waiting for messages after the last gradient, and the part
     of the time with messages under way that lay before it.
@@ -189,33 +200,44 @@ class Watch:
 
     def __init__(self, trainer: Trainer) -> None:
         self.trainer = trainer
-        self.messages: list[Message] = []
         self.last_gradient = 0.0
+        self.leaves: dict[Any, float] = {}
+        self.arrives: dict[Any, float] = {}
         self.waits: list[float] = []
         self.before: list[float] = []
+        for _ in range(2):
+            trainer.step()  # after which the buckets are made anew
         for p in trainer.model.parameters():
             p.register_post_accumulate_grad_hook(self.came)
-        trainer.model.register_comm_hook(None, self.send)
+        for bucket in trainer.model._buckets:
+            self.watch(bucket)
 
     def came(self, parameter: nnkit.Tensor) -> None:
         self.last_gradient = time.perf_counter()
 
-    def send(self, state: Any, bucket: Any) -> Any:
-        flat = bucket.buffer()
-        leaves = time.perf_counter()
+    def watch(self, bucket: Any) -> None:
+        send, arrived, receive = bucket.send, bucket.arrived, bucket.receive
 
-        def arrive(future: Any) -> nnkit.Tensor:
-            self.messages.append(Message(flat.nbytes, leaves, time.perf_counter()))
-            return future.value()[0]
+        def sends(*arguments: Any) -> None:
+            self.leaves[bucket] = time.perf_counter()
+            send(*arguments)
 
-        work: Any = dist.all_reduce(flat.div_(dist.get_world_size()), async_op=True)
-        return work.get_future().then(arrive)
+        def asks() -> bool:
+            found = arrived()
+            if found:
+                self.arrives.setdefault(bucket, time.perf_counter())
+            return found
+
+        def receives() -> None:
+            receive()
+            self.arrives.setdefault(bucket, time.perf_counter())
+
+        bucket.send, bucket.arrived, bucket.receive = sends, asks, receives
 
     def step(self) -> None:
-        self.messages.clear()
+        self.arrives.clear()
         self.trainer.step()
-        first = min(m.leaves for m in self.messages)
-        last = max(m.arrives for m in self.messages)
+        first, last = min(self.leaves.values()), max(self.arrives.values())
         waits = max(last - self.last_gradient, 0.0)
         self.waits.append(waits)
         self.before.append(1 - waits / (last - first))

@@ -51,6 +51,12 @@ def test_hooks_errors_and_overlap() -> None:
 
 
 @needs_mpi
+def test_gradients_that_travel_from_where_they_are() -> None:
+    cases = ("kept", "straight", "kept", "mlp", "static", "unused", "no_sync", "join", "hooks")
+    assert succeed("data_parallel", 2, "nnkit", *cases).count("passed") == 2
+
+
+@needs_mpi
 def test_the_optimizer_s_state_in_shares() -> None:
     assert succeed("zero", 3, "nnkit").count("passed") == 3
 

@@ -13,6 +13,7 @@ from nnkit.distributed import ReduceOp, all_reduce
 
 FIRST_BUCKET_BYTES = 1 << 20  # small, so that communication begins early; torch's choice
 DEFAULT_BUCKET_MB = 25
+STRAIGHT_BYTES = 1 << 20  # of a gradient whose message takes far longer than it takes to begin one
 
 
 class GradBucket:
@@ -50,41 +51,69 @@ class GradBucket:
 
 
 class Bucket:
-    """The gradients of some parameters of one dtype and device, in one flat tensor.
+    """The gradients of some parameters of one dtype and device, which travel at the same time.
 
     Args:
         parameters: in the order in which their gradients are expected.
+        flat: put all of them into one flat tensor. Otherwise large ones travel from where they
+            are, which saves copies and memory.
     """
 
-    def __init__(self, parameters: Sequence[Tensor]) -> None:
+    def __init__(self, parameters: Sequence[Tensor], flat: bool) -> None:
         self.parameters = list(parameters)
+        self.straight = [not flat and p.nbytes >= STRAIGHT_BYTES for p in self.parameters]
         first = self.parameters[0]
-        size = sum(p.numel() for p in self.parameters)
+        size = sum(p.numel() for p, alone in zip(self.parameters, self.straight) if not alone)
         self.flat = zeros(size, dtype=first.dtype, device=first.device)
-        self.views: list[Tensor] = []
+        self.views: list[Any] = []  # what travels of each gradient; None where it is not known yet
         start = 0
-        for p in self.parameters:
-            self.views.append(self.flat[start : start + p.numel()].view(p.shape))
-            start += p.numel()
+        for p, alone in zip(self.parameters, self.straight):
+            if alone:
+                self.views.append(None)
+            else:
+                self.views.append(self.flat[start : start + p.numel()].view(p.shape))
+                start += p.numel()
         self.waiting = len(self.parameters)
         self.future: Future | None = None
-        self.work: Any = None
+        self.works: list[Any] = []
 
     def begin(self) -> None:
         """Expect a gradient of each parameter."""
         self.waiting = len(self.parameters)
-        self.future = self.work = None
+        self.future, self.works = None, []
 
-    def store(self, place: int, as_view: bool) -> None:
-        """Take over the gradient of a parameter; zeros, if it has none."""
+    def store(self, place: int, used: bool, as_view: bool) -> None:
+        """Take over the gradient of a parameter; zeros, if it has none.
+
+        Args:
+            used: it has come in this backward: an older one stays if nobody has used the parameter.
+            as_view: let ``grad`` be a view of the flat tensor.
+        """
         parameter, view = self.parameters[place], self.views[place]
         grad = parameter.grad
-        if grad is None:
+        if self.straight[place]:
+            if grad is None:
+                self.views[place] = _zeros(parameter)
+            else:
+                self.views[place] = grad if used else grad.clone()
+        elif grad is None:
             view.zero_()
         elif grad is not view:
             view.copy_(grad)
-            if as_view:
+            if as_view and used:
                 parameter.grad = view
+
+    def store_zeros(self) -> None:
+        """Take zeros in place of all gradients."""
+        self.flat.zero_()
+        for place, alone in enumerate(self.straight):
+            if alone:
+                self.views[place] = _zeros(self.parameters[place])
+
+    def parts(self) -> list[Tensor]:
+        """The tensors that travel."""
+        alone = [view for view, alone in zip(self.views, self.straight) if alone]
+        return [self.flat, *alone] if self.flat.numel() else alone
 
     def send(
         self, group: Any, hook: Callable | None, state: Any, shown: GradBucket, divisor: int
@@ -93,25 +122,36 @@ class Bucket:
         if hook is not None:
             self.future = hook(state, shown)
             return
-        self.flat.mul_(1 / divisor)  # twice as fast as a division
-        self.work = all_reduce(self.flat, ReduceOp.SUM, group, async_op=True)
+        for part in self.parts():
+            part.mul_(1 / divisor)  # twice as fast as a division
+            self.works.append(all_reduce(part, ReduceOp.SUM, group, async_op=True))
 
-    def go_on(self) -> None:
-        """Let what is under way make progress: nothing does so in the background."""
-        if self.work is not None:
-            self.work.is_completed()
-        elif self.future is not None:
-            self.future.done()
+    def arrived(self) -> bool:
+        """Whether what was sent is there; lets it make progress, which nothing does in the
+        background."""
+        if self.future is not None:
+            return self.future.done()
+        return all(work.is_completed() for work in self.works)
 
     def receive(self) -> None:
         """Wait for what was sent."""
-        if self.work is not None:
-            self.work.wait()
-        elif self.future is not None:
+        for work in self.works:
+            work.wait()
+        if self.future is not None:
             found = self.future.wait()
             found = found[0] if isinstance(found, (list, tuple)) else found
             if found is not self.flat:
                 self.flat.copy_(found.view(-1))
+
+    def end(self) -> None:
+        """Let go of gradients that are the parameters' own."""
+        for place, alone in enumerate(self.straight):
+            if alone:
+                self.views[place] = None
+
+
+def _zeros(parameter: Tensor) -> Tensor:
+    return zeros(parameter.shape, dtype=parameter.dtype, device=parameter.device)
 
 
 def divided(parameters: Sequence[Tensor], limits: Sequence[int]) -> list[list[Tensor]]:

@@ -46,6 +46,7 @@ class DistributedDataParallel(Module, Joinable):
     first backward the buckets are made anew in the order in which gradients came. At the end of
     backward ``grad`` of every parameter holds the mean over the ranks: of the gradients of losses
     that are means over equal parts of a batch, this is the gradient of the mean over the batch.
+    Until then a gradient of 1 MiB or more is itself under way: with its bucket, but not copied.
 
     Args:
         module: what is called; at least one parameter must require a gradient.
@@ -57,7 +58,7 @@ class DistributedDataParallel(Module, Joinable):
         find_unused_parameters: look in each forward which parameters the outputs do not depend on:
             nobody waits for their gradients.
         check_reduction: accepted.
-        gradient_as_bucket_view: let ``grad`` be a view of the bucket, which saves a copy.
+        gradient_as_bucket_view: let ``grad`` be a view of the bucket, into which all are copied.
         static_graph: the same parameters are used in the same way in each step. Then they may be
             used in several inner backward passes (`nnkit.utils.checkpoint`).
 
@@ -171,7 +172,8 @@ class DistributedDataParallel(Module, Joinable):
             )
 
     def _make_buckets(self, parameters: Sequence[Tensor]) -> None:
-        self._buckets = [Bucket(members) for members in divided(parameters, self._limits)]
+        flat = self.gradient_as_bucket_view or self._hook is not None
+        self._buckets = [Bucket(members, flat) for members in divided(parameters, self._limits)]
         self._places = {
             p: (bucket, place)
             for bucket in self._buckets
@@ -272,7 +274,7 @@ class DistributedDataParallel(Module, Joinable):
                 self._arrivals.append(parameter)
         bucket, place = self._places[parameter]
         with no_grad():
-            bucket.store(place, self.gradient_as_bucket_view and used)
+            bucket.store(place, used, self.gradient_as_bucket_view)
             bucket.waiting -= 1
             while step.sent < len(self._buckets) and not self._buckets[step.sent].waiting:
                 is_last = step.sent == len(self._buckets) - 1
@@ -285,9 +287,14 @@ class DistributedDataParallel(Module, Joinable):
                     self._send_used()
                     at_end(self._finish)
         if step.sent:
-            last = self._buckets[step.sent - 1]
-            last.go_on()
-            RUNNING.innermost.between = last.go_on
+            self._go_on()
+            RUNNING.innermost.between = self._go_on
+
+    def _go_on(self) -> None:
+        """Let what is under way make progress."""
+        step = self._step
+        while step.arrived < step.sent and self._buckets[step.arrived].arrived():
+            step.arrived += 1
 
     def _divisor(self) -> int:
         if self._join is None or self._divides_by_all:
@@ -313,7 +320,7 @@ class DistributedDataParallel(Module, Joinable):
             self._broadcast(self._buffers_to_send)
         with no_grad():
             for index, bucket in enumerate(self._buckets):
-                bucket.flat.zero_()
+                bucket.store_zeros()
                 shown = GradBucket(bucket, index, bucket is self._buckets[-1])
                 bucket.send(
                     self.process_group, self._hook, self._hook_state, shown, self._divisor()
@@ -339,8 +346,9 @@ class DistributedDataParallel(Module, Joinable):
                         p.grad = view
                     elif p.grad is None:
                         p.grad = view.clone()
-                    else:
+                    elif p.grad is not view:
                         p.grad.copy_(view)
+                bucket.end()
         if not self._rebuilt and len(self._arrivals) != len(self._parameters_to_send):
             self._arrivals = []
         self._step = _Step()
@@ -410,6 +418,7 @@ class DistributedDataParallel(Module, Joinable):
         if self._hook is not None:
             raise RuntimeError("register_comm_hook can only be called once.")
         self._hook, self._hook_state = hook, state
+        self._make_buckets([p for bucket in self._buckets for p in bucket.parameters])
 
     def _set_static_graph(self) -> None:
         self.static_graph = True
@@ -444,7 +453,7 @@ class _Step:
         self.used: set[Tensor] = set()
         self.seen: dict[Tensor, int] = {}
         self.counts: dict[Tensor, int] | None = None
-        self.sent = 0
+        self.sent = self.arrived = 0  # buckets
         self.used_anywhere: Tensor | None = None
         self.used_work: Any = None
 

@@ -182,6 +182,25 @@ def run_overlap() -> None:
     assert buckets > 3 and sent >= buckets - 2, (sent, buckets)
 
 
+def run_kept() -> None:
+    """The older gradient of a parameter that nobody has used stays."""
+    model = DDP(Branches(), find_unused_parameters=True)
+    x, y = sample("unused", dist.get_rank())
+    model.module.chosen = 0
+    nn.functional.cross_entropy(model(x.float()), y).backward()
+    before = {
+        p: p.grad.mul_(1 + dist.get_rank()).clone() for p in model.module.parts[0].parameters()
+    }
+    model.module.chosen = 1
+    nn.functional.cross_entropy(model(x.float()), y).backward()
+    assert all(T.equal(p.grad, grad) for p, grad in before.items())
+
+
+def run_straight() -> None:
+    """In the cases after this one all gradients travel from where they are."""
+    import_module("nnkit.nn.parallel.buckets").STRAIGHT_BYTES = 1
+
+
 class Slow(T.autograd.Function):
     """Takes its time in backward, and has no gradient that anybody waits for."""
 
@@ -206,7 +225,7 @@ def run_progress() -> None:
     between = [Waits() for _ in range(10)]
     model = DDP(nn.Sequential(first, *between, last), bucket_cap_mb=0.01)
     arrived: list[bool] = []
-    first.weight.register_hook(lambda grad: arrived.append(model._buckets[0].work._done))
+    first.weight.register_hook(lambda grad: arrived.append(model._buckets[0].works[0]._done))
     for _ in range(3):
         model(T.ones(2, 64)).sum().backward()
     assert arrived[1:] == [True, True], arrived
