@@ -11,7 +11,10 @@ from nnkit.autograd.engine.grad import grad
 from nnkit.autograd.forward.dual import ForwardLevel
 from nnkit.autograd.function import Function
 from nnkit.autograd.op.registry import LIFTED
+from nnkit.autograd.ops.creation.factories import complex_
+from nnkit.autograd.ops.shape.joining import stack
 from nnkit.autograd.tensor import Tensor, wrap
+from nnkit.backend.dtype import complex128, float64
 from nnkit.backend.lazy import plain
 from nnkit.backend.memory import has_expanded
 
@@ -37,17 +40,21 @@ def _number(t: Tensor, index: tuple) -> Any:
     return t.detach()[index].item()
 
 
-def _numerical(function: Callable, x: Tensor, eps: float) -> list[list[list]]:
-    """For each output the Jacobian d output / d x, rows by elements of x.
+def _wide(t: Tensor) -> Tensor:
+    """A copy in double precision: what a function returns may lie in its input's memory."""
+    return t.detach().to(complex128 if t.is_complex() else float64, copy=True)
 
-    For a complex x the row holds the conjugate Wirtinger derivative that backward gives for a
-    real-valued output: d/d(real) + i d/d(imaginary).
-    """
-    rows: list[list[list]] = []
-    steps = [eps, eps * 1j] if x.is_complex() else [eps]
+
+def _steps(x: Tensor) -> list[Any]:
+    """The directions in which one element of x is moved."""
+    return [1.0, 1j] if x.is_complex() else [1.0]
+
+
+def _numerical(function: Callable, x: Tensor, eps: float) -> list[Tensor]:
+    """For each output its differences: (directions, elements of x, elements of the output)."""
     forms = [(t.shape, t.dtype) for t in _tensors(function())]
 
-    def evaluate() -> list[list]:
+    def evaluate() -> list[Tensor]:
         # In the grad mode of the analytical run: what a function returns may depend on it.
         found = _tensors(function())
         for (shape, kind), t in zip(forms, found, strict=True):
@@ -57,25 +64,21 @@ def _numerical(function: Callable, x: Tensor, eps: float) -> list[list[list]]:
                         f"Expected `func` to return outputs with the same {what} when inputs are "
                         f"perturbed by {eps}, but got {before} and {now}"
                     )
-        return [_flat(t) for t in found]
+        return [_wide(t) for t in found]
 
-    for index in _indices(x):
-        original = _number(x, index)
-        columns = []
-        for step in steps:
-            _set(x, index, original + step)
-            plus = evaluate()
-            _set(x, index, original - step)
-            minus = evaluate()
-            columns.append(
-                [
-                    [(a - b) / (2 * eps) for a, b in zip(p, m, strict=True)]
-                    for p, m in zip(plus, minus, strict=True)
-                ]
-            )
-        _set(x, index, original)
-        rows.append(columns)
-    return rows
+    after, before = [], []
+    for step in _steps(x):
+        for index in _indices(x):
+            original = _number(x, index)
+            for found, by in ((after, eps * step), (before, -eps * step)):
+                _set(x, index, original + by)
+                found.append(evaluate())
+            _set(x, index, original)
+    tables = []
+    for plus, minus in zip(zip(*after, strict=True), zip(*before, strict=True), strict=True):
+        table = (stack(plus) - stack(minus)) / (2 * eps)
+        tables.append(table.reshape(len(_steps(x)), x.numel(), plus[0].numel()))
+    return tables
 
 
 def _set(x: Tensor, index: tuple, value: Any) -> None:
@@ -84,20 +87,21 @@ def _set(x: Tensor, index: tuple, value: Any) -> None:
     B.fill_(B.getitem(x._data, (*index, ...)), value)
 
 
-def _flat(t: Tensor) -> list:
-    return t.detach().reshape(-1).tolist()
-
-
-def _analytical(outputs: tuple, x: Tensor, position: int, unit: Any) -> list[list]:
+def _analytical(outputs: tuple, x: Tensor, position: int, unit: Any) -> Tensor:
     """Rows by elements of output ``position``: the gradient of x for a unit gradient there."""
     out = outputs[position]
     rows = []
     for index in _indices(out):
-        seed = wrap(out._device.backend.zeros(out._data.shape, out._data.dtype), out._device)
+        seed = _zeros(out)
         _set(seed, index, unit)
         (g,) = grad(out, x, seed, retain_graph=True, allow_unused=True)
-        rows.append([0.0] * x._data.size if g is None else _flat(g))
-    return rows
+        rows.append(_zeros(x) if g is None else g.detach())
+    return _wide(stack(rows) if rows else _zeros(x)[None][:0]).reshape(len(rows), x.numel())
+
+
+def _zeros(like: Tensor) -> Tensor:
+    data = like._data
+    return wrap(like._device.backend.zeros(data.shape, data.dtype), like._device)
 
 
 def gradcheck(
@@ -181,38 +185,32 @@ def _check(
     for k, x in enumerate(checked):
         if not x._data.size:
             continue  # no element to vary
-        rows = _numerical(lambda: func(*inputs), x, eps)
-        if not outputs and any(
-            abs(moved) > atol
-            for columns in rows
-            for outs in columns
-            for out in outs
-            for moved in out
-        ):
+        tables = _numerical(lambda: func(*inputs), x, eps)
+        if not outputs and any((table.abs() > atol).any() for table in tables):
             raise GradcheckError(
                 "Numerical gradient for function expected to be zero: none of its outputs is "
                 "differentiable"
             )
         if forwards:
-            _check_forwards(func, inputs, x, rows, atol, rtol, k)
+            _check_forwards(func, inputs, x, tables, atol, rtol, k)
         for position, out in enumerate(outputs if backwards else ()):
-            units = [1.0, 1j] if out.is_complex() else [1.0]
-            for unit in units:
+            for unit in _steps(out):
                 analytical = _analytical(outputs, x, position, unit)
                 again = _analytical(outputs, x, position, unit)
-                pairs = zip(itertools.chain(*analytical), itertools.chain(*again), strict=True)
-                if any(abs(a - b) > nondet_tol for a, b in pairs):
+                if ((analytical - again).abs() > nondet_tol).any():
                     raise GradcheckError(f"Backward is not reentrant: input {k}, output {position}")
-                expected = _expected(rows, positions[position], unit, x.is_complex())
-                _compare(analytical, expected, atol, rtol, k, position)
+                parts = (tables[positions[position]] * unit.conjugate()).real
+                # Backward gives the derivatives by the two parts of a complex number as one.
+                expected = complex_(*parts) if x.is_complex() else parts[0]
+                _compare(analytical, expected.mT, atol, rtol, k, position)
 
 
 def _check_forwards(
-    func: Callable, inputs: tuple, x: Tensor, rows: list, atol: float, rtol: float, k: int
+    func: Callable, inputs: tuple, x: Tensor, tables: list, atol: float, rtol: float, k: int
 ) -> None:
     """The tangents of all outputs for each unit tangent of one input."""
-    for index, columns in zip(_indices(x), rows, strict=True):
-        for unit, expected in zip((1.0, 1j), columns, strict=False):
+    for row, index in enumerate(_indices(x)):
+        for column, unit in enumerate(_steps(x)):
             tangent = wrap(x._device.backend.zeros_like(x._data), x._device)
             _set(tangent, index, unit)
             with ForwardLevel(x._device) as level:
@@ -227,8 +225,15 @@ def _check_forwards(
                         points.append(t)
                 found = [level.lower(t) for t in _tensors(func(*points))]
             for position, (output, moved) in enumerate(found):
-                got = [0.0] * output.numel() if moved is None else _flat(moved)
-                _compare([got], [expected[position]], atol, rtol, k, position)
+                got = _wide(_zeros(output) if moved is None else moved)
+                _compare(
+                    got.reshape(1, output.numel()),
+                    tables[position][column, row][None],
+                    atol,
+                    rtol,
+                    k,
+                    position,
+                )
 
 
 class UndefinedGradBackward(Function):
@@ -259,7 +264,7 @@ def _check_undefined(func: Callable, inputs: tuple) -> None:
             grads = grad(outputs, checked, zeros, allow_unused=True)
         except RuntimeError as error:
             _refuse("Expected backward function to handle undefined output grads", error)
-        if any(g is not None and any(_flat(g)) for g in grads):
+        if any(g is not None and _wide(g).any() for g in grads):
             _refuse(
                 "Expected all input grads to be undefined or zero when all output grads are "
                 "undefined or zero",
@@ -277,29 +282,17 @@ def _refuse(reason: str, error: Exception | None) -> NoReturn:
     raise GradcheckError(f"{reason}. Please look at check_undefined_grad") from error
 
 
-def _expected(rows: list, position: int, unit: Any, complex_input: bool) -> list[list]:
-    """The gradients, by differences, that backward must give for a unit gradient of each output."""
-    size = len(rows[0][0][position]) if rows else 0
-    table = []
-    for o in range(size):
-        line = []
-        for columns in rows:
-            parts = [(unit.conjugate() * c[position][o]).real for c in columns]
-            line.append(complex(*parts) if complex_input else parts[0])
-        table.append(line)
-    return table
-
-
 def _compare(
-    analytical: list, expected: list, atol: float, rtol: float, k: int, position: int
+    analytical: Tensor, expected: Tensor, atol: float, rtol: float, k: int, position: int
 ) -> None:
-    for o, (got, want) in enumerate(zip(analytical, expected, strict=True)):
-        for i, (a, n) in enumerate(zip(got, want, strict=True)):
-            if not abs(a - n) <= atol + rtol * abs(n):
-                raise GradcheckError(
-                    f"Jacobian mismatch for output {position} with respect to input {k}: at "
-                    f"output element {o}, input element {i} numerical:{n} analytical:{a}"
-                )
+    close = (analytical - expected).abs() <= atol + rtol * expected.abs()
+    if not close.all():
+        o, i = close.logical_not().nonzero()[0].tolist()
+        raise GradcheckError(
+            f"Jacobian mismatch for output {position} with respect to input {k}: at "
+            f"output element {o}, input element {i} numerical:{expected[o, i].item()} "
+            f"analytical:{analytical[o, i].item()}"
+        )
 
 
 def gradgradcheck(

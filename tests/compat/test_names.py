@@ -410,3 +410,26 @@ with TransformGetItemToIndex(): print(torch.float8_e4m3fn, torch.uint16)
         "<class 'int'> ([(MappingKey(key='a'), 1)], ['a'])",
         "torch.float8_e4m3fn torch.uint16",
     ]
+
+
+def test_older_names_of_functions() -> None:
+    program = """
+import torch
+from torch._vmap_internals import _vmap
+print(_vmap(torch.dot)(torch.ones(2, 3), torch.ones(2, 3)))
+x, w = torch.ones(1, 1, 4), torch.ones(1, 1, 2)
+print(torch.ops.aten.convolution(x, w, None, [1], [0], [1], False, [0], 1))
+print(torch.ops.aten.convolution.default(x, w, None, [1], [0], [1], True, [0], 1))
+print(torch.from_dlpack(torch.to_dlpack(x)).shape)
+F = torch._C._nn
+print(F.gelu(x).shape, F.log_sigmoid(x).shape, F.replication_pad1d(x, (1, 0)).shape)
+print(F.slow_conv3d(x[None, None], w[None, None], [1, 1, 2]).shape, hasattr(F, "nothing"))
+"""
+    assert run(program).splitlines() == [
+        "tensor([3., 3.])",
+        "tensor([[[2., 2., 2.]]])",
+        "tensor([[[1., 2., 2., 2., 1.]]])",
+        "torch.Size([1, 1, 4])",
+        "torch.Size([1, 1, 4]) torch.Size([1, 1, 4]) torch.Size([1, 1, 5])",
+        "torch.Size([1, 1, 1, 1, 3]) False",
+    ]

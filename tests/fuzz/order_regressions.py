@@ -207,4 +207,21 @@ x3 = T.autograd.grad(T.linalg.vector_norm(x0, 0.5), x0)
 x4 = T.ones(3, 2).T.requires_grad_()
 x5 = T.autograd.grad(x4.norm(dim=0).sum(), x4)
 """,
+    "one sample and a weight with channels last": """
+x0 = T.arange(24.0).reshape(2, 3, 4)
+x1 = T.ones(3, 2, 2, 2).contiguous(memory_format=T.channels_last)
+x2 = T.nn.functional.conv2d(x0, x1)
+x3 = x2.stride()
+x4 = T.nn.functional.conv_transpose2d(x0[None], x1[:2])
+x5 = x4.stride()
+x6 = T.nn.functional.conv_transpose2d(x0, x1[:2])
+x7 = x6.stride()
+""",
+    "one volume with channels last keeps them in a pool of the largest": """
+x0 = T.arange(120.0).reshape(2, 3, 4, 5).permute(3, 0, 1, 2)
+x1, x2 = T.nn.functional.max_pool3d(x0, 2, 1, return_indices=True)
+x3 = x1.stride()
+x4 = x2.stride()
+x5 = T.nn.functional.avg_pool3d(x0, 2, 1).stride()
+""",
 }

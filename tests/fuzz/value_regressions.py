@@ -261,4 +261,11 @@ x4 = T.randn(4, 5, out=T.zeros(5, 4).t())
 x5 = T.rand(2, 3, out=T.zeros(3, 2).t())
 x6 = T.randint(9, (2, 3), out=T.zeros(3, 2, dtype=T.int64).t())
 """,
+    "the least length of half precision may be infinite": """
+x0 = T.tensor([1.0, 2.0]).half()
+x1 = T.nn.functional.cosine_similarity(x0, x0, dim=0, eps=9e23)
+x2 = T.nn.functional.cosine_similarity(x0.bfloat16(), x0.bfloat16(), dim=0, eps=9e23)
+x3 = T.nn.functional.cosine_similarity(x0, x0, dim=0, eps=0.3)
+x4 = T.nn.functional.cosine_similarity(x0.float(), x0.float(), dim=0, eps=1e300)
+""",
 }

@@ -331,3 +331,15 @@ def test_apply_counts_writes_in_place(lib: ModuleType) -> None:
     before = module.weight._version, module.weight.grad._version
     module._apply(lambda t: t.add_(1.0))
     assert (module.weight._version, module.weight.grad._version) == (before[0] + 1, before[1] + 1)
+
+
+def test_a_subclass_may_register_buffers_without_asking_for_more(lib: ModuleType) -> None:
+    class Net(lib.nn.Module):
+        def register_buffer(self, name: str, tensor: Any) -> None:
+            super().register_buffer(name, tensor, True)
+
+    net = Net()
+    net.kept = lib.nn.Buffer(lib.ones(1))
+    assert list(net.state_dict()) == ["kept"]
+    with pytest.raises(RuntimeError):
+        net.lost = lib.nn.Buffer(lib.ones(1), persistent=False)

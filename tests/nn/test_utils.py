@@ -134,3 +134,11 @@ def test_fusion_refuses(lib: ModuleType) -> None:
         nn.utils.fuse_conv_bn_eval(conv, nn.BatchNorm2d(3).eval())
     with raises(lib, AssertionError, "Linear has 2 outputs, BatchNorm1d takes 3"):
         nn.utils.fuse_linear_bn_eval(linear, nn.BatchNorm1d(3).eval())
+
+
+def test_a_generator_that_was_used_up(lib: ModuleType) -> None:
+    made = (p for p in parameters(lib))
+    lib.nn.utils.clip_grad_norm_(made, 1.0)
+    with pytest.warns(UserWarning, match="empty generator"):
+        lib.nn.utils.clip_grad_norm_(made, 1.0)
+    assert lib.nn.utils.clip_grad_norm_([], 1.0).item() == 0.0

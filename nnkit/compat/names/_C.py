@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import enum
-from types import SimpleNamespace
+import functools
+from collections.abc import Callable
 from typing import Any
 
 from nnkit.autograd import Tensor
@@ -12,6 +13,7 @@ from nnkit.autograd.arguments.overriding import (
     DisableTorchFunctionSubclass as DisableTorchFunctionSubclass,
 )
 from nnkit.autograd.arguments.overriding import refuse
+from nnkit.autograd.arguments.spatial import ints
 from nnkit.autograd.ops.creation.conversion import destination
 from nnkit.autograd.surface.generator import Generator as Generator
 from nnkit.backend import reproducibility
@@ -23,6 +25,7 @@ from nnkit.compat.names._nodes import _will_engine_execute_node as _will_engine_
 from nnkit.compat.names._utils import _flatten_dense_tensors, _unflatten_dense_tensors
 from nnkit.compat.names.storage import StorageBase as StorageBase
 from nnkit.compat.passing import Inert, false, nothing
+from nnkit.nn import functional as F
 
 DispatchKey = enum.Enum(
     "DispatchKey",
@@ -87,8 +90,35 @@ def _parse_to(*args: Any, **kwargs: Any) -> tuple:
     return place, kind, non_blocking, memory_format
 
 
-_nn = SimpleNamespace(
-    _parse_to=_parse_to,
-    flatten_dense_tensors=_flatten_dense_tensors,
-    unflatten_dense_tensors=_unflatten_dense_tensors,
-)
+def _plain_convolution(axes: int) -> Callable:
+    """A convolution that is told the size of its kernel."""
+
+    def convolve(
+        input: Tensor, weight: Tensor, kernel_size: Any, bias: Tensor | None = None,
+        stride: Any = 1, padding: Any = 0,
+    ) -> Tensor:  # fmt: skip
+        ints("convolution", "kernel_size", kernel_size, axes)
+        return getattr(F, f"conv{axes}d")(input, weight, bias, stride, padding)
+
+    return convolve
+
+
+class _NN:
+    """``torch._C._nn``: the functions of ``nn.functional``, and tools of modules."""
+
+    _parse_to = staticmethod(_parse_to)
+    flatten_dense_tensors = staticmethod(_flatten_dense_tensors)
+    unflatten_dense_tensors = staticmethod(_unflatten_dense_tensors)
+    log_sigmoid = staticmethod(F.logsigmoid)
+    thnn_conv2d = staticmethod(_plain_convolution(2))
+    slow_conv3d = staticmethod(_plain_convolution(3))
+
+    def __getattr__(self, name: str) -> Any:
+        way, _, rest = name.partition("_pad")
+        modes = {"reflection": "reflect", "replication": "replicate"}
+        if way in modes and rest in ("1d", "2d", "3d"):
+            return functools.partial(F.pad, mode=modes[way])
+        return getattr(F, name)
+
+
+_nn = _NN()

@@ -9,7 +9,7 @@ import functools
 import sys
 from typing import Any
 
-from nnkit import FloatStorage, Tensor
+from nnkit import FloatStorage, Tensor, channel_shuffle
 from nnkit.autograd.arguments.overriding import DisableTorchFunction as DisableTorchFunction
 from nnkit.autograd.arguments.overriding import (
     DisableTorchFunctionSubclass as DisableTorchFunctionSubclass,
@@ -30,6 +30,7 @@ from nnkit.compat.names._switches import Stream as Stream
 from nnkit.compat.names.serialization import save as save
 from nnkit.compat.names.torch_version import __version__ as __version__
 from nnkit.overrides import wrap_torch_function
+from nnkit.utils.dlpack import to_dlpack as to_dlpack
 
 globals().update(FUNCTIONS)
 globals().update(DTYPES)
@@ -37,6 +38,7 @@ globals().update(QSCHEMES)
 _segment_reduce = segment_reduce
 _convert_indices_from_coo_to_csr, _convert_indices_from_csr_to_coo = coo_to_csr, csr_to_coo
 Storage = FloatStorage
+native_channel_shuffle = channel_shuffle
 SymInt, SymFloat, SymBool = int, float, bool
 # Layouts to compare with, which no tensor has.
 sparse_coo, sparse_csr, sparse_csc = map(layout, ("sparse_coo", "sparse_csr", "sparse_csc"))

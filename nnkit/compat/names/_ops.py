@@ -61,10 +61,22 @@ def _slice(self: Tensor, dim: int = 0, start: Any = None, end: Any = None, step:
     return self[(slice(None),) * (dim % self.dim()) + (slice(start, end, step),)]
 
 
+def _convolution(
+    input: Tensor, weight: Tensor, bias: Tensor | None, stride: Any, padding: Any, dilation: Any,
+    transposed: bool, output_padding: Any, groups: int,
+) -> Tensor:  # fmt: skip
+    F, axes = nnkit.nn.functional, weight.ndim - 2
+    if transposed:
+        convolve = getattr(F, f"conv_transpose{axes}d")
+        return convolve(input, weight, bias, stride, padding, output_padding, groups, dilation)
+    return getattr(F, f"conv{axes}d")(input, weight, bias, stride, padding, dilation, groups)
+
+
 # Operators that torch's own functions are made of.
 _ATEN: dict[str, Callable] = {
     "_to_copy": _to_copy,
     "alias": lambda self: self.view(self.shape),
+    "convolution": _convolution,
     "index": lambda self, indices: self[tuple(slice(None) if i is None else i for i in indices)],
     "slice": _slice,
 }

@@ -6,6 +6,7 @@ Python's own places looks in the three, and shortens the way there for the next 
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
@@ -176,13 +177,28 @@ class ModuleTree:
             _must_be_none("child module", "Module", name, value)
             own["_modules"][name] = None
         elif isinstance(value, Tensor) and isinstance(value, Buffer):
-            self.register_buffer(name, value, value.persistent)
+            self._register_assigned(name, value, value.persistent)
         elif "_buffers" in own and name in own["_buffers"]:
             if not isinstance(value, Tensor):
                 _must_be_none("buffer", "Tensor", name, value)
-            self.register_buffer(name, value, name not in self._non_persistent_buffers_set)
+            persistent = name not in self._non_persistent_buffers_set
+            self._register_assigned(name, value, persistent)
         else:
             super().__setattr__(name, value)
+
+    def _register_assigned(self, name: str, value: Any, persistent: bool) -> None:
+        """Register a buffer, by a method that may be a subclass's which does not ask for more."""
+        register: Any = self.register_buffer
+        if getattr(register, "__func__", None) is not ModuleTree.register_buffer:
+            if "persistent" not in inspect.signature(register).parameters:
+                if not persistent:
+                    raise RuntimeError(
+                        f"{type(self).__name__}.register_buffer takes no 'persistent', and the "
+                        f"buffer {name!r} is not to be saved"
+                    )
+                register(name, value)
+                return
+        register(name, value, persistent)
 
     def __delattr__(self, name: str) -> None:
         own = self.__dict__

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 
 from nnkit.autograd import Tensor, no_grad
 from nnkit.autograd.ops.exchange.interchange import tensor
 from nnkit.autograd.ops.shape.joining import stack
+from nnkit.backend.warning import warn
 
 __all__ = ["clip_grad_norm_", "clip_grad_value_", "clip_grads_with_norm_", "get_total_norm"]
 
@@ -44,7 +45,10 @@ def clip_grad_norm_(
         >>> w.grad
         tensor([0.6000, 0.8000])
     """
+    once = isinstance(parameters, Iterator)
     parameters = _listed(parameters)
+    if once and not parameters:
+        warn("clip_grad_norm_: `parameters` is an empty generator: it may have been used up before")
     total_norm = get_total_norm(_grads(parameters), norm_type, error_if_nonfinite, foreach)
     clip_grads_with_norm_(parameters, max_norm, total_norm, foreach)
     return total_norm

@@ -96,8 +96,7 @@ def _convolve(
     out = _conv(x, weight, bias, *statics)
     if not x._data.shape[1]:  # of no channels torch makes none
         out = OPS["getitem"](out, (slice(None), slice(0)))
-    out = like_input(out, input)
-    return out if format_of(weight._data) is None else in_format_of(weight, out)
+    return _laid(out, input, weight)
 
 
 def _convolve_transposed(
@@ -106,7 +105,16 @@ def _convolve_transposed(
     x, *shapes = operands(name, axes, input, weight, bias)
     statics = plan_transposed(name, *shapes, *map(hashable, geometry))
     _check_dtypes(name, "conv_transpose", x, weight=weight, bias=bias)
-    return like_input(_conv_transpose(x, weight, bias, *statics), input)
+    return _laid(_conv_transpose(x, weight, bias, *statics), input, weight)
+
+
+def _laid(out: Tensor, input: Tensor, weight: Tensor) -> Tensor:
+    """A result with channels last in memory where the input or the weight has them."""
+    one_sample = out._data.ndim != input._data.ndim
+    if format_of(weight._data) is None or one_sample and out._data.ndim == 5:
+        return like_input(out, input)
+    out = in_format_of(weight, out)
+    return OPS["squeeze"](out, (0,)) if one_sample else out
 
 
 @public(method=False)

@@ -75,7 +75,10 @@ def cosine_similarity(x1: Tensor, x2: Tensor, dim: int = 1, eps: float = 1e-8) -
         whole = each if x.shape == y.shape else each.expand(shape)
         length = vector_norm("cosine_similarity", whole, 2, axis if ndim else None, True).clone()
         with no_grad():  # as in torch the bound has no part in the derivative
-            length.clamp_min_(eps)
+            if length.dtype.itemsize == 2:  # whose bound may be infinite
+                length.copy_(length.float().clamp_min_(eps))
+            else:
+                length.clamp_min_(eps)
         units.append(whole / length)
     return (units[0] * units[1]).sum(axis)
 

@@ -13,6 +13,7 @@ from nnkit.autograd.arguments.spatial import (
     exactly,
     geometry,
     grad_max_pool,
+    in_order,
     ints,
     like_input,
     pooled_input,
@@ -63,6 +64,11 @@ def _pool(
     x = pooled_input(name, input, axes, integers)
     statics = geometry(name, x, kernel_size, stride, padding, dilation, ceil_mode)
     out, indices = _max_pool(x, *statics, bool(ceil_mode))
+    # Here alone torch keeps the format of one sample, too.
+    if x is not input and axes == 3 and not input.is_contiguous():
+        if input.movedim(0, -1).is_contiguous():
+            last = (0, 2, 3, 4, 1)
+            out, indices = in_order(out, last), in_order(indices, last)
     return like_input(out, input), like_input(indices, input)
 
 
