@@ -41,8 +41,8 @@ def perceptron(batch: int | None) -> tuple[nn.Module, Callable[[Any], nnkit.Tens
 
 
 def gpt(batch: int | None) -> tuple[nn.Module, Callable[[Any], nnkit.Tensor]]:
-    """4 layers of width 256 and 12 MB of gradients, for 16 times 64 tokens."""
-    tokens = nnkit.randint(0, 65, (batch or 16, 65))
+    """4 layers of width 256 and 12 MB of gradients, for 4 times 64 tokens."""
+    tokens = nnkit.randint(0, 65, (batch or 4, 65))
     x, y = tokens[:, :-1], tokens[:, 1:].flatten()
     model = transformer(nnkit, vocabulary=65, length=64, layers=4, width=256, heads=4)
     return model, lambda model: F.cross_entropy(model(x).flatten(0, 1), y)
