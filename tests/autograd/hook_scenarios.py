@@ -576,3 +576,21 @@ def hooks_of_a_tensor_share_the_gradient(fw):
         y.register_hook(hook)
     y.backward()
     return [log[1:], x.grad.tolist()]
+
+
+@scenario
+def what_a_hook_has_kept_is_not_the_gradient_of_a_leaf(fw):
+    makers: list[Callable[[Any], Any]] = [
+        lambda x: x + 1, lambda x: x * 1, lambda x: x.clone(), lambda x: x + x,
+        lambda x: x.expand(2), lambda x: x.unbind()[0],
+    ]  # fmt: skip
+    found = []
+    for make in makers:
+        x, log = leaf(fw, 1.0, 2.0), []
+        y = make(x)
+        y.register_hook(log.append)
+        y.grad_fn.register_prehook(log.extend)
+        y.backward(fw.full(y.shape, 3.0))
+        x.grad.add_(10)
+        found.append([plain(log), x.grad.tolist()])
+    return found

@@ -51,6 +51,18 @@ def succeed(program: str, ranks: int, *arguments: str, **settings: Any) -> str:
     return done.stdout
 
 
+def check_memory() -> str:
+    """Of four ranks with shards of a model, each needs at most 0.4 of one process's memory."""
+
+    def peaks(ranks: int) -> list[int]:
+        return [int(n) for n in re.findall(r"(\d+) MiB", succeed("memory", ranks, "nnkit"))]
+
+    (alone,), each = peaks(1), peaks(4)
+    told = f"{alone} MiB in one process, {each} MiB in four ranks"
+    assert len(each) == 4 and max(each) <= 0.4 * alone, told
+    return told
+
+
 def check_kill(seed: int) -> None:
     """One of three ranks is killed at a random moment; the others tell why they end, in time."""
     done = launch("killed", 3, str(seed))

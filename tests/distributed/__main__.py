@@ -8,7 +8,7 @@ from __future__ import annotations
 import argparse
 import time
 
-from tests.distributed import check_kill, launch
+from tests.distributed import check_kill, check_memory, launch
 
 PARALLEL = (
     *("mlp", "views", "static", "unused", "no_sync", "clip", "scaler", "cnn", "gpt", "lstm"),
@@ -40,6 +40,8 @@ def main() -> None:
             # Not its exit code: gloo can abort a process that has done everything.
             assert done.stdout.count("passed") == ranks, f"{done.stdout}\n{done.stderr[-4000:]}"
             print(f"{program} on {ranks} ranks: {time.perf_counter() - start:.1f} s", flush=True)
+    if is_ours:
+        print(check_memory(), flush=True)
     for seed in range(20 if is_ours else 0):
         check_kill(seed)
         print(f"kill {seed}", flush=True)

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import importlib.util
+import sys
 
 import pytest
 
-from tests.distributed import needs_mpi, succeed
+from tests.distributed import check_memory, needs_mpi, succeed
 
 pytestmark = needs_mpi
 needs_torch = pytest.mark.skipif(
@@ -27,6 +28,11 @@ def test_a_model_in_shards() -> None:
 
 def test_shards_that_are_repeated() -> None:
     assert succeed("sharded", 4, "nnkit", "mesh").count("passed") == 4
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="/proc tells the memory")
+def test_the_memory_of_a_rank() -> None:
+    check_memory()
 
 
 @needs_torch

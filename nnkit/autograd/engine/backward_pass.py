@@ -534,9 +534,11 @@ def _of_old_shape(B: Any, data: Any, grad: Any, fresh: bool) -> Any:
 
 def _is_fresh(result: Any, node: Node, arrived: Sequence, results: Sequence) -> bool:
     """Whether nobody but the edge that it is sent along has a gradient."""
-    if node.runs_user_code or node.hooks is not None:
+    hooks = node.hooks
+    if node.runs_user_code or (hooks is not None and hooks.post):
         return False
-    if node.outputs is not None and any(result is grad for grad in arrived):
+    seen = node.outputs is not None or hooks is not None
+    if seen and any(result is grad for grad in arrived):
         return False
     found = False
     for other in results:

@@ -64,10 +64,15 @@ class Schedule:
 
     def reduce(self, group: ParameterGroup) -> None:
         """Bring a group's gradients together; those of the one before have then arrived."""
-        if self.reducing is not None:
-            self.reducing.finish_reduce()
+        self.settle()
         group.begin_reduce()
         self.reducing = group
+
+    def settle(self) -> None:
+        """Wait for the gradients that are under way."""
+        if self.reducing is not None:
+            self.reducing.finish_reduce()
+            self.reducing = None
 
     def wait_for_end(self) -> None:
         """See to it that `finish` is called when the backward pass that runs is over."""
@@ -81,9 +86,7 @@ class Schedule:
         self.waits_for = None
         for module in self.modules:
             module._sharding.after_backward()
-        if self.reducing is not None:
-            self.reducing.finish_reduce()
-            self.reducing = None
+        self.settle()
         self.before, self.used = self.used or self.before, []
 
 
@@ -198,6 +201,7 @@ class Sharding:
         schedule.wait_for_end()
         assert self.group is not None
         self.group.unshard()
+        schedule.settle()  # or two full gradients would lie beside two modules that are whole
         ahead = schedule.ahead(self.group)
         if ahead is not None:
             ahead.begin_unshard()

@@ -25,6 +25,10 @@ from nnkit.distributed.tensor.dtensor import made
 from nnkit.distributed.tensor.moving import own_part
 from nnkit.nn.parameter import Parameter
 
+# A parameter of which a rank has this much is a message of its own: copying it into one with others
+# and out of it takes longer than another message, and as much memory again.
+ALONE = 1 << 18  # bytes
+
 
 class ShardedParameter:
     """One parameter, in whatever places of modules it stands.
@@ -114,9 +118,7 @@ class ParameterGroup:
             ShardedParameter(places, p, mesh, policy.param_dtype if p.is_floating_point() else None)
             for p, places in found.items()
         ]
-        self.by_dtype: dict[Any, list[ShardedParameter]] = {}
-        for p in self.parameters:
-            self.by_dtype.setdefault((p.dtype, p.shard.device), []).append(p)
+        self.messages = _messages(self.parameters)
         self.is_full = False
         self.versions: list[int] = []  # of the shards, as they were gathered
         self.gathering: list[tuple[Any, Tensor, Tensor]] = []
@@ -139,15 +141,10 @@ class ParameterGroup:
             return
         self._drop_gathering()
         self.versions = now
-        ranks = self.shards.size()
-        for (dtype, place), members in self.by_dtype.items():
-            sent = zeros(sum(p.size for p in members), dtype=dtype, device=place)
-            start = 0
-            for p in members:
-                local = p.local()
-                sent[start : start + local.numel()] = local.reshape(-1).to(dtype)
-                start += p.size
-            found = empty(ranks * sent.numel(), dtype=dtype, device=place)
+        for members in self.messages:
+            sent = _rows(members)
+            size = self.shards.size() * sent.numel()
+            found = empty(size, dtype=sent.dtype, device=sent.device)
             work = all_gather_single(found, sent, self.shards, async_op=True)
             self.gathering.append((work, found, sent))
 
@@ -160,7 +157,7 @@ class ParameterGroup:
     def unshard(self) -> None:
         """Have the full parameters, and let the modules have them."""
         self.begin_unshard()
-        for (work, found, _), members in zip(self.gathering, self.by_dtype.values()):
+        for (work, found, _), members in zip(self.gathering, self.messages):
             work.wait()
             columns = found.view(self.shards.size(), -1)
             start = 0
@@ -189,16 +186,14 @@ class ParameterGroup:
     def begin_reduce(self) -> None:
         """Begin to bring the full gradients together; each rank gets the rows of its shards."""
         self.finish_reduce()
-        ranks = self.shards.size()
-        for (dtype, place), members in self.by_dtype.items():
+        for members in self.messages:
             ready = [p for p in members if p.full._grad is not None]
             if not ready:
                 continue
-            kind = self.policy.reduce_dtype or dtype
-            sent = _joined(ready, ranks, kind, place)
+            sent = _gradients(ready, self.shards.size(), self.policy.reduce_dtype)
             if self.divisor != 1:
                 sent.div_(self.divisor)
-            found = empty(sent.shape[1], dtype=kind, device=place)
+            found = empty(sent.shape[1], dtype=sent.dtype, device=sent.device)
             work = reduce_scatter_single(found, sent.view(-1), group=self.shards, async_op=True)
             self.reducing.append((work, found, ready))
 
@@ -216,13 +211,41 @@ class ParameterGroup:
         self.reducing = []
 
 
-def _joined(ready: list[ShardedParameter], ranks: int, dtype: Any, place: Any) -> Tensor:
+def _messages(parameters: list[ShardedParameter]) -> list[list[ShardedParameter]]:
+    """Those that travel together: the small ones of one dtype."""
+    messages = []
+    small: dict[Any, list[ShardedParameter]] = {}
+    for p in parameters:
+        if p.size * p.dtype.itemsize >= ALONE:
+            messages.append([p])
+        else:
+            small.setdefault((p.dtype, p.shard.device), []).append(p)
+    return [*messages, *small.values()]
+
+
+def _rows(members: list[ShardedParameter]) -> Tensor:
+    """This rank's rows of some parameters, one after another; what fills up is zero."""
+    first = members[0]
+    own = first.local()
+    if len(members) == 1 and own.numel() == first.size and own.dtype == first.dtype:
+        return own.reshape(-1)
+    sent = zeros(sum(p.size for p in members), dtype=first.dtype, device=own.device)
+    start = 0
+    for p in members:
+        local = p.local()
+        sent[start : start + local.numel()] = local.reshape(-1).to(first.dtype)
+        start += p.size
+    return sent
+
+
+def _gradients(ready: list[ShardedParameter], ranks: int, dtype: Any) -> Tensor:
     """The full gradients in a row for each rank, which is taken from the parameters."""
     first = ready[0]
-    if len(ready) == 1 and first.chunk * ranks == first.shape[0] and first.full.dtype == dtype:
+    dtype = dtype or first.dtype
+    if len(ready) == 1 and first.chunk * ranks == first.shape[0] and first.dtype == dtype:
         grad, first.full._grad = first.full._grad, None
         return grad.contiguous().view(ranks, -1)
-    sent = zeros(ranks, sum(p.size for p in ready), dtype=dtype, device=place)
+    sent = zeros(ranks, sum(p.size for p in ready), dtype=dtype, device=first.shard.device)
     start = 0
     for p in ready:
         _put(sent[:, start : start + p.size], p.full._grad, p)

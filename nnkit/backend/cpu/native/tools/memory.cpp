@@ -102,17 +102,20 @@ Cache& cache = *new Cache;
     pthread_atfork([] { cache.mutex().lock(); }, [] { cache.mutex().unlock(); },
                    [] { cache.mutex().unlock(); });
 
+[[maybe_unused]] constexpr std::size_t page = std::size_t{1} << 12;
 constexpr std::size_t huge_page = std::size_t{1} << 21;
 
 // Large blocks ask for huge pages: a fault for each 2 MiB instead of one for each 4 KiB, and
-// addresses that the processor finds at once.
+// addresses that the processor finds at once. Only the largest begin with one: before those of two,
+// the gaps would take a third of the memory.
 void* aligned(std::size_t bytes) {
     if (bytes > static_cast<std::size_t>(PTRDIFF_MAX) - alignment) return nullptr;
     std::size_t rounded = (bytes + alignment - 1) / alignment * alignment;
 #if defined(__linux__)
     if (rounded >= 2 * huge_page) {
         void* block = nullptr;
-        if (posix_memalign(&block, huge_page, rounded) != 0) return nullptr;
+        std::size_t begin = rounded >= 4 * huge_page ? huge_page : page;
+        if (posix_memalign(&block, begin, rounded) != 0) return nullptr;
         madvise(block, rounded / huge_page * huge_page, MADV_HUGEPAGE);  // or smaller pages serve
         return block;
     }
