@@ -48,7 +48,8 @@ class Transfer:
         self.source = -1  # the rank that a message has come from
         self.error: Exception | None = None
         self.partners: list[int] = group.ranks
-        self.header: Any = None
+        self.headers: list[tuple[Any, np.ndarray, np.ndarray]] = []  # what compares the calls
+        self.counts = ""
         self.kept: Any = None
         self.seconds = group.seconds
 
@@ -57,7 +58,7 @@ class Transfer:
         shown = [f"{k}={v}" for k, v in self.details.items() if v is not None]
         forms = [f"{d.name} {list(s)}" for d, s in self.form[:3]]
         forms += [f"{len(self.form) - 3} more"] * (len(self.form) > 3)
-        return f"{self.name}({', '.join(forms + shown)})"
+        return f"{self.name}({', '.join(forms + shown)}){self.counts}"
 
     def compare(self, elements: int | None) -> None:
         """Begin to compare this call with those that the other ranks of the group make.
@@ -72,10 +73,21 @@ class Transfer:
         shape = self.form if group.compares_shapes and elements is not None else elements
         dtype = self.form[0][0] if self.form else None
         digest = zlib.crc32(f"{self.name} {self.details} {dtype} {shape}".encode())
-        sent = np.array([digest, -digest])
+        self._compare([digest, -digest], group.world.MPI.MAX)
+
+    def compare_counts(self, sent: tuple, received: tuple) -> None:
+        """Begin to compare how much each rank sends each other with what that one expects."""
+        own = self.group.rank
+        self.counts = f" that sends {list(sent)} and expects {list(received)} elements"
+        total = sum(zlib.crc32(f"{own} {r} {n}".encode()) for r, n in enumerate(sent))
+        total -= sum(zlib.crc32(f"{r} {own} {n}".encode()) for r, n in enumerate(received))
+        self._compare([total, 0], self.group.world.MPI.SUM)
+
+    def _compare(self, numbers: list[int], op: Any) -> None:
+        """Bring numbers of all ranks together; of calls that fit, the result is x and -x."""
+        sent = np.array(numbers)
         found = np.empty_like(sent)
-        request = group.control.Iallreduce(sent, found, group.world.MPI.MAX)
-        self.header = request, sent, found
+        self.headers.append((self.group.control.Iallreduce(sent, found, op), sent, found))
 
     def start(self) -> np.ndarray:
         """The ticket of this transfer, which is under way from now on."""
@@ -90,14 +102,14 @@ class Transfer:
         world = self.group.world
         with world.lock:
             try:
-                if self.header is not None:
-                    if not self.header[0].Test():
+                while self.headers:
+                    request, _, found = self.headers[0]
+                    if not request.Test():
                         return False
-                    found = self.header[2]
                     if found[0] != -found[1]:
                         self.fail(self._differences())
                         return True
-                    self.header = None
+                    self.headers.pop(0)
                 while self.requests:
                     if not self._test(self.requests[-1]):
                         return False

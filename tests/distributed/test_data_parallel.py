@@ -27,6 +27,8 @@ CASES = (
     "cnn",
     "gpt",
     "lstm",
+    "zero_gpt",
+    "compiled",
 )
 
 

@@ -300,6 +300,7 @@ def all_to_all_(
         return _copied(outs, xs)
     flat, target, link = _flat(xs), _target(outs), _link(group)
     transfer.compare(None)
+    transfer.compare_counts(counts, out_counts)
     width = 1 + (xs[0].dtype.kind == "c")
     sent = _parts(flat, [n * width for n in counts])
     _exchange(transfer, link, sent, _parts(target, [n * width for n in out_counts]))

@@ -1,6 +1,8 @@
 """One rank does what it should not; the others tell what became of their call.
 
-... faults.py KIND
+... faults.py KIND...
+
+KIND is a fault, or COLLECTIVE:DIFFERENCE; all of several are of the second form.
 """
 
 from __future__ import annotations
@@ -9,21 +11,55 @@ import os
 import signal
 import sys
 import time
+from collections.abc import Callable
 from datetime import timedelta
 from typing import Any
 
 import nnkit
 import nnkit.distributed as dist
 
-MISMATCHES = {
-    "shape": lambda x, group: dist.all_reduce(nnkit.ones(4), group=group),
-    "dtype": lambda x, group: dist.all_reduce(nnkit.ones(3, dtype=nnkit.float64), group=group),
-    "call": lambda x, group: dist.broadcast(x, 0, group=group),
-    "op": lambda x, group: dist.all_reduce(x, op=dist.ReduceOp.MAX, group=group),
+T = nnkit.Tensor
+
+
+def parts(x: T) -> list[T]:
+    """A tensor for each rank."""
+    return [x.clone() for _ in range(dist.get_world_size())]
+
+
+def at_root(x: T, root: int) -> list[T] | None:
+    return parts(x) if dist.get_rank() == root else None
+
+
+# Calls with a tensor, a root and an operation, of which one rank has another one than the others.
+CALLS: dict[str, Callable[[T, int, Any, Any], Any]] = {
+    "all_reduce": lambda x, root, op, group: dist.all_reduce(x, op, group),
+    "reduce": lambda x, root, op, group: dist.reduce(x, root, op, group),
+    "broadcast": lambda x, root, op, group: dist.broadcast(x, root, group),
+    "all_gather": lambda x, root, op, group: dist.all_gather(parts(x), x, group),
+    "gather": lambda x, root, op, group: dist.gather(x, at_root(x, root), root, group),
+    "scatter": lambda x, root, op, group: dist.scatter(x, at_root(x, root), root, group),
+    "reduce_scatter": lambda x, root, op, group: dist.reduce_scatter(x, parts(x), op, group),
+    "all_to_all": lambda x, root, op, group: dist.all_to_all(parts(x), parts(x), group),
+    "barrier": lambda x, root, op, group: dist.barrier(group),
 }
 
 
-def misbehave(kind: str, x: Any, group: Any) -> None:
+def mismatch(both: str, group: Any) -> None:
+    """A collective in which rank 1 differs, and in what, as NAME:KIND."""
+    name, kind = both.split(":")
+    differs = dist.get_rank() == 1
+    x = nnkit.ones(
+        4 if differs and kind == "shape" else 3,
+        dtype=nnkit.float64 if differs and kind == "dtype" else nnkit.float32,
+    )
+    root = 1 if differs and kind == "root" else 0
+    op = dist.ReduceOp.MAX if differs and kind == "op" else dist.ReduceOp.SUM
+    if differs and kind == "call":
+        name = "barrier" if name == "all_reduce" else "all_reduce"
+    CALLS[name](x, root, op, group)
+
+
+def misbehave(kind: str, group: Any) -> None:
     if kind == "raise":
         raise ValueError("the reason")
     if kind == "kill":
@@ -32,8 +68,9 @@ def misbehave(kind: str, x: Any, group: Any) -> None:
         sys.exit(0)
     elif kind == "sleep":
         time.sleep(30)
-    elif kind in MISMATCHES:
-        MISMATCHES[kind](x, group)
+    elif kind == "message":
+        for other in (0, 2):
+            dist.send(nnkit.ones(4), other, group)
 
 
 def run(kind: str, group: Any) -> bool:
@@ -42,10 +79,14 @@ def run(kind: str, group: Any) -> bool:
     dist.all_reduce(x, group=group)
     start = time.monotonic()
     try:
-        if dist.get_rank() == 1:
-            misbehave(kind, x, group)
+        if ":" in kind:
+            mismatch(kind, group)
+        elif dist.get_rank() == 1:
+            misbehave(kind, group)
         elif kind == "monitored":
             dist.monitored_barrier(group)
+        elif kind == "message":
+            dist.recv(x, 1, group)
         else:
             dist.all_reduce(x, group=group)
     except RuntimeError as error:
