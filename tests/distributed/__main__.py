@@ -6,9 +6,13 @@ With ``--framework torch`` the same under PyTorch with gloo, but for what it has
 from __future__ import annotations
 
 import argparse
+import random
+import tempfile
 import time
+from pathlib import Path
 
 from tests.distributed import check_kill, check_memory, launch
+from tests.distributed.test_checkpoint import killed_runs
 
 PARALLEL = (
     *("mlp", "views", "static", "unused", "no_sync", "clip", "scaler", "cnn", "gpt", "lstm"),
@@ -44,9 +48,12 @@ def main() -> None:
             print(f"{program} on {ranks} ranks: {time.perf_counter() - start:.1f} s", flush=True)
     if is_ours:
         print(check_memory(), flush=True)
-    for seed in range(20 if is_ours else 0):
-        check_kill(seed)
-        print(f"kill {seed}", flush=True)
+        for seed in range(20):
+            check_kill(seed)
+            print(f"kill {seed}", flush=True)
+        with tempfile.TemporaryDirectory() as folder:
+            killed_runs("sharded", Path(folder), 20, 30, random.Random(0))
+        print("a sharded run, killed 20 times", flush=True)
 
 
 if __name__ == "__main__":
