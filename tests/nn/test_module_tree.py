@@ -343,3 +343,18 @@ def test_a_subclass_may_register_buffers_without_asking_for_more(lib: ModuleType
     assert list(net.state_dict()) == ["kept"]
     with pytest.raises(RuntimeError):
         net.lost = lib.nn.Buffer(lib.ones(1), persistent=False)
+
+
+def test_a_buffer_may_be_like_a_tensor(lib: ModuleType) -> None:
+    class Like:
+        @classmethod
+        def __torch_function__(cls, function: Any, types: Any, args: Any = (), kwargs: Any = None):
+            raise NotImplementedError
+
+    net, first, second = lib.nn.Module(), Like(), Like()
+    net.register_buffer("kept", first)
+    assert net.kept is first
+    net.kept = second
+    assert net.get_buffer("kept") is second
+    with pytest.raises(TypeError):
+        net.kept = 1

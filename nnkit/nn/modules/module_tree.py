@@ -81,7 +81,7 @@ class ModuleTree:
             tensor([0., 0.])
         """
         registry = self._registry("_buffers", name)
-        if tensor is not None and not isinstance(tensor, Tensor):
+        if tensor is not None and not _is_tensor_like(tensor):
             raise TypeError(
                 f"register_buffer: {name!r} must be a Tensor or None, got {type(tensor).__name__}"
             )
@@ -179,7 +179,7 @@ class ModuleTree:
         elif isinstance(value, Tensor) and isinstance(value, Buffer):
             self._register_assigned(name, value, value.persistent)
         elif "_buffers" in own and name in own["_buffers"]:
-            if not isinstance(value, Tensor):
+            if not _is_tensor_like(value):
                 _must_be_none("buffer", "Tensor", name, value)
             persistent = name not in self._non_persistent_buffers_set
             self._register_assigned(name, value, persistent)
@@ -410,6 +410,11 @@ def _parameter_items(module: ModuleTree) -> Iterable[tuple[str, Parameter | None
 
 def _buffer_items(module: ModuleTree) -> Iterable[tuple[str, Tensor | None]]:
     return module._buffers.items()
+
+
+def _is_tensor_like(value: Any) -> bool:
+    """Whether it is a Tensor, or of a class that answers for functions of tensors."""
+    return isinstance(value, Tensor) or hasattr(value, "__torch_function__")
 
 
 def _must_be_none(kind: str, wanted: str, name: str, value: Any) -> None:

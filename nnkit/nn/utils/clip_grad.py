@@ -48,7 +48,7 @@ def clip_grad_norm_(
     once = isinstance(parameters, Iterator)
     parameters = _listed(parameters)
     if once and not parameters:
-        warn("clip_grad_norm_: `parameters` is an empty generator: it may have been used up before")
+        warn("`parameters` is an empty generator, no gradient clipping will occur.")
     total_norm = get_total_norm(_grads(parameters), norm_type, error_if_nonfinite, foreach)
     clip_grads_with_norm_(parameters, max_norm, total_norm, foreach)
     return total_norm
