@@ -91,14 +91,15 @@ class Statements:
             self._text[node] = _number(node.payload)
         elif node.function == "symbol":
             self._text[node] = node.payload
+        elif node.function in ("conj", "real"):
+            (x,) = node.arguments
+            self._text[node] = self._text[x] if self._is_scalar[x] else self._as_number(x)
+            self._is_bool[node] = False
         elif self._is_scalar[node]:
             name = f"n{len(self.constants)}"
             value = self._operation(node, [self._text[a] for a in node.arguments], "double")
             self.constants.append(f"const double {name} = {value};")
             self._text[node] = name
-        elif node.function in ("conj", "real"):
-            self._text[node] = self._as_number(node.arguments[0])
-            self._is_bool[node] = False
         else:
             name = f"v{len(self.lines)}"
             self.lines.append(f"const {self._declared(node)} {name} = {self._value(node)};")

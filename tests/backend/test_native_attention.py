@@ -74,3 +74,18 @@ def test_gradient(heads_inside):
         arguments = g, q, k, v, mask, log_total, is_causal, scale, needs
         assert served(B.attention_grad, *arguments)
         compare(B.attention_grad, *arguments, tolerance=_tolerance(g.dtype), same_order=False)
+
+
+def test_gradient_where_one_score_is_nearly_all():
+    """Nothing is left of how the logarithm of a large total was rounded."""
+    x = np.array([[[[-3.0, 2.25], [-3.5, -3.0], [-2.5, -5.0]]]], "float32")
+    needs = (True, True, True, False)
+
+    def gradients(attention, attention_grad, q):
+        _, log_total = attention(q, q, q, None, False, 1.0)
+        return attention_grad(np.ones_like(q), q, q, q, None, log_total, False, 1.0, needs)[:3]
+
+    exact = gradients(B.attention, B.attention_grad, x.astype(np.float64))
+    for functions in ((B.attention, B.attention_grad), (B.attention.twin, B.attention_grad.twin)):
+        for one, other in zip(gradients(*functions, x), exact):
+            np.testing.assert_allclose(one, other, rtol=0, atol=1e-5)

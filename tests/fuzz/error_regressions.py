@@ -323,4 +323,46 @@ x2 = T.nn.functional.linear(x0, x0[:1], out=T.zeros(2, 1, dtype=T.float64))
 x3 = T.nn.functional.linear(x0, x0, x0[0, :2], out=T.zeros(0))
 x4 = T.nn.functional.linear(x0.requires_grad_(), x0, out=T.zeros(2, 2))
 """,
+    "a view whose history is lost, and an index that does not fit: what torch comes to first": """
+def refused(f):
+    try:
+        f()
+    except Exception as error:
+        return isinstance(error, RuntimeError)
+x0 = T.ones(2, 2, requires_grad=True)
+with T.no_grad():
+    x1 = x0[:]
+    x0.mul_(2)
+x2, x3 = T.tensor([5]), T.ones(3) > 0
+ALL = slice(None)
+x4 = [refused(lambda: x1[i]) for i in (
+    5, (0, 5), (1, 1, 1), (5, ...), (..., 5), (ALL, 5), (ALL, ALL, ALL), (0, x2), (5, x2), x2, x3,
+    T.tensor(5), (ALL, T.tensor(5)), (slice(0, 1), 5), (None, 5), (0, x3))]
+x5 = [refused(lambda: x1.__setitem__(i, 1.0)) for i in (5, (0, 5), (1, 1, 1), (ALL, 5), x2, x3)]
+""",
+    "asarray says again what a tensor says of its gradient": """
+x0 = T.tensor([1.5, 1.0]).requires_grad_()
+with T.no_grad():
+    x1 = x0[:1]
+x2 = T.asarray(x1)
+(x2 * x1).sum().backward()
+x3 = T.asarray(x0 * 2, requires_grad=False)
+x4 = T.asarray(x0, requires_grad=False)
+""",
+    "zeros that stand for a derivative are no out=, of whatever size": """
+def zeros():
+    return T.func.vjp(T.func.grad(lambda t: t.abs().sum()), T.ones(2, 2))[1](T.ones(2, 2))
+def refused(function, *arguments):
+    try:
+        function(*arguments, out=zeros()[0])
+    except RuntimeError:
+        return True
+x0 = T.ones(3, 3)
+x1 = [refused(T.mean, x0, 0), refused(T.mm, x0, x0), refused(T.arange, 6.0), refused(T.exp, x0)]
+""",
+    "of a product over dimensions of size 1 the first factor is summed": """
+with T.inference_mode():
+    x0 = T.ones(1, 2, 1)
+x1 = T.tensordot(x0, T.ones(1, 2, requires_grad=True), 1)
+""",
 }

@@ -51,4 +51,6 @@ class Difference:
 
     def named(self) -> list[str]:
         """The tensors that the statement names."""
-        return [n for n in re.findall(r"\b[nx]\d+\b", self.statement) if record_of(self.before, n)]
+        return [
+            n for n in re.findall(r"\b(?:[nx]\d+|_)\b", self.statement) if record_of(self.before, n)
+        ]

@@ -404,4 +404,27 @@ with T.no_grad():
 x2 = x1.unique()
 x2.sum().backward()
 """,
+    "a sum of which one part is multiplied is one operation": """
+log = []
+def see(name, change=None):
+    def hook(*given):
+        shown = [t for g in given for t in (g if isinstance(g, (tuple, list)) else (g,))]
+        log.append((name, [t if t is None else t.detach().clone() for t in shown]))
+        return None if change is None else change(*given)
+    return hook
+x0 = T.tensor([1.0, -2.0], requires_grad=True)
+x1 = T.tensor([0.5], requires_grad=True)
+for f in (T.add, T.sub, T.rsub):
+    x2 = f(x0, x1, alpha=2)
+    h0 = x2.grad_fn.register_hook(see("node"))
+    x2.backward(x0.detach())
+x3 = x0 * 1
+x3.add_(x1, alpha=-3).sub_(x0, alpha=0.5)
+h1 = x3.grad_fn.register_hook(see("node"))
+x3.sum().backward()
+x4 = T.add(x0 * 1j, x1, alpha=2 - 1j)
+x4.abs().sum().backward()
+x5 = T.add(T.tensor([100], dtype=T.int8), T.tensor([100], dtype=T.int8), alpha=-1)
+x6 = T.add(x5, x5, alpha=300)
+""",
 }

@@ -224,4 +224,12 @@ x3 = x1.stride()
 x4 = x2.stride()
 x5 = T.nn.functional.avg_pool3d(x0, 2, 1).stride()
 """,
+    "gradients of norms and of sums without NaN, of what does not lie by rows": """
+x0 = T.arange(24.0).view(2, 3, 4).permute(2, 0, 1).requires_grad_()
+x1 = [T.autograd.grad(f(x0, 1).sum(), x0) for f in (T.nansum, T.nanmean)]
+x2 = [T.autograd.grad(f(x0, 1), x0, T.ones(4, 3)) for f in (T.nansum, T.nanmean)]
+x3 = T.autograd.grad(T.linalg.vector_norm(x0, dim=1).sum(), x0)
+x4 = T.zeros(2, 2, requires_grad=True)
+x5 = T.autograd.grad(T.linalg.vector_norm(x4, dim=1).sum(), x4)
+""",
 }

@@ -7,12 +7,14 @@ numbers of a full mantissa are touched: 0.5 and 3 are exact in both. Equal numbe
 
 from __future__ import annotations
 
+import re
 from types import ModuleType
 from typing import Any
 
 import numpy as np
 
-from tests.fuzz.observe import record_of, shown
+from tests.fuzz.arbitrary import NORMS
+from tests.fuzz.observe import ASPECTS, VALUES, record_of, shown
 from tests.fuzz.running import Finding, Program, Run, compare
 
 TRIALS = 8
@@ -34,6 +36,14 @@ def _flip_last_bits(tensor: Any, torch: Any, trial: int) -> None:
     memory ^= torch.from_numpy((bits & low != 0) & (chosen != 0))
 
 
+def _turn_leftovers(tensor: Any, torch: Any) -> None:
+    """The numbers that are last bits beside the largest of their tensor, in their memory alone."""
+    if tensor.is_floating_point() and tensor.element_size() in BITS:
+        memory = torch.empty(0, dtype=tensor.dtype).set_(tensor.untyped_storage())
+        sizes = memory.abs()
+        memory[sizes < NEARLY * torch.finfo(tensor.dtype).eps * sizes.max()] *= -1
+
+
 def _distance(one: Any, other: Any) -> float:
     """The largest; infinite where only one is a number, 0 where the shapes differ."""
     one, other = np.multiply(one, 1), np.multiply(other, 1)  # bools are numbers too
@@ -45,8 +55,8 @@ def _distance(one: Any, other: Any) -> float:
     return float(np.nan_to_num(apart, nan=np.inf).max(initial=0.0))
 
 
-def _shown_when_flipped(finding: Finding, torch: Any, trial: int) -> Any:
-    """What torch shows of the tensor that differs, when each statement's numbers are shaken."""
+def _record_when_flipped(finding: Finding, torch: Any, trial: int) -> tuple | None:
+    """The record of the tensor that differs in torch, when each statement's numbers are shaken."""
     run, before, records = Run(torch), {}, {}
     try:
         for statement in finding.program:
@@ -54,19 +64,23 @@ def _shown_when_flipped(finding: Finding, torch: Any, trial: int) -> Any:
             for label, tensor in run.namespace.items():
                 if isinstance(tensor, torch.Tensor) and records[label] != before.get(label):
                     _flip_last_bits(tensor, torch, trial)
+                    if trial % 2 and re.search(NORMS, statement.source):
+                        _turn_leftovers(tensor, torch)
     finally:
         run.restore()
-    record = record_of(records, finding.label)
-    return record and shown(record)
+    return record_of(records, finding.label)
 
 
 def decided_by_rounding(finding: Finding, torch: Any) -> bool:
-    """Whether last bits move torch's answer about as far as nnkit's is from it."""
-    if finding.aspect != "values":
+    """Whether last bits move torch's answer about as far as nnkit's is from it, or decide how many
+    elements there are."""
+    if finding.aspect not in ("values", "shape"):
         return False
+    moved = [_record_when_flipped(finding, torch, trial) for trial in range(TRIALS)]
+    if finding.aspect == "shape":
+        return any(m and m[ASPECTS.index("shape")] == finding.actual for m in moved)
     apart = _distance(finding.expected, finding.actual)
-    moved = [_shown_when_flipped(finding, torch, trial) for trial in range(TRIALS)]
-    moves = [_distance(finding.expected, m) for m in moved if m is not None]
+    moves = [_distance(finding.expected, shown(m)) for m in moved if m and m[VALUES]]
     return 0 < apart <= NEARLY * max(moves, default=0)
 
 

@@ -305,4 +305,13 @@ with x1.dual_level():
     x2 = T.nn.functional.conv_transpose1d(x1.make_dual(x0, x0), T.ones(2, 2, 2))
     x3 = x1.unpack_dual(x2)[1]
 """,
+    "vmap casts the numbers of examples beside tensors of another dtype": """
+x0 = T.tensor([2.0], requires_grad=True)
+x1 = T.tensor([2.0], dtype=T.float64, requires_grad=True)
+with T.inference_mode():
+    x2, x3, x4 = T.tensor([True]), T.tensor(True), T.tensor([1.0, 0.5])
+x5 = [T.func.vmap(lambda t: t * u)(x0) for u in (x2, x3)]
+x6 = [T.func.vmap(lambda t: f(x1, t))(x4) for f in (T.mul, T.atan2, T.pow, T.maximum, T.div)]
+T.func.vmap(lambda t: t * x0)(x4)
+""",
 }

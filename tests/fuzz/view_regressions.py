@@ -185,4 +185,17 @@ x1 = T.nn.functional.scaled_dot_product_attention(x0, x0, x0)
 x1.sum().backward()
 x1.sum().backward()
 """,
+    "a view of another dtype may be the same window onto the memory": """
+x0 = [T.zeros(0), T.ones(3), T.zeros(0, 4)]
+x1 = [t.is_set_to(t.view(T.int32)) for t in x0] + [t.is_set_to(t.view(T.int64)) for t in x0[::2]]
+""",
+    "a view of a leaf that gets other memory": """
+x0 = T.ones((2, 3), requires_grad=True)
+for size in ((1, 0), (2, 3), (7,)):
+    x1 = x0[:1]
+    with T.no_grad():
+        x1.set_(T.zeros(size))
+    x2 = x1.is_leaf, x1.requires_grad
+    x1.sum().backward()
+""",
 }

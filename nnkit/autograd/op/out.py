@@ -19,7 +19,7 @@ from nnkit.autograd.views.history import (
     write,
     wrote,
 )
-from nnkit.autograd.views.overlap import check_apart, check_memory, resized_span
+from nnkit.autograd.views.overlap import check_apart, check_memory, check_writable, resized_span
 from nnkit.backend.dtype import FLOATING, OF_ARRAY
 from nnkit.backend.memory import order_of_result
 from nnkit.backend.warning import warn
@@ -173,6 +173,7 @@ def check_out(
         )
     if x.shape != shape and name in FIRST_RESIZED:
         check_change(out, name, arguments)
+        check_writable(out, name)
         B, axes = out._device.backend, _axes_resized(name, result._data)
         resized = None if name == "kthvalue" else resized_span(B, x, shape, axes)
         for operand in arguments:

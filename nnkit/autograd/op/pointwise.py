@@ -282,6 +282,17 @@ def _call(op: Op, operands: tuple, raw: tuple, statics: tuple, device: Any) -> T
     return out
 
 
+def _call_promoted(
+    name: str, kind: str, refuses: tuple[str, ...], op: Op, input: Any, other: Any, *statics: Any
+) -> Tensor:
+    """The result of a formula of two operands in the dtype that both promote to; messages call it
+    ``name``."""
+    if isinstance(input, Tensor) and getattr(other, "_device", None) is not input._device:
+        input, other = together(name, input, other)
+    x, y, device = operands_of(name, input, other, kind, refuses)
+    return _call(op, (input, other), (x, y), statics, device)
+
+
 def _connect(op: Op, operands: tuple, statics: tuple, out: Tensor, device: Any) -> None:
     """Record the node of ``out``, if one of the operands wants a gradient."""
     for t in operands:
@@ -437,22 +448,19 @@ def _binary(op: Op, kind: str, refuses: tuple[str, ...], numbers: str) -> Any:
                     fast = y.dtype is d and input._device is other._device
         except AttributeError:
             pass
-        if fast:
-            device = input._device
-        else:
+        if not fast:
             for parameter, value in zip(("input", "other"), (input, other)):
                 if parameter in refused and not isinstance(value, Tensor):
                     raise wrong_type(name, parameter, value)
-            if isinstance(input, Tensor) and getattr(other, "_device", None) is not input._device:
-                input, other = together(name, input, other)
-            x, y, device = operands_of(name, input, other, kind, refuses)
-        return _call(op, (input, other), (x, y), (), device)
+            return promoted(op, input, other)
+        return _call(op, (input, other), (x, y), (), input._device)
 
     binary.compiled = compiled
+    binary.promoted = promoted = functools.partial(_call_promoted, name, kind, refuses)
     return binary
 
 
-def _is_plain(operand: Any, target: Tensor) -> bool:
+def is_plain_operand(operand: Any, target: Tensor) -> bool:
     """Whether nothing must be cast, moved or enlarged to write the operand into the target."""
     if not isinstance(operand, Tensor):
         return operand.__class__ is float or operand.__class__ is int
@@ -501,7 +509,7 @@ def _in_place(
             raise wrong_type(label, "input", self) from None
         if other.__class__ is not Tensor and not isinstance(python_number(other), taken):
             raise wrong_type(name, "other", other)
-        if dtype in fast and _is_plain(other, self):
+        if dtype in fast and is_plain_operand(other, self):
             kernel = getattr(self._device.backend, label)
         else:  # torch asks for shape and cast before it asks for a kernel
             if isinstance(other, Tensor):

@@ -8,7 +8,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from nnkit.autograd.arguments.dims import broadcast_shape
-from nnkit.autograd.batch.examples import lowest
+from nnkit.autograd.batch.examples import is_batched, lowest
 from nnkit.autograd.grad_mode import MODE
 from nnkit.autograd.op.registry import OPS
 from nnkit.autograd.tensor import Tensor, wrap
@@ -126,6 +126,8 @@ def operands_of(name: str, input: Any, other: Any, kind: str, refuses: tuple[str
     converted = []
     # Beside a number it is rounded with the result alone.
     single = isinstance(input, Tensor) and name in _EXACT
+    # Numbers of examples beside what is no such number are cast by an operation of its own.
+    apart = device.depth and [is_batched(v) and not v._data.ndim for v in tensors].count(True) == 1
     for value, exact in ((input, False), (other, single)):
         if isinstance(value, Tensor):
             data = value._data
@@ -135,7 +137,7 @@ def operands_of(name: str, input: Any, other: Any, kind: str, refuses: tuple[str
                 converted.append(data)
             else:
                 converted.append(B.cast(data, d.array))
-                if device.depth:
+                if device.depth and not apart:
                     _in_place_of(value, wrap(converted[-1], device))
         elif d.category >= FLOATING:
             converted.append(value if exact else held(value, d))

@@ -10,6 +10,7 @@ from nnkit.autograd.engine.node import (
     AccumulateGrad,
     Node,
     NotImplementedBackward,
+    Passage,
     describe_edge,
 )
 from nnkit.autograd.op.registry import OPS
@@ -50,7 +51,7 @@ def room_for(view: Any) -> Tensor:
     memory = B.zeros((size,), base._data.dtype)
     geometry = _geometry(B, base._data)
     out = wrap(B.as_strided(memory, *geometry, ((size,), (1,), 0)), base._device)
-    out._edge, out._requires_grad = base._edge or base, True
+    out._edge, out._requires_grad = base._edge or Passage((base,), (), base._device), True
     return out
 
 

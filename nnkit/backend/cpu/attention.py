@@ -150,7 +150,9 @@ def attention_grad(g, q, k, v, mask, log_total, is_causal, scale, needs):
         g_v[b, columns] += np.matmul(weights.swapaxes(1, 2), g[b, rows])
         g_scores *= p
         if rounded is None:
-            p *= sum_along(g_scores, -1)
+            total = sum_along(p, -1)  # 1 but for what `log_total` was rounded by
+            total[total == 0] = 1
+            p *= sum_along(g_scores, -1) / total
             g_scores -= p
         else:
             g_scores = rounded(g_scores)

@@ -158,6 +158,8 @@ class NumpyPrinter:
                 return INFIX[node.function].format(*arguments)
             if node.function == "pow":
                 return f"({' ** '.join(arguments)})"
+            if node.function == "conj":
+                return f"{arguments[0]}.conjugate()"
             return f"math.{node.function}({', '.join(arguments)})"
         if node.function in INFIX:
             return INFIX[node.function].format(*arguments)

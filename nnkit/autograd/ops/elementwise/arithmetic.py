@@ -6,19 +6,17 @@ import builtins
 from collections.abc import Callable
 from typing import Any
 
-from nnkit.autograd.arguments.dims import check_tensor
+from nnkit.autograd.arguments.dims import broadcast_shape, check_tensor
 from nnkit.autograd.forward.dual import fixed_zeros_like
-from nnkit.autograd.op.pointwise import fn, pointwise
+from nnkit.autograd.op.pointwise import F4, F8, fn, is_plain_operand, pointwise
 from nnkit.autograd.op.promotion import check_dtype, promote, promoted_dtype
 from nnkit.autograd.op.public import public
 from nnkit.autograd.op.registry import OPS
 from nnkit.autograd.op.rule import rule
-from nnkit.autograd.op.single import single
 from nnkit.autograd.ops.creation.conversion import converted
-from nnkit.autograd.surface.limits import fitting
+from nnkit.autograd.surface.limits import LARGEST, fitting
 from nnkit.autograd.tensor import Tensor
 from nnkit.autograd.views.history import write
-from nnkit.autograd.views.overlap import check_memory
 from nnkit.backend.dtype import BOOL, COMPLEX, FLOATING, HALF, INTEGER, float32, of_number
 
 THREE = ("input", "tensor1", "tensor2")
@@ -32,6 +30,20 @@ _add = pointwise("add", lambda x, y: x + y, public=False, x=lambda g: g, y=lambd
 _sub = pointwise(
     "sub", lambda x, y: x - y, public=False, refuses=("bool",), reflected="RsubBackward1",
     x=lambda g: g, y=lambda g: -g,
+)
+# With ``alpha``: of tensors one operation, as without it.
+_add_scaled = pointwise(
+    "add_scaled", lambda x, y, alpha: x + y * alpha, scalars=("alpha",), function=False,
+    node="AddBackward0", x=lambda g: g, y=lambda g, alpha: g * fn.conj(alpha),
+)
+_sub_scaled = pointwise(
+    "sub_scaled", lambda x, y, alpha: x - y * alpha, scalars=("alpha",), function=False,
+    node="SubBackward0", reflected="RsubBackward1",
+    x=lambda g: g, y=lambda g, alpha: -g * fn.conj(alpha),
+)
+_rsub_scaled = pointwise(
+    "rsub_scaled", lambda x, y, alpha: y - x * alpha, scalars=("alpha",), function=False,
+    node="RsubBackward0", x=lambda g, alpha: -g * fn.conj(alpha), y=lambda g: g,
 )
 mul = pointwise(
     "mul", lambda x, y: x * y, "The product ``input * other``, with broadcasting.",
@@ -194,15 +206,11 @@ _lerp = pointwise(
 )
 # By a number: a node that saves no tensor.
 BY_NUMBER: dict[str, Any] = {
-    "scalars": ("weight", "conjugate"), "function": False, "node": "LerpBackward0",
-    "x": lambda g, conjugate: g * (1 - conjugate), "y": lambda g, conjugate: g * conjugate,
+    "scalars": ("weight",), "function": False, "node": "LerpBackward0",
+    "x": lambda g, weight: g * (1 - fn.conj(weight)), "y": lambda g, weight: g * fn.conj(weight),
 }
-_lerp_near = pointwise(
-    "lerp_near", lambda x, y, weight, conjugate: x + weight * (y - x), **BY_NUMBER
-)
-_lerp_far = pointwise(
-    "lerp_far", lambda x, y, weight, conjugate: y - (y - x) * (1 - weight), **BY_NUMBER
-)
+_lerp_near = pointwise("lerp_near", lambda x, y, weight: x + weight * (y - x), **BY_NUMBER)
+_lerp_far = pointwise("lerp_far", lambda x, y, weight: y - (y - x) * (1 - weight), **BY_NUMBER)
 _addcmul = pointwise(
     "addcmul", lambda x, y, z, value: x + value * y * z, scalars=("value",), function=False,
     x=lambda g: g, y=lambda g, z, value: g * fn.conj(z * value),
@@ -222,15 +230,13 @@ def scaled(x: Tensor, factor: Any) -> Tensor:
     return _scaled_by(x, factor)
 
 
-def _scaled(name: str, other: Any, alpha: Any, input: Any) -> Any:
-    """``alpha * other`` for add and sub, with torch's check of alpha's type."""
-    if alpha.__class__ is int and alpha == 1:
-        return other
-    for each in (input, other) if name == "sub" else ():
-        if isinstance(each, Tensor):
-            check_dtype(name, each.dtype, ("bool",))
-    d = promoted_dtype(name, input, other)
-    kind = BOOL if isinstance(alpha, Tensor) else of_number(alpha).category
+def _factor(name: str, alpha: Any, *operands: Any) -> Any:
+    """``alpha`` as the dtype of the result holds it, with torch's check of its type."""
+    shapes = [t._data.shape for t in operands if isinstance(t, Tensor)]
+    if shapes and shapes[0] != shapes[-1]:
+        broadcast_shape(name, shapes)
+    d = promoted_dtype(name, *operands)
+    kind = of_number(alpha).category
     if alpha.__class__ is bool and d.category != BOOL:
         raise RuntimeError(f"{name}(): Boolean alpha only supported for Boolean results.")
     if kind > max(d.category, INTEGER):
@@ -239,32 +245,45 @@ def _scaled(name: str, other: Any, alpha: Any, input: Any) -> Any:
             f"{name}(): for {d.name} operands, which are not {of}, argument alpha must not be a "
             f"{wrong} number, got {alpha}"
         )
-    if not isinstance(other, Tensor):
-        return bool(other * alpha) if d.category == BOOL else other * alpha
-    return scaled(converted(other, d), bool(alpha) if d.category == BOOL else alpha)
+    return fitting(name, alpha, d, single=True)
 
 
-def _combined(op: Callable, name: str, input: Any, other: Any, alpha: Any) -> Tensor:
-    """``op`` of ``input`` and ``alpha * other``, which for tensors is one operation."""
+def _product(other: Any, alpha: Any) -> Any:
+    """A number by ``alpha``."""
+    return bool(other * alpha) if alpha.__class__ is bool else other * alpha
+
+
+def _combined(plain: Any, by: Any, input: Any, other: Any, alpha: Any) -> Tensor:
+    """``plain`` of ``input`` and ``other``, or ``by`` of them and ``alpha``."""
     if alpha.__class__ is int and alpha == 1:
-        return op(input, other)
-
-    def combine(input: Any, other: Any) -> Tensor:
-        return op(input, _scaled(name, other, alpha, input))
-
-    tensors = isinstance(input, Tensor) and isinstance(other, Tensor)
-    return (single(combine) if tensors else combine)(input, other)
+        return plain(input, other)
+    alpha = _factor(plain.__name__, alpha, input, other)
+    if not isinstance(other, Tensor):
+        return plain(input, _product(other, alpha))
+    return plain.promoted(by.op, input, other, alpha)
 
 
-def _in_place_of(name: str, op: Callable) -> Callable:
-    """``add_`` and ``sub_``: one kernel that writes, as for the plain formula."""
+def _in_place_of(plain: Any, by: Any) -> Callable:
+    """``add_`` and ``sub_``: one kernel that writes."""
+    name = plain.__name__ + "_"
 
     def write_in_place(self: Tensor, other: Any, *, alpha: Any = 1) -> Tensor:
-        if alpha.__class__ is not int or alpha != 1:  # what is scaled lies in memory of its own
-            check_memory(self, name + "_", (other,))
-        return op.in_place(self, _scaled(name, other, alpha, self))
+        if alpha.__class__ is int and alpha == 1:
+            return plain.in_place(self, other)
+        is_tensor = isinstance(other, Tensor)
+        simple = is_tensor and self._data.dtype in (F4, F8) and is_plain_operand(other, self)
+        if not (simple and alpha.__class__ is float and -LARGEST <= alpha <= LARGEST):
+            alpha = _factor(name, alpha, self, other)
+        if not is_tensor:
+            return plain.in_place(self, _product(other, alpha))
+        kernel = None
+        if simple:
+            primitive = getattr(self._device.backend, f"{by.__name__}_")
+            kernel = lambda x, y: primitive(x, y, alpha)
+        compute = lambda x, y: plain.promoted(by.op, x, y, alpha)
+        return write(self, name, compute, other, kernel=kernel)
 
-    write_in_place.__name__ = write_in_place.__qualname__ = name + "_"
+    write_in_place.__name__ = write_in_place.__qualname__ = name
     return write_in_place
 
 
@@ -274,7 +293,7 @@ def _div_in_place(self: Tensor, other: Any, *, rounding_mode: str | None = None)
     return write(self, "div_", div, other, rounding_mode=rounding_mode)
 
 
-@public(out=True, in_place=_in_place_of("add", _add))
+@public(out=True, in_place=_in_place_of(_add, _add_scaled))
 def add(input: Tensor | complex, other: Tensor | complex, *, alpha: complex = 1) -> Tensor:
     """The sum ``input + alpha * other``, with broadcasting and type promotion.
 
@@ -283,10 +302,10 @@ def add(input: Tensor | complex, other: Tensor | complex, *, alpha: complex = 1)
         >>> nnkit.add(nnkit.tensor([1.0, 2.0]), 10, alpha=2)
         tensor([21., 22.])
     """
-    return _combined(_add, "add", input, other, alpha)
+    return _combined(_add, _add_scaled, input, other, alpha)
 
 
-@public(out=True, in_place=_in_place_of("sub", _sub), aliases=("subtract",))
+@public(out=True, in_place=_in_place_of(_sub, _sub_scaled), aliases=("subtract",))
 def sub(input: Tensor | complex, other: Tensor | complex, *, alpha: complex = 1) -> Tensor:
     """The difference ``input - alpha * other``, with broadcasting and type promotion.
 
@@ -295,7 +314,7 @@ def sub(input: Tensor | complex, other: Tensor | complex, *, alpha: complex = 1)
         >>> nnkit.sub(nnkit.tensor([1.0, 2.0]), 1)
         tensor([0., 1.])
     """
-    return _combined(_sub, "sub", input, other, alpha)
+    return _combined(_sub, _sub_scaled, input, other, alpha)
 
 
 @public(method=False)
@@ -303,7 +322,9 @@ def rsub(input: Tensor, other: Tensor | complex, *, alpha: complex = 1) -> Tenso
     """``other - alpha * input``."""
     check_tensor("rsub", input)
     check_dtype("sub", input.dtype, ("bool",))
-    return _combined(_sub, "rsub", other, input, alpha)
+    if not isinstance(other, Tensor):
+        return _combined(_sub, _sub_scaled, other, input, alpha)
+    return _sub.promoted(_rsub_scaled.op, input, other, _factor("rsub", alpha, input, other))
 
 
 @public(out=True, in_place=_div_in_place, aliases=("divide",))
@@ -396,7 +417,7 @@ def lerp(input: Tensor, end: Tensor, weight: Tensor | complex) -> Tensor:
     if isinstance(weight, Tensor):
         return _lerp(*promote("lerp", input, end, weight))
     by_number = _lerp_near if builtins.abs(weight) < 0.5 else _lerp_far
-    return by_number(*promote("lerp", input, end), weight, weight.conjugate())
+    return by_number(*promote("lerp", input, end), weight)
 
 
 def _real(name: str, value: Any, operand: Tensor) -> None:

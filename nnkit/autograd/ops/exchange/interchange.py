@@ -259,13 +259,15 @@ def as_tensor(data: Any, *, dtype: Any = None, device: Any = None) -> Tensor:
 @public(method=False)
 def asarray(
     obj: Any, *, dtype: Any = None, device: Any = None, copy: bool | None = None,
-    requires_grad: bool = False,
+    requires_grad: bool | None = None,
 ) -> Tensor:  # fmt: skip
     """``obj`` as a tensor that shares its memory where it can.
 
     Args:
         obj: a Tensor, an array, a capsule of DLPack, a buffer, a number or a nested sequence.
         copy: whether to copy; None copies only where necessary, False raises instead.
+        requires_grad: by default what a Tensor says, which is said again: so a view made without
+            grad mode becomes a leaf with a gradient of its own.
 
     Raises:
         ValueError: ``copy`` is False and a copy is necessary.
@@ -296,15 +298,16 @@ def asarray(
     if shared is None:
         if copy is False:
             raise ValueError(f"asarray(): cannot share the memory of a {type(obj).__name__}")
-        return tensor(obj, dtype=d, device=device, requires_grad=requires_grad)
+        return tensor(obj, dtype=d, device=device, requires_grad=bool(requires_grad))
     result = converted(to(shared, place_of(device, shared._device)), d or shared.dtype)
     if copy is False and result._data is not shared._data:
         raise ValueError("asarray(): a copy is necessary for the dtype or device, but copy=False")
     if copy and result._data is shared._data:
         result = clone(result)
-    # Torch says again what the tensor says, which outside of its mode an inference tensor refuses.
-    again = result.is_inference() and result.requires_grad
-    return result._set_requires_grad(True) if requires_grad or again else result
+    wanted = result.requires_grad if requires_grad is None else requires_grad
+    if not (wanted or result.is_leaf):
+        return result.detach()
+    return result._set_requires_grad(wanted)
 
 
 @public(method=False)

@@ -26,7 +26,7 @@ from nnkit.autograd.ops.indexing.masking import check_fill
 from nnkit.autograd.ops.shape import reshaping as shapes
 from nnkit.autograd.surface.limits import LARGEST, fitting
 from nnkit.autograd.tensor import Tensor, Uncounted, wrap
-from nnkit.autograd.views.history import is_unseen, refresh, wants_history, write, wrote
+from nnkit.autograd.views.history import is_unseen, wants_history, write, wrote
 from nnkit.autograd.views.overlap import (
     check_apart,
     check_expanded,
@@ -114,12 +114,7 @@ def getitem(self: Tensor, index: Any) -> Tensor:
             return answered
     if MODE.batches:
         self = beside(self, index)
-    try:
-        found = Index(index, self)
-    except (IndexError, ValueError):
-        if index.__class__ in (tuple, list, Tensor):  # torch has begun to use it
-            refresh(self)
-        raise
+    found = Index(index, self)
     if found.advanced is None:
         return _VIEWS[found.last](self, found.basic)
     view = self if found.last is type(...) else _VIEWS[found.last](self, found.basic)

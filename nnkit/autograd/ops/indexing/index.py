@@ -7,6 +7,7 @@ from typing import Any
 
 from nnkit.autograd.batch.examples import is_batched
 from nnkit.autograd.tensor import Tensor, wrap
+from nnkit.autograd.views.history import refresh
 from nnkit.backend.dtype import bool_, int64
 from nnkit.backend.index import ALL
 from nnkit.backend.warning import warn
@@ -87,7 +88,10 @@ class Index:
                     items = (*items[:place], item, *items[place + 1 :])
             self._divide(items, several, shape)
         except (IndexError, ValueError, TypeError) as error:
-            raise _too_many(items, shape) or error from None
+            wrong = _too_many(items, shape)
+            if wrong is None and getattr(self, "last", type(...)) is not type(...):
+                refresh(indexed)  # which torch has begun to index
+            raise wrong or error from None
 
     def _divide(self, items: tuple, several: bool, shape: tuple[int, ...]) -> None:
         basic: list[Any] = []
@@ -95,6 +99,7 @@ class Index:
         last, dim, ndim, has_advanced, skipped = type(...), 0, len(shape), False, None
         for place, item in enumerate(items):
             kind = item.__class__
+            self.last = last
             if kind is int:
                 if not -shape[dim] <= item < shape[dim]:
                     raise _out_of_bounds(item, dim, shape[dim])
@@ -138,6 +143,7 @@ class Index:
                 advanced += whole
                 dim += skipped
             else:
+                self.last = kind
                 data = item._data
                 of = data.dtype.kind
                 consumed = data.ndim if of in _MASKS else 1

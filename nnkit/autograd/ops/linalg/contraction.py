@@ -199,10 +199,10 @@ def tensordot(a: Tensor, b: Tensor, dims: Any = 2) -> Tensor:
             f"tensordot(): both dimension lists should have the same length, got {dims}"
         )
     for i, j in zip(axes_x, axes_y, strict=True):
-        if x.shape[i] == 1:  # a pair with a size of 1 broadcasts
-            b = b.sum(j, True, dtype=b.dtype)
-        elif y.shape[j] == 1:
+        if y.shape[j] == 1:  # a pair with a size of 1 broadcasts
             a = a.sum(i, True, dtype=a.dtype)
+        elif x.shape[i] == 1:
+            b = b.sum(j, True, dtype=b.dtype)
         elif x.shape[i] != y.shape[j]:
             raise RuntimeError(
                 f"tensordot(): contracted dimensions need to match, but first has size "

@@ -228,7 +228,7 @@ _without_nan = pointwise(
     "without_nan",
     lambda x: fn.where(fn.isnan(x), 0, x),
     function=False,
-    x=lambda g, x: fn.where(fn.isnan(x), g * 0, g),
+    x=lambda g, x: g * fn.where(fn.isnan(x), fn.zeros_like(x), 1),
 )
 
 

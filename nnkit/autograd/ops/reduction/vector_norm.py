@@ -30,8 +30,9 @@ def _grad_norm(B: Any, g: Any, x: Any, out: Any, p: float, axis: Any, keepdims: 
     if p == 1:
         return B.abs_grad_x(expand(g), x)
     if p == 2:
-        direction = B.div(x, expand(out))  # of zeros none: as in torch it has no derivative there
-        return B.mul(expand(g), B.where(expand(B.eq(out, 0)), 0, direction))
+        # Of zeros there is none: as in torch it has no derivative there. It lies as they do.
+        nowhere = B.logical_and(B.eq(x, x), expand(B.eq(out, 0)))
+        return B.mul(expand(g), B.where(nowhere, 0, B.div(x, expand(out))))
     size = B.abs(x)
     if math.isinf(p):
         # All elements that reach the norm share its gradient.

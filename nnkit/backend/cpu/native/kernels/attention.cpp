@@ -273,7 +273,10 @@ void differentiate(const Head<T>& head, Stack<T> g, const T* log_total, Gradient
             if (shift == -std::numeric_limits<T>::infinity()) shift = 0;
             exponentials(seen, count, shift, row);
             std::fill(g_row + seen, g_row + count, T(0));
+            // By their own total, which is 1 but for what `shift` was rounded by.
+            T total = sum_of(row, count);
             T inner = sum_of<T>(count, [](auto a, auto b) { return a * b; }, row, g_row);
+            inner /= total == 0 ? T(1) : total;
             for (Index j = 0; j < count; ++j) g_row[j] = (g_row[j] - inner) * row[j];
             if (gradients.mask.data != nullptr) {
                 T* to = gradients.mask.data + (first + r) * gradients.mask.row;
