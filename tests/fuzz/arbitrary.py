@@ -81,8 +81,9 @@ def _reads_what_it_writes(d: Difference) -> bool:
         return False
     names = d.named()
     # A detached tensor, or one of other data or of NumPy's, does not tell whose memory it has.
-    hidden = re.search(r"\.data = |from_numpy\(", d.earlier) is not None
-    if re.search(r"masked_scatter_\(" + r"|(scatter|index|put)\w*_\(" * hidden, d.statement):
+    hidden = re.search(r"\.data = |from_numpy\(|detach\(\)", d.earlier) is not None
+    writes = r"|(scatter|index|put)\w*_\(|\] = x" * hidden
+    if re.search(r"masked_scatter_\(" + writes, d.statement):
         held = [d.seen("values", d.before, name) for name in names]
         if len(set(held)) < len(held):
             return True
