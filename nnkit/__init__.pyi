@@ -434,7 +434,7 @@ def asarray(
     dtype: _Any = None,
     device: _Any = None,
     copy: builtins.bool | None = None,
-    requires_grad: builtins.bool = False,
+    requires_grad: builtins.bool | None = None,
 ) -> Tensor:
     """``obj`` as a tensor that shares its memory where it can."""
 def asin(input: _Any, *, out: _Any = None) -> Tensor:
