@@ -170,7 +170,7 @@ def _read(archive: zipfile.ZipFile) -> ExportedProgram:
     graph.lint()
     signature = _signature(program, graph, tensors)
     state = {name: tensors[name] for name in program["state"]}
-    return ExportedProgram(
+    made = ExportedProgram(
         graph,
         signature,
         state,
@@ -179,6 +179,8 @@ def _read(archive: zipfile.ZipFile) -> ExportedProgram:
         _structure(program["in_spec"]),
         _structure(program["out_spec"]),
     )
+    made.module()  # which is refused here, if it cannot be made
+    return made
 
 
 def _structure(text: str) -> TreeSpec:

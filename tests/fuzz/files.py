@@ -35,6 +35,7 @@ from pathlib import Path
 from typing import Any
 
 import nnkit
+from nnkit import export
 from nnkit.pickle_reader import Function
 from tests.fuzz.mutants import Mutator
 
@@ -42,6 +43,7 @@ LIMIT_S = 2.0  # of CPU time
 HANGS_AFTER_S = 60.0  # of wall time, on a machine that others use as well
 LIMIT_BYTES = 128 << 20
 BATCH = 1000
+PROGRAM = b"program.json"  # the name of the first member of an exported program
 PLAIN = (int, float, complex, str, bytes, bytearray, type(None), nnkit.Size, nnkit.device)
 PLAIN += (type(nnkit.float32), Function, nnkit.TypedStorage)
 
@@ -60,7 +62,11 @@ def outcome(content: bytes) -> tuple[str, bool]:
     """What came of loading a file, and whether it is as documented."""
     start = time.process_time()
     try:
-        result = use(nnkit.load(io.BytesIO(content), map_location="cpu"))
+        if PROGRAM in content[:64]:
+            program = export.load(io.BytesIO(content))
+            result = use([program.state_dict, program.constants, program.module().code])
+        else:
+            result = use(nnkit.load(io.BytesIO(content), map_location="cpu"))
     except (ValueError, pickle.UnpicklingError) as error:
         result = type(error).__name__
         if type(error) not in (ValueError, pickle.UnpicklingError) or len(str(error)) > 1000:

@@ -10,10 +10,12 @@ import random
 import struct
 import zipfile
 from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 
 import nnkit
+from nnkit import export
 
 NUMBERS = (0, 1, 7, 127, 128, 255, 2**15, 2**16 - 1, 2**31 - 1, 2**31, 2**32 - 1, 2**40, 2**63 - 1)
 NUMBERS += (2**64 - 1,)
@@ -59,6 +61,32 @@ def originals() -> dict[str, list[bytes]]:
         pickled = pickle.dumps(value, protocol)
         found["torch"].append(rebuilt({"x/data.pkl": pickled, "x/byteorder": b"little"}))
     found["torch"] += _of_torch()
+    found["program"] = _programs()
+    return found
+
+
+def _programs() -> list[bytes]:
+    """Exported programs."""
+
+    class Net(nnkit.nn.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            self.linear = nnkit.nn.Linear(3, 2)
+            self.norm = nnkit.nn.BatchNorm1d(2)
+            self.shift = nnkit.ones(2)
+
+        def forward(self, x: Any, pair: Any) -> Any:
+            y = self.norm(self.linear(x)) + self.shift
+            y[: y.shape[0] // 2, None, ...] = pair["scale"]
+            return {"y": y.to(nnkit.float64), "pair": (*y.max(1), pair["count"])}
+
+    batch = export.Dim("batch", max=64)
+    arguments = nnkit.ones(4, 3), {"scale": nnkit.ones(1), "count": 2}
+    found = []
+    for shapes in (None, {"x": {0: batch}, "pair": {"scale": None, "count": None}}):
+        stream = io.BytesIO()
+        export.save(export.export(Net(), arguments, dynamic_shapes=shapes), stream)
+        found.append(stream.getvalue())
     return found
 
 
@@ -107,7 +135,9 @@ class Mutator:
     def __init__(self, seed: int) -> None:
         self.seed = seed
         self.files = originals()
-        self.contents = {id(f): members(f) for kind in ("npz", "torch") for f in self.files[kind]}
+        self.contents = {
+            id(f): members(f) for kind in ("npz", "torch", "program") for f in self.files[kind]
+        }
         self.programs = {
             id(file): split(self.contents[id(file)][_pickle_of(self.contents[id(file)])])
             for file in self.files["torch"]
@@ -118,13 +148,14 @@ class Mutator:
 
     def __call__(self, number: int) -> bytes:
         rng = random.Random(self.seed << 40 | number)
-        kind = rng.choice(("torch", "torch", "npz", "safetensors", "legacy"))
+        kind = rng.choice(("torch", "torch", "npz", "safetensors", "legacy", "program"))
         original = rng.choice(self.files[kind])
         ways: tuple[Callable[[random.Random, bytes], bytes], ...] = {
             "torch": (self._bytes, self._pickle, self._pickle, self._member),
             "npz": (self._bytes, self._member),
             "legacy": (self._bytes, self._pickles, self._pickles),
             "safetensors": (self._bytes, self._header, self._header),
+            "program": (self._bytes, self._member, self._operations, self._operations),
         }[kind]
         return rng.choice(ways)(rng, original)
 
@@ -168,6 +199,15 @@ class Mutator:
             elif at < len(opcodes):
                 opcodes[at] = changed(rng, opcodes[at])
         return opcodes
+
+    def _operations(self, rng: random.Random, file: bytes) -> bytes:
+        """The JSON of a program changed."""
+        contents = dict(self.contents[id(file)])
+        tree = json.loads(contents["program.json"])
+        for _ in range(rng.choice((1, 1, 2))):
+            tree = another_tree(rng, tree)
+        contents["program.json"] = json.dumps(tree).encode()
+        return rebuilt(contents)
 
     def _header(self, rng: random.Random, file: bytes) -> bytes:
         """The JSON of a safetensors file changed: a part of it, or its text."""
