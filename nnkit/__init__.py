@@ -92,6 +92,7 @@ SUBMODULES = (
     "masked",
     "multiprocessing",
     "nn",
+    "onnx",
     "optim",
     "overrides",
     "profiler",

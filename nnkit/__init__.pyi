@@ -44,6 +44,7 @@ from nnkit import linalg as linalg
 from nnkit import masked as masked
 from nnkit import multiprocessing as multiprocessing
 from nnkit import nn as nn
+from nnkit import onnx as onnx
 from nnkit import optim as optim
 from nnkit import overrides as overrides
 from nnkit import profiler as profiler

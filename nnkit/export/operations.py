@@ -93,6 +93,9 @@ SHAPE = Tensor.shape.__get__  # type: ignore[attr-defined]
 def operation(function: Any) -> tuple[str, Any] | None:
     """The kind and the target of the operation that calls a function; None if it is none."""
     key = id(function)
+    if key not in _NAMES and hasattr(function, "__wrapped__"):  # a method that a subclass inherits
+        inherited = id(function.__wrapped__)
+        key = inherited if inherited in _NAMES_OF_METHODS else key
     if key in _INDEXING:
         return "call_function", _INDEXING[key]
     if key in _NAMES_OF_METHODS:

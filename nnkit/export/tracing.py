@@ -145,13 +145,13 @@ class Tracing(TorchFunctionMode):
     def _results(self, result: Any, node: Node) -> None:
         """Remember which operation gives each tensor of a result."""
         if isinstance(result, Tensor):
+            node.meta["val"] = (tuple(_sizes(result)), result.dtype)
             if id(result) in self.nodes:
                 return  # it was written in place
             if type(result) is Tensor:
                 result.__class__ = TracedTensor
             self.nodes[id(result)] = node
             self.known.append(result)
-            node.meta["val"] = (tuple(_sizes(result)), result.dtype)
         elif isinstance(result, (tuple, list)):
             for index, part in enumerate(result):
                 if _has_tensors(part):
