@@ -41,13 +41,14 @@ def test_is_not_loaded(loaded: set[str], module: str) -> None:
 
 
 def test_import_is_cheap() -> None:
-    """At most 0.1 s over NumPy's own import: the median of several, as machines stutter."""
+    """At most as long as NumPy's own import, 0.1 s where nothing slows the machine: the median of
+    several, as machines stutter."""
     program = (
-        "import time, numpy; start = time.process_time(); import nnkit;"
-        "print(time.process_time() - start)"
+        "import time; start = time.process_time(); import numpy; between = time.process_time();"
+        "import nnkit; print((time.process_time() - between) / (between - start))"
     )
     python("-c", program)  # writes the byte code
-    assert statistics.median(float(python("-c", program)) for _ in range(7)) <= 0.1
+    assert statistics.median(float(python("-c", program)) for _ in range(7)) <= 1
 
 
 def test_module_runs() -> None:
