@@ -354,11 +354,8 @@ def export(
         >>> program = export(model, (nnkit.ones(4, 3),), dynamic_shapes=({0: Dim("batch")},))
         >>> program.module()(nnkit.ones(7, 3)).shape
         nnkit.Size([7, 2])
-        >>> print(program.graph)
-        graph():
-            %p_0_weight : [num_users=1] = placeholder[target=p_0_weight]
-            %p_0_bias : [num_users=1] = placeholder[target=p_0_bias]
-            %input : [num_users=1] = placeholder[target=input]
+        >>> print(program.module().code.split(";")[0].strip().splitlines()[-1].strip())
+        linear = nnkit.nn.functional.linear(input_1, _0_weight, _0_bias)
     """
     if not isinstance(mod, Module):
         raise ValueError(f"Expected `mod` to be an instance of `torch.nn.Module`, got {type(mod)}.")
