@@ -438,6 +438,8 @@ def _runs(process: int) -> bool:
     try:
         with open(f"/proc/{process}/stat") as stat:
             return stat.read().rpartition(")")[2].split()[0] not in "ZX"
+    except ProcessLookupError:  # it ended between opening and reading
+        return False
     except FileNotFoundError:
         if os.path.exists("/proc/self/stat"):
             return False

@@ -17,7 +17,7 @@ from nnkit.autograd.ops.creation.conversion import converted
 from nnkit.autograd.surface.limits import LARGEST, fitting
 from nnkit.autograd.tensor import Tensor
 from nnkit.autograd.views.history import write
-from nnkit.backend.dtype import BOOL, COMPLEX, FLOATING, HALF, INTEGER, float32, of_number
+from nnkit.backend.dtype import BOOL, COMPLEX, FLOATING, HALF, INTEGER, float32, held, of_number
 
 THREE = ("input", "tensor1", "tensor2")
 
@@ -31,19 +31,17 @@ _sub = pointwise(
     "sub", lambda x, y: x - y, public=False, refuses=("bool",), reflected="RsubBackward1",
     x=lambda g: g, y=lambda g: -g,
 )
-# With ``alpha``: of tensors one operation, as without it.
+# With ``alpha``: of tensors one operation, as without it. Half precision is rounded twice, as in torch
+# where fewer than 32 elements are left.
 _add_scaled = pointwise(
     "add_scaled", lambda x, y, alpha: x + y * alpha, scalars=("alpha",), function=False,
-    node="AddBackward0", x=lambda g: g, y=lambda g, alpha: g * fn.conj(alpha),
+    node="AddBackward0", stepwise=("forward",), x=lambda g: g,
+    y=lambda g, alpha: g * fn.conj(alpha),
 )
 _sub_scaled = pointwise(
     "sub_scaled", lambda x, y, alpha: x - y * alpha, scalars=("alpha",), function=False,
-    node="SubBackward0", reflected="RsubBackward1",
+    node="SubBackward0", reflected="RsubBackward1", stepwise=("forward",),
     x=lambda g: g, y=lambda g, alpha: -g * fn.conj(alpha),
-)
-_rsub_scaled = pointwise(
-    "rsub_scaled", lambda x, y, alpha: y - x * alpha, scalars=("alpha",), function=False,
-    node="RsubBackward0", x=lambda g, alpha: -g * fn.conj(alpha), y=lambda g: g,
 )
 mul = pointwise(
     "mul", lambda x, y: x * y, "The product ``input * other``, with broadcasting.",
@@ -245,7 +243,8 @@ def _factor(name: str, alpha: Any, *operands: Any) -> Any:
             f"{name}(): for {d.name} operands, which are not {of}, argument alpha must not be a "
             f"{wrong} number, got {alpha}"
         )
-    return fitting(name, alpha, d, single=True)
+    alpha = fitting(name, alpha, d, single=True)
+    return held(alpha, d) if d.array in HALF else alpha
 
 
 def _product(other: Any, alpha: Any) -> Any:
@@ -322,9 +321,7 @@ def rsub(input: Tensor, other: Tensor | complex, *, alpha: complex = 1) -> Tenso
     """``other - alpha * input``."""
     check_tensor("rsub", input)
     check_dtype("sub", input.dtype, ("bool",))
-    if not isinstance(other, Tensor):
-        return _combined(_sub, _sub_scaled, other, input, alpha)
-    return _sub.promoted(_rsub_scaled.op, input, other, _factor("rsub", alpha, input, other))
+    return _combined(_sub, _sub_scaled, other, input, alpha)
 
 
 @public(out=True, in_place=_div_in_place, aliases=("divide",))
