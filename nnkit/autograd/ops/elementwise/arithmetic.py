@@ -31,8 +31,8 @@ _sub = pointwise(
     "sub", lambda x, y: x - y, public=False, refuses=("bool",), reflected="RsubBackward1",
     x=lambda g: g, y=lambda g: -g,
 )
-# With ``alpha``: of tensors one operation, as without it. Half precision is rounded twice, as in torch
-# where fewer than 32 elements are left.
+# With ``alpha``: of tensors one operation, as without it. Half precision is rounded twice, as in
+# torch where fewer than 32 elements are left.
 _add_scaled = pointwise(
     "add_scaled", lambda x, y, alpha: x + y * alpha, scalars=("alpha",), function=False,
     node="AddBackward0", stepwise=("forward",), x=lambda g: g,
