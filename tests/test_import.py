@@ -40,7 +40,7 @@ def test_is_not_loaded(loaded: set[str], module: str) -> None:
 
 
 def test_import_is_cheap() -> None:
-    """At most as long as NumPy's own import, 0.1 s where nothing slows the machine: the least of
+    """At most 0.1 s or, where a machine is slow, as long as NumPy's own import: the least of
     several times of both, as machines stutter."""
     program = (
         "import time; start = time.process_time(); import numpy; between = time.process_time();"
@@ -49,7 +49,7 @@ def test_import_is_cheap() -> None:
     python("-c", program)  # writes the byte code
     runs = [tuple(map(float, python("-c", program).split())) for _ in range(7)]
     numpy, own = map(min, zip(*runs, strict=True))
-    assert own <= numpy
+    assert own <= max(0.1, numpy)
 
 
 def test_module_runs() -> None:
