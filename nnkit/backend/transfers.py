@@ -124,6 +124,10 @@ class Transfer:
     def _test(self, request: Any) -> bool:
         return request.Test()
 
+    def misfit(self) -> str | None:
+        """What another rank has sent that does not fit, where only looking for it tells."""
+        return None
+
     def fail(self, reason: str) -> None:
         """Note why it will not arrive; its group is of no use any more."""
         group = self.group
@@ -167,7 +171,7 @@ class Transfer:
         end, pauses = time.monotonic() + seconds, Pauses()
         while not self.advance():
             if pauses.sleep():
-                reason = world.reason(self.partners)
+                reason = world.reason(self.partners) or self.misfit()
                 if reason is None and time.monotonic() >= end:
                     reason = self._late(seconds)
                 if reason is not None:

@@ -99,6 +99,8 @@ FAULTS = {
     "exit": WAITED + "rank 1 has come to its end",
     "sleep": WAITED + "nothing has come within 2.5 s from rank 1",
     "message": r"recv\(float32 \[3\], src=1\) failed.*: rank 1 sent more than 12 bytes",
+    "message dtype": r"recv\(float32 \[3\], src=1\) failed.*: rank 1 sent int32, expected",
+    "large message dtype": r"recv\(float32 \[3\], src=1\) failed.*: rank 1 sent int32, expected",
     "monitored": r"rank 0 waited in monitored_barrier: rank 1 .*",
 }
 
@@ -137,7 +139,7 @@ def test_fault_of_one_rank(kinds: tuple[str, ...]) -> None:
     told = {
         (kind, rank): (float(seconds), text)
         for kind, rank, seconds, text in re.findall(
-            r"^([\w:]+)\|(\d)\|([0-9.]+)\|(.*)$", done.stdout, re.M
+            r"^([\w: ]+)\|(\d)\|([0-9.]+)\|(.*)$", done.stdout, re.M
         )
     }
     for kind in kinds:

@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from nnkit.backend import transfers
+from nnkit.backend.dtype import OF_ARRAY
 from nnkit.backend.errors import DistBackendError
 from nnkit.backend.ranks import Group
 from nnkit.backend.transfers import DONE, UNDER_WAY, Transfer, advance_all
@@ -280,8 +281,34 @@ def barrier(group: Group) -> np.ndarray:
 # Messages from one rank to another
 
 
+KINDS = {array_dtype: number for number, array_dtype in enumerate(OF_ARRAY)}
+
+
 class Message(Transfer):
-    """A message, whose sender and size are known when it has come."""
+    """A message, whose sender and size are known when it has come.
+
+    MPI finds the receiver by the user's tag and the dtype, which are one number for it: no message
+    arrives as numbers of another kind.
+    """
+
+    def __init__(self, group: Group, name: str, xs: Arrays, partner: int, tag: int) -> None:
+        if UNDER_WAY:
+            advance_all()
+        shown = None if partner < 0 else group.ranks[partner]
+        word = "dst" if name == "send" else "src"
+        super().__init__(group, name, {word: shown, "tag": tag or None}, xs)
+        self.partners = group.ranks if partner < 0 else [group.ranks[partner]]
+        MPI = group.world.MPI
+        self.partner = MPI.ANY_SOURCE if partner < 0 else partner
+        tags = (MPI.COMM_WORLD.Get_attr(MPI.TAG_UB) + 1) // len(KINDS)
+        if not 0 <= tag < tags:
+            raise ValueError(f"{name}: tag {tag} is not from 0 to {tags - 1}")
+        self.tag = tag
+        self.kind = self.form[0][0]
+
+    def tag_of(self, kind: np.dtype) -> int:
+        """MPI's tag of such a message with elements of a dtype."""
+        return self.tag * len(KINDS) + KINDS[kind]
 
     def _test(self, request: Any) -> bool:
         MPI = self.group.world.MPI
@@ -301,31 +328,35 @@ class Message(Transfer):
                 self.fail(f"rank {self.source} sent {got} bytes, expected were {self.kept.nbytes}")
         return True
 
-
-def _message(group: Group, name: str, xs: Arrays, partner: int, tag: int, word: str) -> Message:
-    if UNDER_WAY:
-        advance_all()
-    shown = None if partner < 0 else group.ranks[partner]
-    message = Message(group, name, {word: shown, "tag": tag or None}, xs)
-    message.partners = group.ranks if partner < 0 else [group.ranks[partner]]
-    return message
+    def misfit(self) -> str | None:
+        if self.finish is None:
+            return None
+        world = self.group.world
+        status = world.MPI.Status()
+        with world.lock:
+            for kind in KINDS.keys() - {self.kind}:
+                if self.group.lanes[1].Iprobe(self.partner, self.tag_of(kind), status):
+                    sender = self.group.ranks[status.Get_source()]
+                    return f"rank {sender} sent {kind.name}, expected was {self.kind.name}"
+        return None
 
 
 def send(xs: Arrays, to: int, tag: int, group: Group) -> np.ndarray:
-    message = _message(group, "send", xs, to, tag, "dst")
+    message = Message(group, "send", xs, to, tag)
     with group.world.lock:
         message.kept = _flat(xs)
-        message.requests.append(group.lanes[1].Isend(_bytes(message.kept), to, tag))
+        request = group.lanes[1].Isend(_bytes(message.kept), to, message.tag_of(message.kind))
+        message.requests.append(request)
         return message.start()
 
 
 def receive_(xs: Arrays, source: int, tag: int, group: Group) -> np.ndarray:
     """Receive a message; ``source`` is -1 for one from anybody."""
-    message = _message(group, "recv", xs, source, tag, "src")
+    message = Message(group, "recv", xs, source, tag)
     with group.world.lock:
         message.kept = _target(xs)
-        partner = group.world.MPI.ANY_SOURCE if source < 0 else source
-        message.requests.append(group.lanes[1].Irecv(_bytes(message.kept), partner, tag))
+        place = message.partner, message.tag_of(message.kind)
+        message.requests.append(group.lanes[1].Irecv(_bytes(message.kept), *place))
         message.finish = partial(_deal, message.kept, xs)
         return message.start()
 

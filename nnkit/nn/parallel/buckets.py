@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from nnkit.autograd import no_grad
+from nnkit.autograd.engine.node import leaf_hooks
 from nnkit.autograd.ops.creation.factories import zeros
 from nnkit.autograd.tensor import Tensor
 from nnkit.backend.futures import Future
@@ -95,7 +96,8 @@ class Bucket:
             if grad is None:
                 self.views[place] = _zeros(parameter)
             else:
-                self.views[place] = grad if used else grad.clone()
+                travels_itself = used and not _others_look(parameter)
+                self.views[place] = grad if travels_itself else grad.clone()
         elif grad is None:
             view.zero_()
         elif grad is not view:
@@ -148,6 +150,13 @@ class Bucket:
         for place, alone in enumerate(self.straight):
             if alone:
                 self.views[place] = None
+
+
+def _others_look(parameter: Tensor) -> bool:
+    """Whether hooks beside that of the buckets see the gradient while backward goes on: then it
+    must be this rank's own until the end."""
+    hooks = leaf_hooks(parameter)
+    return bool(hooks.post) or len(hooks.post_accumulate) > 1
 
 
 def _zeros(parameter: Tensor) -> Tensor:

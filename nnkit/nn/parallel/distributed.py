@@ -46,7 +46,8 @@ class DistributedDataParallel(Module, Joinable):
     first backward the buckets are made anew in the order in which gradients came. At the end of
     backward ``grad`` of every parameter holds the mean over the ranks: of the gradients of losses
     that are means over equal parts of a batch, this is the gradient of the mean over the batch.
-    Until then a gradient of 1 MiB or more is itself under way: with its bucket, but not copied.
+    Until then a gradient of 1 MiB or more is itself under way, with its bucket but not copied,
+    unless the parameter has hooks that could see it.
 
     Args:
         module: what is called; at least one parameter must require a gradient.

@@ -217,6 +217,20 @@ def run_straight() -> None:
     buckets.STRAIGHT_BYTES = 1
 
 
+def run_observed() -> None:
+    """A hook that is registered after the buckets' sees the gradient of its own rank."""
+    rank, size = dist.get_rank(), dist.get_world_size()
+    model = DDP(nn.Linear(600, 600))
+    weight = model.module.weight
+    seen: list[Any] = []
+    weight.register_post_accumulate_grad_hook(lambda p: seen.append(p.grad.clone()))
+    for _ in range(2):
+        weight.grad = None
+        model(T.full((2, 600), rank + 1.0)).sum().backward()
+        assert (seen.pop() == 2.0 * (rank + 1)).all()
+        assert T.allclose(weight.grad, T.full((600, 600), size + 1.0))
+
+
 class Slow(T.autograd.Function):
     """Takes its time in backward, and has no gradient that anybody waits for."""
 

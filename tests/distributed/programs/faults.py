@@ -20,6 +20,13 @@ import nnkit.distributed as dist
 
 T = nnkit.Tensor
 
+# What is sent where three elements of float32 are expected.
+MESSAGES = {
+    "message": nnkit.ones(4),
+    "message dtype": nnkit.ones(3, dtype=nnkit.int32),
+    "large message dtype": nnkit.ones(10**6, dtype=nnkit.int32),
+}
+
 
 def parts(x: T) -> list[T]:
     """A tensor for each rank."""
@@ -68,9 +75,9 @@ def misbehave(kind: str, group: Any) -> None:
         sys.exit(0)
     elif kind == "sleep":
         time.sleep(30)
-    elif kind == "message":
+    elif kind in MESSAGES:
         for other in (0, 2):
-            dist.send(nnkit.ones(4), other, group)
+            dist.send(MESSAGES[kind], other, group)
 
 
 def run(kind: str, group: Any) -> bool:
@@ -85,7 +92,7 @@ def run(kind: str, group: Any) -> bool:
             misbehave(kind, group)
         elif kind == "monitored":
             dist.monitored_barrier(group)
-        elif kind == "message":
+        elif kind in MESSAGES:
             dist.recv(x, 1, group)
         else:
             dist.all_reduce(x, group=group)
