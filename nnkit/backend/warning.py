@@ -12,6 +12,17 @@ def warn(message: str, category: type[Warning] = UserWarning) -> None:
     warnings.warn(message, category, stacklevel=_users_frame()[0])
 
 
+ALWAYS: bool = False  # whether `warn_once` warns every time
+_warned: set[str] = set()
+
+
+def warn_once(message: str) -> None:
+    """Warn where the process has not yet been warned so."""
+    if ALWAYS or message not in _warned:
+        _warned.add(message)
+        warn(message)
+
+
 def users_line() -> str:
     """The file and the number of the nearest line that is not nnkit's own."""
     frame = _users_frame()[1]

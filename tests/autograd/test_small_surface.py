@@ -128,3 +128,16 @@ def test_resize_as_in_a_memory_format(lib: Any) -> None:
         )
     ]  # fmt: skip
     assert strides == [(16, 4, 2, 1), (16, 1, 8, 4), (16, 1, 8, 4)]
+
+
+def test_numbers_of_what_requires_grad_warn(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("nnkit.backend.warning.ALWAYS", True)
+    x = nnkit.tensor(2.0, requires_grad=True)
+    for function in (float, complex):
+        with pytest.warns(UserWarning, match="requires_grad=True to a scalar"):
+            function(x)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert (int(x), bool(x), x.item(), float(x.detach())) == (2, True, 2.0, 2.0)
+        with nnkit.no_grad():
+            float(x)

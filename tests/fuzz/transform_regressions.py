@@ -314,4 +314,13 @@ x5 = [T.func.vmap(lambda t: t * u)(x0) for u in (x2, x3)]
 x6 = [T.func.vmap(lambda t: f(x1, t))(x4) for f in (T.mul, T.atan2, T.pow, T.maximum, T.div)]
 T.func.vmap(lambda t: t * x0)(x4)
 """,
+    "gradients of a graph from around vmap, for a batch of gradients": """
+x0 = T.tensor([0.5, -1.0, 2.0], requires_grad=True)
+x1 = x0.sin() * x0[:2].sum()
+def pulled(**options): return lambda g: T.autograd.grad(x1, x0, g, retain_graph=True, **options)[0]
+x2 = T.func.vmap(pulled())(T.eye(3))
+x3 = T.func.vmap(pulled(create_graph=True))(T.eye(3))
+x4 = T.func.vmap(T.func.vmap(pulled()), 1, 1)(T.ones(2, 1, 3))
+x5 = T.func.jvp(pulled(), (T.ones(3),), (T.eye(3)[1],))
+""",
 }

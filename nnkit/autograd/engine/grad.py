@@ -73,7 +73,8 @@ def grad(
     retain = create_graph if retain_graph is None else flag("retain_graph", retain_graph)
     if is_grads_batched:
         return _batched(outputs, inputs, grad_outputs, retain, create_graph, allow_unused)
-    results = captured(outputs, inputs, grad_outputs, retain, create_graph, create_graph)
+    lifted = create_graph or MODE.transforms > 0  # whose tensors a gradient may be made of
+    results = captured(outputs, inputs, grad_outputs, retain, create_graph, lifted)
     for position, tensor in enumerate(inputs):
         if results[position] is not None:
             continue

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 from nnkit.autograd.arguments.overriding import NOBODY, ask, overridable
+from nnkit.autograd.grad_mode import is_grad_enabled
 from nnkit.autograd.op.promotion import OperandError
 from nnkit.autograd.op.public import METHODS, attach
 from nnkit.autograd.ops.elementwise import arithmetic, comparison, power
@@ -13,6 +14,7 @@ from nnkit.autograd.ops.exchange.interchange import as_tensor
 from nnkit.autograd.tensor import Tensor
 from nnkit.autograd.views.history import detach_
 from nnkit.backend.dtype import INTEGER
+from nnkit.backend.warning import warn_once
 
 
 def _operator(name: str, function: Callable) -> None:
@@ -156,7 +158,7 @@ def _real(self: Tensor) -> Any:
 
 
 def _float(self: Tensor) -> float:
-    return float(_real(self))
+    return float(_constant(self, _real))
 
 
 def _int(self: Tensor) -> int:
@@ -164,7 +166,17 @@ def _int(self: Tensor) -> int:
 
 
 def _complex(self: Tensor) -> complex:
-    return complex(_number(self))
+    return complex(_constant(self, _number))
+
+
+def _constant(self: Tensor, value: Callable) -> Any:
+    """What ``value`` gives for it, through which no gradient comes, as is said where it minds."""
+    if self.requires_grad and is_grad_enabled():
+        warn_once(
+            "Converting a tensor with requires_grad=True to a scalar may lead to unexpected "
+            "behavior.\nConsider using tensor.detach() first."
+        )
+    return value(self)
 
 
 def _index(self: Tensor) -> int:

@@ -11,6 +11,7 @@ from nnkit.amp.state import (
     clear_autocast_cache,
 )
 from nnkit.autograd.anomaly import set_detect_anomaly
+from nnkit.backend import warning
 from nnkit.compat.names.storage import StorageBase as StorageBase
 from nnkit.compat.passing import false
 
@@ -96,7 +97,7 @@ class Event:
         """Do nothing: the work is done."""
 
 
-_threads = {"interop": 1, "warns": False}
+_threads = {"interop": 1}
 
 
 def get_num_interop_threads() -> int:
@@ -118,12 +119,12 @@ def init_num_threads() -> None:
 
 
 def set_warn_always(b: bool) -> None:
-    """Keep the switch for `is_warn_always_enabled`."""
-    _threads["warns"] = bool(b)
+    """Whether what is said once in a process is said each time."""
+    warning.ALWAYS = bool(b)
 
 
 def is_warn_always_enabled() -> bool:
-    return bool(_threads["warns"])
+    return warning.ALWAYS
 
 
 def set_flush_denormal(mode: bool) -> bool:
