@@ -1,6 +1,24 @@
 """Short programs whose numbers once differed from torch's."""
 
 REGRESSIONS = {
+    "elimination leaves of a singular matrix what it leaves in torch": """
+x0 = T.tensor([[-0.5, -0.25], [1.0, 1.5], [1.75, -1.0]])
+x1 = T.linalg.det(x0 @ x0.mT).count_nonzero()
+x2 = T.tensor([[[[-1.25, 1.75], [1.25, 0.0], [1.5, -2.0]]]])
+x3 = T.linalg.det(x2 @ x2.mT).sgn_()
+x4 = T.tensor([[[[0.75, 1.25], [0.75, 1.75]], [[0.25, 0.25], [1.25, 1.25]]]])
+x5 = T.linalg.det(x4 @ x4.mT).reciprocal()
+x6 = T.linalg.slogdet(x0 @ x0.mT)[1]
+x7 = T.tensor([[-1.5, -1.5, 1.75, -0.5], [-1.25, 0.25, 1.5, -0.75]])
+x8 = T.linalg.det(x7.mT @ x7).ge_(0)
+""",
+    "a distance of 0 has no gradient, whatever comes": """
+x0 = T.tensor([[1.0, -1.25], [3.0, 4.0]], requires_grad=True)
+x1 = T.cdist(x0, x0).sqrt()
+x1.sum().backward()
+x2 = T.nn.functional.pdist(T.ones(2, 3, requires_grad=True) * x0[0, 0]).sqrt()
+x3 = T.autograd.grad(x2.sum(), x0)
+""",
     "the gradient of a NaN that was chosen is NaN": """
 x0 = T.tensor([0.5, float('nan'), 0.2], requires_grad=True)
 x1 = T.tensor([0.1, float('nan'), 0.7], requires_grad=True)

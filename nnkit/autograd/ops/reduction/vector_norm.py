@@ -50,10 +50,15 @@ def _grad_norm(B: Any, g: Any, x: Any, out: Any, p: float, axis: Any, keepdims: 
 
 
 def _grad_distance(B: Any, g: Any, x: Any, out: Any, p: float) -> Any:
-    """As in torch each difference that reaches the largest one gets the whole gradient, and that of
-    a NaN is NaN."""
+    """As in torch each difference that reaches the largest one gets the whole gradient, that of a
+    NaN is NaN, and that of a distance of 0 is 0, whatever the gradient is."""
     if p == 0:
         return B.zeros_like(x)
+    if p == 2:
+        length = B.unsqueeze(out, -1)
+        nowhere = B.eq(length, 0)
+        slope = B.div(B.mul(B.unsqueeze(g, -1), x), B.where(nowhere, 1, length))
+        return B.where(nowhere, 0, slope)
     if p not in (1, math.inf):
         return _grad_norm(B, g, x, out, p, -1, False)
     g = B.mul(B.unsqueeze(g, -1), B.where(B.isnan(x), x, B.sign(x)))
