@@ -172,7 +172,14 @@ print(torch.multiprocessing.get_sharing_strategy(), torch.utils.model_zoo.load_u
         ("torch.ops.mine.f", "AttributeError"),
         ("torch.multiprocessing.set_sharing_strategy('x')", "AssertionError new_strategy must be"),
         ("torch.multiprocessing.spawn(int, (1, 2))", "ProcessRaisedException"),
-        ("double.register_autograd(None)", "NotImplementedError"),
+        (
+            "double(m.weight).sum().backward()",
+            "RuntimeError Trying to backward through own::double",
+        ),
+        (
+            "torch.library.define('own::f', '()'); torch.ops.own.f()",
+            "NotImplementedError Could not",
+        ),
         ("torch.nn.SyncBatchNorm(1)(torch.ones(2))", "ValueError expected at least 2D"),
         ("torch.ops.aten._sparse_addmm(1)", "NotImplementedError torch.ops.aten._sparse_addmm"),
         ("torch.ao.quantization.FakeQuantize()", "NotImplementedError torch.ao.quantization"),
@@ -226,6 +233,61 @@ print(aten.slice(x, 1, 0, 2).tolist(), aten.index(x, [None, torch.tensor([2])]).
     assert run(program).splitlines() == [
         "True 21.0", "torch.int64 True", "[[0.0, 1.0], [3.0, 4.0]] [[2.0], [5.0]]",
     ]  # fmt: skip
+
+
+def test_operators_of_a_program() -> None:
+    program = """
+import numpy, torch
+x = torch.linspace(0, 1, 3, requires_grad=True)
+@torch.library.custom_op("own::sin", mutates_args=())
+def sin(x: torch.Tensor, k: float = 2.0) -> torch.Tensor:
+    return torch.from_numpy(numpy.sin(x.numpy() * k))
+def setup(ctx, inputs, output):
+    ctx.save_for_backward(inputs[0])
+    ctx.k = inputs[1]
+def backward(ctx, g):
+    return g * ctx.k * torch.cos(ctx.saved_tensors[0] * ctx.k), None
+torch.library.register_autograd("own::sin", backward, setup_context=setup)
+for y in sin(x), torch.ops.own.sin.default(x, k=2.0):
+    expected = 2 * torch.cos(2 * x.detach())
+    print(torch.autograd.grad(y.sum(), x)[0].equal(expected), end=" ")
+print(torch.ops.own.sin, sin)
+
+@torch.library.custom_op("own::join", mutates_args=())
+def join(parts: list[torch.Tensor], *, scale: float) -> torch.Tensor:
+    return torch.cat(parts) * scale
+@join.register_kernel("cpu")
+def _(parts, *, scale): return torch.cat(parts) * (scale + 1)
+def setup(ctx, inputs, keyword_only_inputs, output): ctx.scale = keyword_only_inputs["scale"]
+join.register_autograd(lambda ctx, g: list(g.chunk(2)), setup_context=setup)
+print(torch.autograd.grad((join([x, x * 2], scale=1.0) * torch.arange(6.0)).sum(), x)[0].tolist())
+
+library = torch.library.Library("theirs", "DEF")
+library.define("f(Tensor x, int n=2) -> Tensor")
+@torch.library.impl(library, "f", "CPU")
+def f(x, n=2): return x * n
+torch.library.define("theirs::g", "(Tensor(a!) x) -> ()")
+@torch.library.impl("theirs::g", "default")
+def g(x): x.add_(1)
+z = torch.zeros(1)
+print(torch.autograd.grad(torch.ops.theirs.f(x).sum(), x)[0].tolist(), torch.ops.theirs.g(z), z)
+"""
+    assert run(program).splitlines() == [
+        "True True own.sin <CustomOpDef(own::sin)>", "[6.0, 9.0, 12.0]",
+        "[2.0, 2.0, 2.0] None tensor([1.])",
+    ]  # fmt: skip
+
+
+def test_private_names_that_libraries_take() -> None:
+    program = """
+import torch, torch.distributed._tensor
+from torch.nn._reduction import get_enum, legacy_get_string
+print(get_enum("sum"), legacy_get_string(False, None), legacy_get_string(None, False))
+print(torch.distributed._tensor.DTensor is torch.distributed.tensor.DTensor)
+try: torch._check_tensor_all_with(ValueError, torch.tensor([True, False]), lambda: "no")
+except ValueError as error: print(error)
+"""
+    assert run(program).splitlines() == ["2 sum none", "True", "no"]
 
 
 def test_classes_in_the_dictionary_of_a_module() -> None:

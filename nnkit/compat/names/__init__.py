@@ -130,16 +130,17 @@ def _check_with(error_type: type[Exception], cond: Any, message: Any = None) -> 
         raise error_type(found)
 
 
-def _check_tensor_all(cond: Any, message: Any = None) -> None:
-    """Raise RuntimeError unless the condition holds for all elements of a bool tensor."""
+def _check_tensor_all_with(error_type: type[Exception], cond: Any, message: Any = None) -> None:
+    """Raise an error unless the condition holds for all elements of a bool tensor."""
     if not isinstance(cond, Tensor):
         raise TypeError(f"cond must be a tensor, but got {type(cond)}")
     if cond.dtype is not bool_:
         raise TypeError(f"cond tensor must have dtype torch.bool, but got {cond.dtype}")
-    _check_with(RuntimeError, bool(cond.all().item()), message)
+    _check_with(error_type, bool(cond.all().item()), message)
 
 
 _check = functools.partial(_check_with, RuntimeError)
+_check_tensor_all = functools.partial(_check_tensor_all_with, RuntimeError)
 _check_index = functools.partial(_check_with, IndexError)
 _check_value = functools.partial(_check_with, ValueError)
 _check_type = functools.partial(_check_with, TypeError)

@@ -24,6 +24,9 @@ class OpOverloadPacket:
             raise AttributeError(name)
         return self  # an overload, such as ``aten.add.Tensor``
 
+    def __repr__(self) -> str:
+        return self.__name__.replace("::", ".")
+
 
 class _OpNamespace:
     """The operators of a library; of PyTorch's own, ``aten``, those that nnkit has."""

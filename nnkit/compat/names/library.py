@@ -1,50 +1,149 @@
-"""torch.library: operators that a library defines stay its Python functions."""
+"""torch.library: operators that a program defines, and calls by ``torch.ops``.
+
+An operator is opaque, as in torch: what its function computes is not differentiated, the formula
+that was registered is. What is registered for tracing (fakes, batching) is not called.
+"""
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Callable
 from typing import Any
 
-from nnkit.compat.passing import Inert, nothing, unchanged
+import nnkit
+from nnkit import Tensor
+from nnkit.compat.names._ops import OpOverloadPacket, ops
+from nnkit.compat.passing import nothing, unchanged
+from nnkit.utils._pytree import tree_flatten, tree_leaves, tree_unflatten
 
-
-class Library(Inert):
-    """A set of operators; what is registered in it is not called by anything."""
-
-    def define(self, *args: Any, **kwargs: Any) -> None:
-        pass
-
-    impl = fallback = define
+_AUTOGRAD = "autograd"
 
 
 class CustomOpDef:
-    """An operator made by `custom_op`: its function, with torch's methods that register more."""
+    """An operator that a program has defined: its kernels by kind of device, and its derivative."""
 
-    def __init__(self, name: str, function: Callable) -> None:
-        self._qualname, self._function = name, function
-        self.__name__ = name
+    def __init__(self, name: str) -> None:
+        self._qualname = name
+        self.__name__ = name.partition("::")[2]
+        self._kernels: dict[str | None, Callable] = {}
+        self._signature: inspect.Signature | None = None
+        self._opaque = False  # whether a derivative must be registered
+        self._backward: Callable | None = None
+        self._setup: Callable | None = None
+
+    def __repr__(self) -> str:
+        return f"<CustomOpDef({self._qualname})>"
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        return self._function(*args, **kwargs)
+        args, named = self._bound(args, kwargs)
+        leaves, structure = tree_flatten(args)
+        tensors = [leaf for leaf in leaves if isinstance(leaf, Tensor)]
+        needed = any(tensor.requires_grad for tensor in tensors) and nnkit.is_grad_enabled()
+        if self._opaque and needed:
+            return self._recorded(leaves, structure, named)
+        kernel = None if self._opaque else self._kernels.get(_AUTOGRAD)
+        kernel = kernel or self._kernel(tensors[0].device.type if tensors else "cpu")
+        return kernel(*args, **named)
 
-    register_fake = register_kernel = register_vmap = register_torch_dispatch = unchanged
+    def _bound(self, args: tuple, kwargs: dict[str, Any]) -> tuple[tuple, dict[str, Any]]:
+        """The arguments as the formulas of derivatives are given them, with the defaults."""
+        if self._signature is None:
+            return args, kwargs
+        bound = self._signature.bind(*args, **kwargs)
+        bound.apply_defaults()
+        return bound.args, bound.kwargs
+
+    def _kernel(self, device: str) -> Callable:
+        found = self._kernels.get(device) or self._kernels.get(None)
+        if found is None:
+            raise NotImplementedError(
+                f"Could not run '{self._qualname}' with arguments from the '{device.upper()}' "
+                "backend: no function has been registered for it"
+            )
+        return found
+
+    def _recorded(self, leaves: list[Any], structure: Any, named: dict[str, Any]) -> Any:
+        """The result as one node of the graph, whose derivative is the registered formula."""
+        operator = self
+
+        class Recorded(nnkit.autograd.Function):
+            @staticmethod
+            def forward(*inputs: Any) -> Any:
+                device = next(leaf for leaf in inputs if isinstance(leaf, Tensor)).device.type
+                return operator._kernel(device)(*tree_unflatten(inputs, structure), **named)
+
+            @staticmethod
+            def setup_context(ctx: Any, inputs: tuple, output: Any) -> None:
+                if operator._setup is None:
+                    return
+                told = {"keyword_only_inputs": named} if named else {}
+                inputs = tree_unflatten(inputs, structure)
+                operator._setup(ctx=ctx, inputs=inputs, output=output, **told)
+
+            @staticmethod
+            def backward(ctx: Any, *gradients: Any) -> Any:
+                if operator._backward is None:
+                    raise RuntimeError(
+                        f"Trying to backward through {operator._qualname} but no autograd formula "
+                        "was registered. Please use register_autograd to add one."
+                    )
+                found = operator._backward(ctx, *gradients)
+                return tuple(tree_leaves(found, is_leaf=lambda leaf: leaf is None))
+
+        return Recorded.apply(*leaves)
+
+    def register_kernel(self, device_types: Any, func: Callable | None = None, /) -> Callable:
+        """Let a function compute the operator on devices of some kinds; None means all."""
+        if func is None:
+            return lambda f: self.register_kernel(device_types, f)
+        for kind in [device_types] if _is_one(device_types) else device_types:
+            self._kernels[kind] = func
+        return func
+
+    def register_autograd(self, backward: Callable, /, *, setup_context: Any = None) -> None:
+        """Let ``backward(ctx, *gradients)`` be the operator's derivative."""
+        self._opaque = True
+        self._backward, self._setup = backward, setup_context
+
+    register_fake = register_vmap = register_torch_dispatch = unchanged
     register_autocast = set_kernel_enabled = nothing
 
-    def register_autograd(self, backward: Any, *, setup_context: Any = None) -> None:
-        """Refuse: the function's own operations are differentiated.
 
-        Raises:
-            NotImplementedError: always; write an `autograd.Function`.
-        """
-        raise NotImplementedError(
-            "register_autograd: nnkit differentiates what the function computes; write a "
-            "torch.autograd.Function for a derivative of your own"
-        )
+def _is_one(kinds: Any) -> bool:
+    return kinds is None or isinstance(kinds, str)
 
 
-def custom_op(name: str, fn: Callable | None = None, /, **kwargs: Any) -> Any:
+def _defined(name: str) -> CustomOpDef | None:
+    """The operator of a name such as ``mine::f`` that a program has defined."""
+    space, _, inner = name.partition("::")
+    packet = vars(getattr(ops, space)).get(inner.partition(".")[0])
+    return getattr(packet, "_function", None)
+
+
+def _declare(name: str) -> CustomOpDef:
+    space, _, inner = name.partition("::")
+    made = CustomOpDef(name)
+    vars(getattr(ops, space))[inner.partition(".")[0]] = OpOverloadPacket(name, made)
+    return made
+
+
+def custom_op(
+    name: str,
+    fn: Callable | None = None,
+    /,
+    *,
+    mutates_args: Any = (),
+    device_types: Any = None,
+    schema: str | None = None,
+    tags: Any = None,
+) -> Any:
     """A decorator that makes a function an operator, which is called as the function is."""
-    return CustomOpDef(name, fn) if fn is not None else lambda f: CustomOpDef(name, f)
+    if fn is None:
+        return lambda f: custom_op(name, f, device_types=device_types)
+    made = _declare(name)
+    made._signature, made._opaque = inspect.signature(fn), True
+    made.register_kernel(device_types, fn)
+    return made
 
 
 def triton_op(name: str, fn: Callable | None = None, /, **kwargs: Any) -> Any:
@@ -52,12 +151,94 @@ def triton_op(name: str, fn: Callable | None = None, /, **kwargs: Any) -> Any:
     return custom_op(name, fn)
 
 
+def _operator(op: Any) -> CustomOpDef | None:
+    """The operator that a name, a packet of ``torch.ops`` or the operator itself means."""
+    if isinstance(op, str):
+        return _defined(op)
+    return op if isinstance(op, CustomOpDef) else getattr(op, "_function", None)
+
+
+def _register(name: str, kind: str, function: Callable) -> None:
+    """Let a function compute an operator for a device's kind, or a key of torch's dispatcher."""
+    kind = kind.lower()
+    found = _defined(name)
+    if not isinstance(found, CustomOpDef) or kind == "meta":  # torch's own are nnkit's
+        return
+    if kind.startswith(_AUTOGRAD):
+        found._kernels[_AUTOGRAD] = function
+    else:
+        everywhere = kind == "default" or kind.startswith("composite")
+        found.register_kernel(None if everywhere else kind, function)
+
+
+def register_kernel(op: Any, device_types: Any, func: Any = None, /, *, lib: Any = None) -> Any:
+    """Let a function compute an operator on devices of some kinds; None means all."""
+    if func is None:
+        return lambda f: register_kernel(op, device_types, f)
+    found = _operator(op)
+    return found.register_kernel(device_types, func) if found is not None else func
+
+
+def register_autograd(
+    op: Any, backward: Callable, /, *, setup_context: Any = None, lib: Any = None
+) -> None:
+    """Let ``backward(ctx, *gradients)`` be the derivative of an operator."""
+    found = _operator(op)
+    if not isinstance(found, CustomOpDef):
+        raise RuntimeError(f"register_autograd: no operator {op} has been defined")
+    found.register_autograd(backward, setup_context=setup_context)
+
+
+def define(qualname: str, schema: str, *, lib: Any = None, tags: Any = None) -> None:
+    """Define an operator, whose functions `impl` registers."""
+    _declare(qualname)
+
+
+def impl(where: Any, *what: Any, **kwargs: Any) -> Any:
+    """Let a function compute an operator: ``impl(name, kinds, function)``, or
+    ``impl(library, name, key)`` as a decorator."""
+    if isinstance(where, Library):
+        return lambda function: where.impl(what[0], function, *what[1:]) or function
+    kinds, *given = what
+    if not given:
+        return lambda function: impl(where, kinds, function)
+    for kind in [kinds] if isinstance(kinds, str) else kinds:
+        _register(where, kind, given[0])
+    return given[0]
+
+
+class Library:
+    """The operators of one name, to define them and to say what computes them."""
+
+    def __init__(self, ns: str, kind: str = "DEF", dispatch_key: str = "") -> None:
+        self.ns, self.kind, self.dispatch_key = ns, kind, dispatch_key
+
+    def define(self, schema: str, *args: Any, **kwargs: Any) -> str:
+        """Define an operator by its name and arguments, ``f(Tensor x) -> Tensor``."""
+        name = schema.partition("(")[0].strip()
+        _declare(f"{self.ns}::{name}")
+        return name
+
+    def impl(self, op_name: Any, fn: Any, dispatch_key: str = "", **kwargs: Any) -> None:
+        """Let a function compute an operator where the key of torch's dispatcher says."""
+        name = op_name if isinstance(op_name, str) else op_name.__name__
+        key = dispatch_key or self.dispatch_key or "CompositeImplicitAutograd"
+        _register(f"{self.ns}::{name.rpartition('::')[2]}", key, fn)
+
+    fallback = _destroy = nothing
+
+    def __enter__(self) -> Library:
+        return self
+
+    def __exit__(self, *exception: Any) -> None:
+        pass
+
+
 def _registers(*args: Any, **kwargs: Any) -> Any:
     """A decorator of a function that nothing calls here."""
     return next((a for a in args if callable(a) and not isinstance(a, CustomOpDef)), unchanged)
 
 
-register_fake = register_kernel = register_vmap = register_torch_dispatch = _registers
-impl = impl_abstract = register_autograd = register_autocast = _registers
-define = nothing
+register_fake = register_vmap = register_torch_dispatch = _registers
+impl_abstract = register_autocast = _registers
 wrap_triton = unchanged
