@@ -24,6 +24,11 @@ def _run(arguments: list[str]) -> None:
     install()
     if arguments[0] == "-m":
         sys.argv = arguments[1:]
+        if arguments[1] == "torch.distributed.run":
+            from nnkit.distributed import run
+
+            run.PYTHON += ["-m", "nnkit.compat"]  # so do its ranks
+            sys.exit(run.main())
         runpy.run_module(arguments[1], run_name="__main__", alter_sys=True)
     else:
         sys.argv = arguments

@@ -33,6 +33,7 @@ BETWEEN_LOOKS = 0.02
 DEFAULT_PORT = 29500
 # What a launcher of MPI may have told this process, which is itself no rank.
 FOREIGN = ("PMI_", "PMIX_", "OMPI_", "MPI_LOCAL")
+PYTHON = [sys.executable, "-u"]  # what runs the program of a rank
 DIE_WITH_PARENT = 1  # PR_SET_PDEATHSIG of prctl(2)
 
 
@@ -139,7 +140,7 @@ def command(options: argparse.Namespace) -> list[str]:
         if options.module:
             raise ValueError("Don't use both the '--no-python' flag and the '--module' flag")
         return program
-    return [sys.executable, "-u", *(["-m"] if options.module else []), *program]
+    return [*PYTHON, *(["-m"] if options.module else []), *program]
 
 
 def _die_with_parent() -> None:

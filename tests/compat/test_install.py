@@ -188,6 +188,19 @@ def test_runs_a_program(tmp_path: Path, as_module: bool) -> None:
     assert done.stdout == "tensor([1.]) ['-x', '1']\n", done.stderr
 
 
+def test_runs_the_ranks_of_a_program(tmp_path: Path) -> None:
+    program = tmp_path / "program.py"
+    program.write_text(
+        "import os, sys, torch\nprint(torch.__version__, os.environ['WORLD_SIZE'], sys.argv[1:])\n"
+    )
+    launcher = ["-m", "nnkit.compat", "-m", "torch.distributed.run", "--nproc-per-node", "1"]
+    done = subprocess.run(
+        [sys.executable, *launcher, program, "-x"], capture_output=True, text=True, check=False,
+        env={"PYTHONPATH": str(Path(__file__).parents[2])},
+    )  # fmt: skip
+    assert done.stdout == "2.13.0+nnkit 1 ['-x']\n", done.stderr
+
+
 def test_importing_nnkit_does_not_load_it() -> None:
     assert run("import nnkit, sys; print('nnkit.compat' in sys.modules)", start="") == "False"
 
