@@ -98,3 +98,9 @@ def test_every_op(row: OpRow) -> None:
             pairs = [mapped.gradients(outputs, leaves) for outputs in (found, wanted)]
             for one, other in zip(*pairs, strict=True):
                 agree(one, other)
+
+
+def test_a_tensor_prints_all_examples() -> None:
+    shown: list[str] = []
+    nnkit.vmap(lambda x: shown.append(repr(x)) or x, in_dims=1)(nnkit.tensor([[0.0, 1.0]]))
+    assert shown == ["BatchedTensor(lvl=1, bdim=1, value=\n    tensor([[0., 1.]])\n)"]

@@ -44,8 +44,8 @@ class _Call:
         with level, _without_hooks():
             result = func(*points, **kwargs)
         self.value, self.aux = _pair(name, result) if has_aux else (result, ())
-        self.outputs, _ = _outputs(name, self.value, "the function must return tensors")
-        _outputs(name, self.aux, "aux must be tensors")
+        self.outputs, _ = _outputs(name, self.value)
+        _tensors(name, self.aux, "aux must be tensors")
 
     def pull(self, weights: Sequence[Any], retain_graph: bool = True) -> Any:
         """The gradients by the arguments, in their structure, of the outputs times ``weights``."""
@@ -63,8 +63,16 @@ class _Call:
         return structure.unflatten(self.level.results(leaves, self.level.recorded))
 
 
-def _outputs(name: str, tree: Any, expected: str) -> tuple[list[Tensor], TreeSpec]:
-    """The tensors that a function returned, and their structure."""
+def _outputs(name: str, tree: Any) -> tuple[list[Tensor], TreeSpec]:
+    """The tensors that a function returned, one at least, and their structure."""
+    leaves, structure = _tensors(name, tree, "the function must return tensors")
+    if not leaves:
+        raise RuntimeError(f"{name}: the function must return tensors, got none")
+    return leaves, structure
+
+
+def _tensors(name: str, tree: Any, expected: str) -> tuple[list[Tensor], TreeSpec]:
+    """The tensors of a tree, and its structure."""
     leaves, structure = tree_flatten(tree)
     for leaf in leaves:
         if not isinstance(leaf, Tensor):
@@ -93,6 +101,8 @@ def _positions(name: str, argnums: Any, count: int) -> tuple[int, ...]:
         raise RuntimeError(
             f"{name}: argnums must be an int or a tuple of ints, got {type(argnums).__name__}"
         )
+    if not numbers:
+        raise RuntimeError(f"{name}: argnums must not be empty")
     for number in numbers:
         if not -count <= number < count:
             raise RuntimeError(
@@ -124,8 +134,6 @@ def grad_and_value(func: Callable, argnums: Any = 0, has_aux: bool = False) -> C
     """
 
     def both(*args: Any, **kwargs: Any) -> Any:
-        if argnums == ():
-            raise RuntimeError("grad: argnums must not be empty")
         call = _Call("grad", func, args, argnums, kwargs, has_aux)
         value = call.value
         if not isinstance(value, Tensor) or value.ndim != 0:
@@ -228,10 +236,10 @@ class _Forward:
                 points[number] = point
             result = func(*points)
             value, aux = _pair(name, result) if has_aux else (result, ())
-            leaves, self.structure = _outputs(name, value, "the function must return tensors")
+            leaves, self.structure = _outputs(name, value)
             # For each output its primal and its tangent, if it has one.
             self.outputs = [level.lower(leaf) for leaf in leaves]
-            leaves, structure = _outputs(name, aux, "aux must be tensors")
+            leaves, structure = _tensors(name, aux, "aux must be tensors")
             self.aux = structure.unflatten([level.lower(leaf)[0] for leaf in leaves])
 
 

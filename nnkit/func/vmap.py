@@ -7,10 +7,12 @@ from contextlib import contextmanager
 from typing import Any
 
 from nnkit.autograd import Tensor
+from nnkit.autograd.arguments.dims import normalize_dim
 from nnkit.autograd.batch.examples import BatchLevel
 from nnkit.autograd.grad_mode import MODE
 from nnkit.autograd.ops.shape.joining import cat
 from nnkit.autograd.ops.shape.reshaping import movedim
+from nnkit.autograd.surface.generator import get_rng_state, set_rng_state
 from nnkit.utils._pytree import TreeSpec, tree_flatten, tree_leaves
 
 
@@ -74,12 +76,15 @@ def vmap(
         if not size:
             raise AssertionError("vmap: an empty batch cannot be divided into chunks")
         parts = []
+        state = get_rng_state()
         for start in range(0, size, chunk_size):
             count = min(chunk_size, size - start)
             chunk = [
                 v if d is None else v.narrow(d, start, count)
                 for v, d in zip(leaves, dims, strict=True)
             ]
+            if randomness == "same":
+                set_rng_state(state)
             parts.append(_mapped(func, chunk, structure, dims, count, kwargs, out_dims, randomness))
         return _chunks_together(parts, out_dims)
 
@@ -179,7 +184,7 @@ def _batch_size(leaves: list[Any], dims: list[Any]) -> int:
 
 def _moved(value: Tensor, own: int, dim: int) -> Tensor:
     """The tensor with dimension ``own`` at ``dim``."""
-    own, dim = own % value.ndim, dim % value.ndim
+    own, dim = own % value.ndim, normalize_dim(dim, value.ndim, "vmap")
     return value if own == dim else movedim(value, own, dim)
 
 

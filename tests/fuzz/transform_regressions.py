@@ -323,4 +323,34 @@ x3 = T.func.vmap(pulled(create_graph=True))(T.eye(3))
 x4 = T.func.vmap(T.func.vmap(pulled()), 1, 1)(T.ones(2, 1, 3))
 x5 = T.func.jvp(pulled(), (T.ones(3),), (T.eye(3)[1],))
 """,
+    "positions of an outer vmap in what an inner transform maps or differentiates": """
+x0, x1 = T.arange(12.0).reshape(3, 4), T.tensor([[0, 2], [1, 1]])
+F = T.func
+x2 = F.vmap(lambda i: F.vmap(lambda c: c[i], 1)(x0))(x1)
+x3 = F.vmap(lambda i: F.vmap(lambda j: x0[i, j])(x1))(x1)
+x4 = F.vmap(lambda i: F.vmap(lambda c: c.index_put((i,), c[:2]))(x0))(x1)
+x5 = F.vmap(lambda i: F.vmap(F.grad(lambda c: c[i].pow(2).sum()))(x0))(x1)
+x6 = F.vmap(lambda i: F.jvp(lambda c: c[i], (x0[0],), (x0[1],)))(x1)
+x7 = [F.vmap(lambda i: f(lambda c: c[i] * c[1])(x0[0]))(x1) for f in (F.jacfwd, F.jacrev)]
+x8 = F.vmap(lambda i: F.hessian(lambda c: (c[i] * c[1]).sum())(x0[0]))(x1)
+""",
+    "random numbers of chunks, and permutations of each example": """
+x0 = T.zeros(4, 3)
+T.manual_seed(0)
+x1 = [T.func.vmap(lambda t: t + T.randn(3), randomness='same', chunk_size=n)(x0) for n in (1, 3)]
+x2 = T.func.vmap(lambda t: t + T.randperm(3), randomness='same')(x0)
+x3 = T.func.vmap(lambda t: T.randperm(5) + t[:1].long(), randomness='different')(x0)
+""",
+    "what transforms refuse: no outputs, no arguments to differentiate by, a wrong dimension": """
+x0 = T.ones(2, 3)
+T.func.jacfwd(lambda t: ())(x0)
+T.func.jacrev(lambda t: ())(x0)
+T.func.jvp(lambda t: (), (x0,), (x0,))
+T.func.vjp(lambda t: (), x0)
+T.func.jacfwd(T.sin, argnums=())(x0)
+T.func.jacrev(T.sin, argnums=())(x0)
+T.func.vmap(T.sin, out_dims=3)(x0)
+x1 = T.nn.Linear(1, 1)
+T.func.stack_module_state([x1, T.nn.Linear(1, 1).eval()])
+""",
 }

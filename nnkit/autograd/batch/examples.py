@@ -6,13 +6,14 @@ it computes with them is computed of all at once (`nnkit.autograd.batch.algebra`
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any, NamedTuple
 
 from nnkit.autograd.forward.dual import Dual
 from nnkit.autograd.forward.level import Level
 from nnkit.autograd.grad_mode import MODE
+from nnkit.autograd.op.registry import LIFTED
 from nnkit.autograd.tensor import Tensor, wrap
 from nnkit.backend.device import device
 from nnkit.backend.lazy import memory_of
@@ -115,6 +116,10 @@ class BatchLevel(Level):
             return value
         return wrap(Batched(value, dim), self)
 
+    def position(self, value: Tensor) -> Any:
+        """A position as a batched array."""
+        return self.lift(value)._data
+
     def lower(self, value: Tensor) -> tuple[Tensor, int | None]:
         """The tensor of all examples, and the dimension that they lie along, if they differ."""
         if value._device is not self:
@@ -197,13 +202,35 @@ def join_index(value: Tensor, index: Any) -> None:
 
 def empty_of_each(shape: tuple, dtype: Any, place: device) -> Tensor:
     """Memory for random numbers: for those of each example, where they are to differ."""
+    levels = _differing()
+    sizes = tuple([level.size for level in levels])
+    found = wrap(place.backend.empty((*sizes, *shape), dtype), place)
+    for level in levels:
+        found = level.lift(found, 0)
+    return found
+
+
+def drawn_for_each(draw: Callable[[], Any], place: device) -> Tensor:
+    """The array that ``draw`` makes: one for each example, where they are to differ."""
+
+    def drawn(levels: Sequence[BatchLevel]) -> Tensor:
+        if not levels:
+            return wrap(draw(), place)
+        rows = [drawn(levels[1:]) for _ in range(levels[0].size)]
+        return LIFTED.stack(tuple(rows), 0) if rows else drawn(levels[1:])[None][:0]
+
+    levels = _differing()
+    found = drawn(levels)
+    for level in levels:
+        found = level.lift(found, 0)
+    return found
+
+
+def _differing() -> list[BatchLevel]:
+    """The levels that are entered, the outermost first, whose examples differ in what is drawn."""
     levels, level = [], MODE.wrapping
     while level is not None:
         if isinstance(level, BatchLevel) and level.randomness == "different":
-            levels.append(level)
+            levels.insert(0, level)
         level = level.around
-    sizes = tuple([level.size for level in reversed(levels)])
-    found = wrap(place.backend.empty((*sizes, *shape), dtype), place)
-    for level in reversed(levels):
-        found = level.lift(found, 0)
-    return found
+    return levels

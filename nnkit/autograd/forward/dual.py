@@ -203,6 +203,10 @@ class ForwardLevel(Level):
         """A tensor from around the level as one without a tangent."""
         return Dual(value, None, source, link)
 
+    def position(self, value: Tensor) -> Tensor:
+        """A position as a tensor of what happens around the level: it has no derivative."""
+        return self.lower(value)[0]
+
     def lower(self, value: Tensor) -> tuple[Tensor, Tensor | None]:
         """The primal and the tangent of a tensor; one from around the level is constant."""
         if value._device is not self:
@@ -226,6 +230,21 @@ def array_of(value: Any) -> Any:
         return value
     data = value._data
     return plain(_bottom(value)) if data.__class__ in (Dual, Lazy) else data
+
+
+def positions_on(place: Any, positions: tuple) -> tuple:
+    """The positions of an index as the algebra of a place wants them: arrays, or on a level what
+    it makes of tensors from around it."""
+    if not place.depth:
+        return tuple(map(array_of, positions))
+    found = []
+    for item in positions:
+        if isinstance(item, Tensor):
+            while item._device.depth > place.depth:
+                item, _ = item._device.lower(item)
+            item = place.position(item)
+        found.append(item)
+    return tuple(found)
 
 
 def _bottom(value: Any) -> Any:

@@ -26,7 +26,11 @@ def print_apply_code(op: Any) -> str:
     first, *others = names
     flows = [n for n, r in zip(names, op.rules, strict=True) if op.joint or r is not None]
     refreshed = {name: _refreshed(name) if name in flows else [] for name in names}
-    unpack = [f"{first}_data, device = {first}._data, {first}._device", *refreshed[first]]
+    joined = [
+        f"if MODE.batches: {first} = beside({first}, statics[{primitive.statics.index(name)}])"
+        for name in primitive.indices
+    ]
+    unpack = [*joined, f"{first}_data, device = {first}._data, {first}._device", *refreshed[first]]
     for name in others:
         lines = [
             f"{name}_data = {name}._data",
@@ -75,7 +79,7 @@ def _raw_statics(primitive: Any) -> list[str]:
     if not primitive.indices:
         return ["*statics"]
     return [
-        f"tuple(map(array_of, statics[{i}]))" if name in primitive.indices else f"statics[{i}]"
+        f"positions_on(device, statics[{i}])" if name in primitive.indices else f"statics[{i}]"
         for i, name in enumerate(primitive.statics)
     ]
 

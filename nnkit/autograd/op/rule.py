@@ -22,6 +22,7 @@ from collections.abc import Callable, Mapping
 from types import FunctionType
 from typing import Any
 
+from nnkit.autograd.batch.examples import beside
 from nnkit.autograd.compiled import bind_op, bind_record
 from nnkit.autograd.engine import node as node_module
 from nnkit.autograd.engine.node import (
@@ -42,7 +43,7 @@ from nnkit.autograd.engine.saved import (
 )
 from nnkit.autograd.engine.saved_attributes import saved_attributes
 from nnkit.autograd.forward.dependence import Dependence, depending
-from nnkit.autograd.forward.dual import array_of
+from nnkit.autograd.forward.dual import positions_on
 from nnkit.autograd.grad_mode import MODE
 from nnkit.autograd.op.code import (
     COLUMNS,
@@ -310,7 +311,8 @@ def _make_apply(op: Op) -> Any:
     scope: dict[str, Any] = {
         "op": op, "wrap": wrap, "refresh": refresh, "link_view": link_view, "MODE": MODE,
         "connect": connect, "on_one_device": on_one_device, "not_tensor": _not_tensor,
-        "array_of": array_of, "translated": translated, "__name__": __name__,
+        "beside": beside, "positions_on": positions_on, "translated": translated,
+        "__name__": __name__,
     }  # fmt: skip
     scope["apply"] = apply = FunctionType(_first_call.__code__, scope)
     scope["print_apply"] = lambda: _print_apply(op, scope)

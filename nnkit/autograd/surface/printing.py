@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import math
+import textwrap
 from typing import Any
 
+from nnkit.autograd.batch.examples import BatchLevel
 from nnkit.autograd.forward.dual import dual_of, is_dual
 from nnkit.autograd.op.public import attach
 from nnkit.autograd.tensor import Tensor
@@ -198,6 +200,8 @@ def format_values(data: Any, d: Any, indent: int) -> str:
 
 def _repr(self: Tensor, *, tensor_contents: Any = None) -> str:
     """Values, then what is not evident from them."""
+    if isinstance(self._device, BatchLevel):
+        return _repr_of_all(self)
     kind = type(self).__name__
     prefix = "tensor(" if kind in ("Tensor", "Parameter") else f"{kind}("
     d, is_meta = self.dtype, self._device.type == "meta"
@@ -238,6 +242,15 @@ def _repr(self: Tensor, *, tensor_contents: Any = None) -> str:
             result += ", " + note
             line += len(note) + 2
     return result + ")"
+
+
+def _repr_of_all(self: Tensor) -> str:
+    """All examples of a tensor that shows one of them."""
+    whole, dim = self._device.lower(self)
+    if dim is None:
+        return repr(whole)
+    values = textwrap.indent(repr(whole), " " * 4)
+    return f"BatchedTensor(lvl={self._device.depth}, bdim={dim}, value=\n{values}\n)"
 
 
 attach("__repr__", _repr)

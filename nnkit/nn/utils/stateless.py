@@ -132,7 +132,7 @@ def stack_module_state(models: Sequence[Module]) -> tuple[dict[str, Tensor], dic
     """The parameters and the buffers of models of one class, each stacked under its name.
 
     Raises:
-        RuntimeError: there are no models, or of several classes.
+        RuntimeError: there are no models, or of several classes, or not all are in training.
         TypeError: something else is given.
 
     Example:
@@ -146,6 +146,8 @@ def stack_module_state(models: Sequence[Module]) -> tuple[dict[str, Tensor], dic
         raise TypeError("stack_module_state: models must be a list of Modules")
     if not models or any(type(m) is not type(models[0]) for m in models):
         raise RuntimeError("stack_module_state: models must be modules of one class, and not none")
+    if any(m.training != models[0].training for m in models):
+        raise RuntimeError("stack_module_state: all models must be in training, or none")
 
     def stacked(states: list[Any]) -> dict[str, Tensor]:
         return {

@@ -14,7 +14,7 @@ from nnkit.autograd.arguments.dims import broadcasts, check_tensor, expanded_sha
 from nnkit.autograd.arguments.overriding import ENTERED, NOBODY, PLAIN, ask
 from nnkit.autograd.arguments.sizes import integer
 from nnkit.autograd.batch.examples import beside, join_index
-from nnkit.autograd.forward.dual import array_of
+from nnkit.autograd.forward.dual import array_of, positions_on
 from nnkit.autograd.grad_mode import MODE
 from nnkit.autograd.op.public import METHODS, attach, public
 from nnkit.autograd.op.registry import OPS
@@ -190,7 +190,7 @@ def setitem(self: Tensor, index: Any, value: Any) -> None:
         else:
             if has_expanded(place):
                 warn_expanded("index_put_")
-            B.index_put_(place, value._data, tuple(map(array_of, advanced)), False)
+            B.index_put_(place, value._data, positions_on(self._device, advanced), False)
         # torch writes a view, which is not counted where an inference tensor may be.
         wrote(_view(self, found) if self.is_inference() else self, "setitem")
         return
@@ -295,7 +295,7 @@ def _without_leading_ones(value: Tensor) -> Tensor:
 def _put_overlapping(
     B: Any, x: Any, value: Tensor, positions: tuple, accumulate: bool = False
 ) -> Any:
-    return B.index_put_(x, value._data, tuple(map(array_of, positions)), accumulate)
+    return B.index_put_(x, value._data, positions_on(value._device, positions), accumulate)
 
 
 def _put(before: Tensor, value: Tensor, positions: tuple) -> Tensor:

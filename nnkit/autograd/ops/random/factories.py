@@ -7,6 +7,7 @@ from typing import Any
 
 from nnkit.autograd.arguments.factory import check_layout, dtype_of, finished, place_of
 from nnkit.autograd.arguments.sizes import check_shape, integer
+from nnkit.autograd.batch.examples import drawn_for_each
 from nnkit.autograd.op.public import public
 from nnkit.autograd.ops.creation.factories import empty_like
 from nnkit.autograd.ops.random.inplace import draw, integer_bounds, need, normal_, random_, uniform_
@@ -176,8 +177,9 @@ def randperm(
     limit = _EXACT.get(d) or 2 ** (8 * d.itemsize - d.is_signed)
     if n > limit:
         raise RuntimeError(f"randperm(): n cannot be greater than {limit} for {d.name}, got {n}")
-    data = place.backend.randperm(n, d.array, source_of("randperm", generator, place))
-    return finished("randperm", data, place, requires_grad, out)
+    source = source_of("randperm", generator, place)
+    x = drawn_for_each(lambda: place.backend.randperm(n, d.array, source), place)
+    return finished("randperm", x._data, x._device, requires_grad, out)
 
 
 @public(method=False)
