@@ -326,7 +326,7 @@ x5 = T.func.jvp(pulled(), (T.ones(3),), (T.eye(3)[1],))
     "positions of an outer vmap in what an inner transform maps or differentiates": """
 x0, x1 = T.arange(12.0).reshape(3, 4), T.tensor([[0, 2], [1, 1]])
 F = T.func
-x2 = F.vmap(lambda i: F.vmap(lambda c: c[i], 1)(x0))(x1)
+x2 = F.vmap(lambda i: F.vmap(lambda c: c[i], 1)(x0))(x1).contiguous()
 x3 = F.vmap(lambda i: F.vmap(lambda j: x0[i, j])(x1))(x1)
 x4 = F.vmap(lambda i: F.vmap(lambda c: c.index_put((i,), c[:2]))(x0))(x1)
 x5 = F.vmap(lambda i: F.vmap(F.grad(lambda c: c[i].pow(2).sum()))(x0))(x1)
