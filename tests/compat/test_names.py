@@ -284,10 +284,11 @@ import torch, torch.distributed._tensor
 from torch.nn._reduction import get_enum, legacy_get_string
 print(get_enum("sum"), legacy_get_string(False, None), legacy_get_string(None, False))
 print(torch.distributed._tensor.DTensor is torch.distributed.tensor.DTensor)
+print(isinstance(1, torch.TensorType), torch._C._has_xpu, hasattr(torch, "NothingType"))
 try: torch._check_tensor_all_with(ValueError, torch.tensor([True, False]), lambda: "no")
 except ValueError as error: print(error)
 """
-    assert run(program).splitlines() == ["2 sum none", "True", "no"]
+    assert run(program).splitlines() == ["2 sum none", "True", "False False False", "no"]
 
 
 def test_classes_in_the_dictionary_of_a_module() -> None:

@@ -53,7 +53,14 @@ class Node:
     """A node in a graph of TorchScript, of which there are none."""
 
 
+class JitType:
+    """A type of TorchScript, in which nothing is written here."""
+
+
 ScriptModule = ScriptFunction = ScriptMethod = Graph
+TensorType = ListType = DictType = TupleType = OptionalType = FloatType = IntType = JitType
+BoolType = StringType = NoneType = AnyType = NumberType = DeviceObjType = JitType
+_has_cuda = _has_xpu = _has_mps = False
 _log_api_usage_once = _jit_set_profiling_executor = _jit_set_profiling_mode = nothing
 _get_tracing_state = nothing
 _is_tracing = false

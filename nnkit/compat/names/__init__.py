@@ -201,6 +201,10 @@ def __getattr__(name: str) -> Any:
         from nnkit.futures import Future
 
         return Future
+    if name.endswith("Type"):  # of TorchScript
+        from nnkit.compat.names import _C
+
+        return getattr(_C, name)
     if name in ("ScriptFunction", "ScriptModule"):  # which are modules: those come when asked for
         from nnkit.compat.names import jit
 
