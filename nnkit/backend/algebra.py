@@ -145,10 +145,12 @@ class Backend:
         package: str,
         print_formula: Callable[[str, Formula], Callable],
         accelerate: Callable[[str, Callable], Callable],
+        fuse: Callable[..., Callable] | None = None,
     ) -> None:
         self._package = package
         self._print_formula = print_formula
         self._accelerate = accelerate
+        self.fuse = fuse  # what runs formulas together, in programs
 
     def __getattr__(self, name: str) -> Callable[..., Any]:
         if name.startswith("__"):

@@ -2,13 +2,24 @@
 
 from __future__ import annotations
 
+from random import Random
 from typing import Any
+
+import pytest
 
 import nnkit
 from nnkit import Tensor
 from nnkit.backend.door import standing
 from nnkit.backend.program import Program, Recording, geometry, print_program
-from nnkit.backend.program.passes import drop_dead, fold_constants, reuse_memory, share_common
+from nnkit.backend.program.passes import (
+    drop_dead,
+    fold_constants,
+    fuse_formulas,
+    reuse_memory,
+    share_common,
+)  # fmt: skip
+from nnkit.nn import functional as F
+from tests.backend.native_cases import needs_fusion
 
 CPU = nnkit.device("cpu")
 
@@ -26,7 +37,7 @@ def recorded(f: Any, *inputs: Tensor) -> Program:
 
 
 def names(program: Program) -> list[str]:
-    return [call.name for call in program.calls]  # type: ignore[union-attr]
+    return [getattr(call, "name", None) or call.title for call in program.calls]  # type: ignore[union-attr]
 
 
 def results(program: Program, *inputs: Tensor) -> list:
@@ -163,6 +174,109 @@ def test_a_gradient_that_somebody_holds_is_not_reused() -> None:
         x = nnkit.full((3,), float(i))
         assert nnkit.equal(step(x), x.exp().sum())
         assert nnkit.equal(w.grad, x)
+
+
+def fused(f: Any, *inputs: Tensor) -> list[list[str]]:
+    """The formulas of each call that runs several, after a look at the bits."""
+    before = recorded(f, *inputs)
+    after = fuse_formulas(before, CPU.backend)
+    assert results(before, *inputs) == results(after, *inputs)
+    assert results(before, *inputs) == results(reuse_memory(after), *inputs)
+    return [names(call.program) for call in after.calls if hasattr(call, "program")]  # type: ignore[union-attr]
+
+
+@needs_fusion
+def test_neighbouring_formulas_run_together() -> None:
+    assert fused(lambda x, y: (x * y + 1).exp().tanh() - y, X, Y) == [
+        ["mul", "add", "exp", "tanh", "sub"]
+    ]
+    assert fused(lambda x, y: ((x * y).exp(), x * y), X, Y) == [["mul", "exp", "mul"]]
+
+
+@needs_fusion
+def test_formulas_run_together_over_broadcasts_flags_and_infinities() -> None:
+    row, column = nnkit.randn(4), nnkit.randn(3, 1)
+    assert fused(lambda x, r, c: (x * r - c).exp() * c, X, row, column) == [
+        ["mul", "sub", "exp", "mul"]
+    ]
+    inf = float("inf")
+    assert fused(lambda x, y: nnkit.where((x * 2) > y, x, -inf), X, Y) == [["mul", "gt", "where"]]
+    assert fused(lambda x, y: ((x * 2) > y, x + y), X, Y) == [["mul", "gt", "add"]]
+
+
+@needs_fusion
+def test_calls_between_formulas_stay_where_they_must() -> None:
+    def read(x, y):
+        a = (x * y).exp()
+        return a.sum() * (a + 1).tanh()
+
+    def written(x, y):
+        a = (x * y).exp()
+        y.add_(1)
+        return (a * y).tanh()
+
+    def apart(x, y):
+        a = (x * y).exp()
+        b = y.sum(0)
+        return (a * b).tanh()
+
+    assert fused(read, X, Y) == [["mul", "exp"], ["add", "tanh", "mul"]]
+    assert fused(apart, X, Y) == [["mul", "exp", "mul", "tanh"]]
+    after = fuse_formulas(recorded(written, X.clone(), Y.clone()), CPU.backend)
+    assert names(after) == ["fused", "add_", "fused"]
+
+
+@needs_fusion
+def test_what_computes_otherwise_stays_by_itself() -> None:
+    assert fused(lambda x, y: (x.double() * y.double()).exp(), X, Y) == [["mul", "exp"]]
+    for x in (X.bfloat16(), X.long(), nnkit.randn(4, 3).t(), X.to(nnkit.complex64)):
+        assert fused(lambda x: (x * x + x) * x, x) == []
+    assert fused(lambda x, y: (x.sum(0) * 2, y * 2), X, Y) == []
+
+
+@needs_fusion
+def test_long_chains_run_in_several_calls() -> None:
+    def f(*given):
+        total = given[0]
+        for x in given[1:]:
+            total = (total * x).tanh()
+        return total
+
+    groups = fused(f, *(nnkit.randn(5) for _ in range(40)))
+    assert len(groups) < 6 and sum(map(len, groups)) == 78
+    kept = fused(lambda x: tuple([(x := x * 2 + i) for i in range(30)]), X)
+    assert 1 < len(kept) < 6 and sum(map(len, kept)) == 60
+
+
+@needs_fusion
+@pytest.mark.parametrize("seed", range(40))
+def test_random_formulas_have_the_same_bits_together(seed: int) -> None:
+    g = Random(seed)
+    shape = g.choice([(), (5,), (3, 4), (2, 1, 3), (70, 130), (3, 40_000)])
+    dtype = g.choice([nnkit.float32, nnkit.float64])
+    nnkit.manual_seed(seed)
+    inputs = [nnkit.randn(shape, dtype=dtype)]
+    for _ in range(g.randrange(3)):
+        sizes = [n if g.random() < 0.6 else 1 for n in shape][g.randrange(len(shape) + 1) :]
+        inputs.append(nnkit.randn(*sizes, 2, dtype=dtype)[..., 0])
+
+    def f(*given):
+        values = [given[0] * 1.5, *given]
+        for _ in range(g.randrange(2, 14)):
+            a, b = g.choice(values), g.choice(values)
+            values.append(
+                g.choice(
+                    [
+                        lambda a=a, b=b: a + b, lambda a=a, b=b: a * b, lambda a=a, b=b: a - 2 * b,
+                        lambda a=a: a.tanh(), lambda a=a: a.exp(), lambda a=a: a.sigmoid(),
+                        lambda a=a, b=b: nnkit.where(a > b, a, 0.5),
+                        lambda a=a: a.clamp(-1, 1), lambda a=a: F.gelu(a), lambda a=a: a**3,
+                    ]
+                )()
+            )  # fmt: skip
+        return tuple(g.sample(values[len(given) + 1 :], 2)) + (values[-1] * values[0],)
+
+    fused(f, *inputs)
 
 
 def test_a_listing() -> None:

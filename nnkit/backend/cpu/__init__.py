@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable
+from typing import Any
 
 from nnkit.backend.algebra import Backend
 from nnkit.backend.cpu import native
@@ -19,7 +20,12 @@ def _formula(name: str, formula: Formula) -> Callable:
     return native.bind_formula(name, formula, print_formula(name, formula))
 
 
-BACKEND = Backend("nnkit.backend.cpu", _formula, native.bind)
+def _fuse(steps: tuple, *rest: Any) -> Callable:
+    kernels = tuple([(getattr(BACKEND, name), *step) for name, *step in steps])
+    return native.fuse(kernels, *rest)
+
+
+BACKEND = Backend("nnkit.backend.cpu", _formula, native.bind, _fuse if native.CAN_FUSE else None)
 
 # As in torch, a division by zero or an overflow gives inf or NaN without a word. NumPy's errstate
 # would cost 1 us an operation and does not reach new threads; a filter on our own frames does.

@@ -21,7 +21,8 @@ def listing(program: Any) -> str:
     for place, call in enumerate(program.calls):
         text = _call(call)
         results = call.makes
-        if results and hasattr(call, "name"):
+        inner = call.program.calls if hasattr(call, "program") else ()
+        if results and (inner or hasattr(call, "name")):
             text += "    # " + "; ".join(_shape(shapes, n) for n in results)
         freed = sorted(n for n, at in last.items() if at == place)
         if freed:
@@ -29,6 +30,7 @@ def listing(program: Any) -> str:
         if not call.shares:
             made += sum(_bytes(shapes, n) for n in results)
         lines.append(text)
+        lines += [f"    {_call(formula)}" for formula in inner]
     lines.append(f"out   {', '.join(map(_named, program.outputs))}")
     lines.append(f"{len(program.calls)} calls, {made} bytes made")
     return "\n".join(lines)

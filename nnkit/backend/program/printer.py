@@ -52,7 +52,7 @@ class _Printer:
         return f"def run({parameters}):\n" + "".join(f"    {line}\n" for line in lines)
 
     def line(self, call: Any) -> str:
-        if call.__class__ is Outside:
+        if isinstance(call, Outside):
             name = f"outside{self.statics}"
             self.statics += 1
             self.scope[name] = call.function

@@ -87,6 +87,22 @@ class Outside:
         self.makes: list[int] = []
 
 
+class Fused(Outside):
+    """Formulas that run together, block by block.
+
+    Attributes:
+        program: the formulas.
+    """
+
+    __slots__ = ("program",)
+
+    def __init__(self, function: Callable[..., Any], program: Program, line: str) -> None:
+        super().__init__(function, "fused", line)
+        self.program = program
+        self.reads = program.inputs
+        self.makes = program.outputs
+
+
 class Program:
     """A list of calls, and which buffers go in and come out.
 

@@ -123,3 +123,27 @@ def bind_formula(name: str, formula: Formula, twin: Callable) -> Callable:
 def bind_update(name: str, trace: Trace, twin: Callable) -> Callable:
     """The compiled kernel of one variant of an update."""
     return MODULE.bind_update(name, twin, fingerprint(trace)) if MODULE is not None else twin
+
+
+# An extension from before there was fusion does all else.
+CAN_FUSE = hasattr(MODULE, "fuse")
+
+
+def fuse(
+    steps: tuple, inputs: int, outputs: tuple, numbers: tuple, slots: int, twin: Callable
+) -> Callable[..., tuple]:
+    """A function from arrays to a tuple of arrays that runs the formulas of several kernels
+    together, one block after the other.
+
+    A slot is a block of an array, and has a number: the inputs come first, then the outputs, the
+    numbers and what is temporary.
+
+    Args:
+        steps: (kernel, slot that it writes, slots of its operands, its scalars) for each formula.
+        inputs: how many arrays it is given, which broadcast to the shape of all results.
+        outputs: NumPy's number of the type of each array that it returns.
+        numbers: operands that are no arrays.
+        slots: how many there are.
+        twin: serves the arrays that the kernels decline.
+    """
+    return MODULE.fuse(steps, inputs, outputs, numbers, slots, twin)

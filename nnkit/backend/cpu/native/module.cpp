@@ -11,6 +11,7 @@
 
 #include "entry.h"
 #include "formula.h"
+#include "fused.h"
 #include "held.h"
 #include "memory.h"
 #include "node.h"
@@ -231,6 +232,7 @@ PyMethodDef methods[] = {
     {"bind", bind, METH_VARARGS, "The kernel of a primitive, or its twin if there is none."},
     {"bind_formula", bind_formula, METH_VARARGS, "The kernel of a printed formula, or its twin."},
     {"bind_update", bind_update, METH_VARARGS, "The kernel of a printed update, or its twin."},
+    {"fuse", fuse, METH_VARARGS, "A function that runs the formulas of several kernels together."},
     {"set_tensor", set_tensor, METH_VARARGS, "Tell the class of Tensors."},
     {"tell_overriding", tell_overriding, METH_VARARGS, "Tell what answers for functions."},
     {"wrap", reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(wrap_array)),
@@ -267,6 +269,11 @@ bool find_bfloat16() {
 }
 
 }  // namespace
+
+const FormulaEntry* formula_of(PyObject* kernel) {
+    bool is_kernel = Py_IS_TYPE(kernel, reinterpret_cast<PyTypeObject*>(kernel_type));
+    return is_kernel ? reinterpret_cast<Kernel*>(kernel)->formula : nullptr;
+}
 
 Registration::Registration(const char* name, KernelFunction function) {
     kernels()[name] = function;

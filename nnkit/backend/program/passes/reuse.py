@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from copy import copy
 from typing import Any
 
 from nnkit.backend.door import Slot
@@ -36,9 +37,8 @@ def reuse_memory(program: Program) -> Program:
 def _outside_renamed(call: Outside, names: dict[int, int]) -> Outside:
     if names.keys().isdisjoint(call.reads):
         return call
-    other = Outside(call.function, call.title, call.line)
+    other = copy(call)
     other.reads = [names.get(n, n) for n in call.reads]
-    other.makes = call.makes
     return other
 
 
