@@ -25,7 +25,6 @@ from nnkit.backend.algebra import CATALOGUE, FORMULAS
 from nnkit.backend.cpu import native
 
 needs_native = pytest.mark.skipif(native.MODULE is None, reason=native.STATUS)
-needs_fusion = pytest.mark.skipif(not native.CAN_FUSE, reason="formulas do not run together")
 THREADS = (1, 2, 5)
 FLOATS = tuple(np.dtype(d) for d in ("float32", "float64", "float16", bfloat16))
 EDGES = (0.0, -0.0, 1.0, -1.0, 0.5, 2.0, np.inf, -np.inf, np.nan, 1e-40, -1e30, 80.0, -90.0, 7e4)

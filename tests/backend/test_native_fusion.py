@@ -9,9 +9,9 @@ import pytest
 
 from nnkit.backend.cpu import BACKEND as B
 from nnkit.backend.cpu import native
-from tests.backend.native_cases import needs_fusion
+from tests.backend.native_cases import needs_native
 
-pytestmark = needs_fusion
+pytestmark = needs_native
 FLOAT = np.dtype(np.float32).num
 # (x + y) * 2.5 in slot 2, and whether that is larger than y in slot 3; the slots 5 and 6 are free.
 STEPS = (
@@ -26,7 +26,7 @@ def together(x: Any, y: Any) -> tuple:
 
 RUN: Any = (
     native.fuse(STEPS, 2, (FLOAT, np.dtype(bool).num), (2.5,), 6, together)
-    if native.CAN_FUSE
+    if native.MODULE is not None
     else None
 )
 

@@ -19,7 +19,7 @@ from nnkit.backend.program.passes import (
     share_common,
 )  # fmt: skip
 from nnkit.nn import functional as F
-from tests.backend.native_cases import needs_fusion
+from tests.backend.native_cases import needs_native
 
 CPU = nnkit.device("cpu")
 
@@ -185,7 +185,7 @@ def fused(f: Any, *inputs: Tensor) -> list[list[str]]:
     return [names(call.program) for call in after.calls if hasattr(call, "program")]
 
 
-@needs_fusion
+@needs_native
 def test_neighbouring_formulas_run_together() -> None:
     assert fused(lambda x, y: (x * y + 1).exp().tanh() - y, X, Y) == [
         ["mul", "add", "exp", "tanh", "sub"]
@@ -193,7 +193,7 @@ def test_neighbouring_formulas_run_together() -> None:
     assert fused(lambda x, y: ((x * y).exp(), x * y), X, Y) == [["mul", "exp", "mul"]]
 
 
-@needs_fusion
+@needs_native
 def test_formulas_run_together_over_broadcasts_flags_and_infinities() -> None:
     row, column = nnkit.randn(4), nnkit.randn(3, 1)
     assert fused(lambda x, r, c: (x * r - c).exp() * c, X, row, column) == [
@@ -204,7 +204,7 @@ def test_formulas_run_together_over_broadcasts_flags_and_infinities() -> None:
     assert fused(lambda x, y: ((x * 2) > y, x + y), X, Y) == [["mul", "gt", "add"]]
 
 
-@needs_fusion
+@needs_native
 def test_calls_between_formulas_stay_where_they_must() -> None:
     def read(x, y):
         a = (x * y).exp()
@@ -226,7 +226,7 @@ def test_calls_between_formulas_stay_where_they_must() -> None:
     assert names(after) == ["fused", "add_", "fused"]
 
 
-@needs_fusion
+@needs_native
 def test_what_computes_otherwise_stays_by_itself() -> None:
     assert fused(lambda x, y: (x.double() * y.double()).exp(), X, Y) == [["mul", "exp"]]
     for x in (X.bfloat16(), X.long(), nnkit.randn(4, 3).t(), X.to(nnkit.complex64)):
@@ -234,7 +234,7 @@ def test_what_computes_otherwise_stays_by_itself() -> None:
     assert fused(lambda x, y: (x.sum(0) * 2, y * 2), X, Y) == []
 
 
-@needs_fusion
+@needs_native
 def test_long_chains_run_in_several_calls() -> None:
     def f(*given):
         total = given[0]
@@ -248,7 +248,7 @@ def test_long_chains_run_in_several_calls() -> None:
     assert 1 < len(kept) < 6 and sum(map(len, kept)) == 60
 
 
-@needs_fusion
+@needs_native
 @pytest.mark.parametrize("seed", range(40))
 def test_random_formulas_have_the_same_bits_together(seed: int) -> None:
     g = Random(seed)

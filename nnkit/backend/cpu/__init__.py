@@ -25,7 +25,9 @@ def _fuse(steps: tuple, *rest: Any) -> Callable:
     return native.fuse(kernels, *rest)
 
 
-BACKEND = Backend("nnkit.backend.cpu", _formula, native.bind, _fuse if native.CAN_FUSE else None)
+BACKEND = Backend(
+    "nnkit.backend.cpu", _formula, native.bind, None if native.MODULE is None else _fuse
+)
 
 # As in torch, a division by zero or an overflow gives inf or NaN without a word. NumPy's errstate
 # would cost 1 us an operation and does not reach new threads; a filter on our own frames does.

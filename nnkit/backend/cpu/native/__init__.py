@@ -27,7 +27,7 @@ from nnkit.backend.formula import Formula, Trace
 from nnkit.backend.processors import default_threads
 
 # Of what module.cpp offers, and of the arguments that it takes; counted up there and here.
-INTERFACE = 2
+INTERFACE = 3
 
 # The best one first, with the names that NumPy has for what a CPU needs for it.
 TARGETS = {"avx512": ("AVX512_SKX",), "avx2": ("AVX2", "FMA3"), "baseline": ()}
@@ -123,10 +123,6 @@ def bind_formula(name: str, formula: Formula, twin: Callable) -> Callable:
 def bind_update(name: str, trace: Trace, twin: Callable) -> Callable:
     """The compiled kernel of one variant of an update."""
     return MODULE.bind_update(name, twin, fingerprint(trace)) if MODULE is not None else twin
-
-
-# An extension from before there was fusion does all else.
-CAN_FUSE = hasattr(MODULE, "fuse")
 
 
 def fuse(

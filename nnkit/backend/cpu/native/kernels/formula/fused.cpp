@@ -14,7 +14,7 @@
 namespace nnkit {
 namespace {
 
-constexpr int most_arrays_of_fusion = 16, most_slots = 48;  // as in native/__init__.py
+constexpr int most_arrays_of_fusion = 16, most_slots = 48;  // as in passes/fusion.py
 constexpr Index bytes_of_block = 4096;                      // of each slot
 constexpr Index work_of_piece = 65536;                      // as in formula.cpp
 
