@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import warnings
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 
 from nnkit.backend.switches import attention
 from nnkit.backend.switches import matmul as matmul
@@ -34,3 +36,27 @@ mem_efficient_sdp_enabled, enable_mem_efficient_sdp = _switch(
     "mem_efficient", "by the kernel for GPUs that saves memory"
 )
 cudnn_sdp_enabled, enable_cudnn_sdp = _switch("cudnn", "by cuDNN")
+
+
+@contextmanager
+def sdp_kernel(
+    enable_flash: bool = True,
+    enable_math: bool = True,
+    enable_mem_efficient: bool = True,
+    enable_cudnn: bool = True,
+) -> Iterator[None]:
+    """Within it attention is computed in these ways alone; the old form of `sdpa_kernel`."""
+    warnings.warn(
+        "`torch.backends.cuda.sdp_kernel()` is deprecated. In the future, this context manager "
+        "will be removed. Please see `torch.nn.attention.sdpa_kernel()` for the new context "
+        "manager, with updated signature.",
+        FutureWarning,
+        stacklevel=3,
+    )
+    before = dict(vars(attention))
+    attention.flash, attention.math = enable_flash, enable_math
+    attention.mem_efficient, attention.cudnn = enable_mem_efficient, enable_cudnn
+    try:
+        yield
+    finally:
+        vars(attention).update(before)

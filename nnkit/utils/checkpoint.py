@@ -7,11 +7,12 @@ Source: Chen et al. 2016, "Training deep nets with sublinear memory cost";
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from typing import Any
 from weakref import WeakKeyDictionary
 
+from nnkit import cuda
 from nnkit.amp.autocast import casts_of_now
 from nnkit.autograd import Function, Tensor, backward, enable_grad, is_grad_enabled, no_grad
 from nnkit.autograd.engine.node import RUNNING, Node
@@ -19,10 +20,11 @@ from nnkit.autograd.engine.saved import ACTIVE, pack_values
 from nnkit.autograd.engine.unpacking import unpack_tensor
 from nnkit.autograd.graph import saved_tensors_hooks
 from nnkit.random import fork_rng, get_rng_state, set_rng_state
+from nnkit.utils._pytree import tree_leaves
 
 __all__ = [
-    "CheckpointError", "checkpoint", "checkpoint_sequential", "noop_context_fn",
-    "set_checkpoint_early_stop",
+    "CheckpointError", "checkpoint", "checkpoint_sequential", "get_device_states",
+    "noop_context_fn", "set_checkpoint_early_stop", "set_device_states",
 ]  # fmt: skip
 
 
@@ -43,6 +45,31 @@ def noop_context_fn() -> tuple[AbstractContextManager, AbstractContextManager]:
         2
     """
     return nullcontext(), nullcontext()
+
+
+def get_device_states(*args: Any) -> tuple[list[int], list[Tensor]]:
+    """The GPUs on which tensors among the arguments lie, and the states of their generators.
+
+    Example:
+        >>> import nnkit
+        >>> nnkit.utils.checkpoint.get_device_states(nnkit.ones(2))
+        ([], [])
+    """
+    tensors = [leaf for leaf in tree_leaves(args) if isinstance(leaf, Tensor)]
+    places = sorted({t.device.index for t in tensors if t.device.type == "cuda"})
+    return places, [cuda.get_rng_state(place) for place in places]
+
+
+def set_device_states(
+    devices: Iterable[int], states: Iterable[Tensor], *, device_type: str | None = None
+) -> None:
+    """Let the generators of GPUs go on from states that `get_device_states` gave.
+
+    Args:
+        device_type: accepted; it is "cuda".
+    """
+    for place, state in zip(devices, states):
+        cuda.set_rng_state(state, place)
 
 
 _EARLY_STOP: bool | None = None

@@ -287,8 +287,12 @@ print(torch.distributed._tensor.DTensor is torch.distributed.tensor.DTensor)
 print(isinstance(1, torch.TensorType), torch._C._has_xpu, hasattr(torch, "NothingType"))
 try: torch._check_tensor_all_with(ValueError, torch.tensor([True, False]), lambda: "no")
 except ValueError as error: print(error)
+active = torch._C._are_functorch_transforms_active
+torch.vmap(lambda x: print(active()) or x)(torch.ones(2))
+print(active(), torch._shape_as_tensor(torch.ones(2, 3)))
 """
-    assert run(program).splitlines() == ["2 sum none", "True", "False False False", "no"]
+    active = ["True", "False tensor([2, 3])"]
+    assert run(program).splitlines() == ["2 sum none", "True", "False False False", "no", *active]
 
 
 def test_classes_in_the_dictionary_of_a_module() -> None:

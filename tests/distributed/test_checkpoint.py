@@ -44,6 +44,18 @@ def state() -> dict[str, Any]:
     }  # fmt: skip
 
 
+def test_a_folder_by_a_writer_and_a_reader(tmp_path: Path) -> None:
+    writer = checkpoint.FileSystemWriter(tmp_path, overwrite=False)
+    checkpoint.save({"x": nnkit.ones(2)}, storage_writer=writer)
+    loaded = {"x": nnkit.zeros(2)}
+    checkpoint.load(loaded, storage_reader=checkpoint.FileSystemReader(tmp_path))
+    assert loaded["x"].tolist() == [1, 1]
+    with pytest.raises(CheckpointException, match="holds a state, and overwrite=False"):
+        checkpoint.save({"x": nnkit.ones(2)}, storage_writer=writer)
+    with pytest.raises(NotImplementedError, match="of one's own"):
+        checkpoint.load(loaded, storage_reader=object())
+
+
 def test_a_state_comes_back(tmp_path: Path) -> None:
     saved = state()
     checkpoint.save(saved, checkpoint_id=tmp_path / "new" / "folder")

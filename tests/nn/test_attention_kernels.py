@@ -39,6 +39,10 @@ def test_kernels_that_are_allowed(lib: ModuleType) -> None:
     for wrong in (3, "math"):
         with pytest.raises(AssertionError, match="SDPBackend"), sdpa_kernel(wrong):
             pass
+    with pytest.warns(FutureWarning, match="sdp_kernel.+ is deprecated"):
+        with cuda.sdp_kernel(enable_flash=False):
+            assert cuda.math_sdp_enabled() and not cuda.flash_sdp_enabled()
+    assert cuda.flash_sdp_enabled()
     cuda.enable_flash_sdp(False)
     try:
         assert not cuda.flash_sdp_enabled()

@@ -14,6 +14,7 @@ from nnkit.autograd.arguments.overriding import (
 )
 from nnkit.autograd.arguments.overriding import refuse
 from nnkit.autograd.arguments.spatial import ints
+from nnkit.autograd.grad_mode import MODE
 from nnkit.autograd.ops.creation.conversion import destination
 from nnkit.autograd.surface.generator import Generator as Generator
 from nnkit.backend import reproducibility
@@ -108,6 +109,10 @@ def _plain_convolution(axes: int) -> Callable:
         return getattr(F, f"conv{axes}d")(input, weight, bias, stride, padding)
 
     return convolve
+
+
+def _are_functorch_transforms_active() -> bool:
+    return MODE.transforms > 0
 
 
 class _NN:

@@ -100,6 +100,13 @@ def _neg_view(input: Tensor) -> Tensor:
     return input._neg_view()
 
 
+def _shape_as_tensor(input: Tensor) -> Tensor:
+    """The lengths of a tensor's dimensions as int64."""
+    import nnkit
+
+    return nnkit.tensor(input.shape, dtype=nnkit.int64)
+
+
 def _sample_dirichlet(input: Any) -> Any:
     """Draws of Dirichlet distributions with the concentrations ``input``."""
     from nnkit.distributions import Dirichlet

@@ -100,6 +100,40 @@ class _Ranks:
         return [result for result, _ in results]
 
 
+class FileSystemWriter:
+    """A folder to save in, for `save`.
+
+    Args:
+        path: the folder.
+        single_file_per_rank, sync_files, thread_count, per_thread_copy_ahead: accepted; each rank
+            writes one file, and all of it is on the disk when it is done.
+        overwrite: replace a state that is there; else it is an error.
+    """
+
+    def __init__(
+        self,
+        path: str | os.PathLike,
+        single_file_per_rank: bool = True,
+        sync_files: bool = True,
+        thread_count: int = 1,
+        per_thread_copy_ahead: int = 10_000_000,
+        overwrite: bool = True,
+    ) -> None:
+        self.path = Path(path)
+        self.overwrite = overwrite
+
+
+class FileSystemReader:
+    """A folder to load from, for `load`.
+
+    Args:
+        path: the folder.
+    """
+
+    def __init__(self, path: str | os.PathLike) -> None:
+        self.path = Path(path)
+
+
 def save(
     state_dict: dict[str, Any],
     *,
@@ -121,11 +155,12 @@ def save(
         checkpoint_id: the folder, which all ranks see; made if it does not exist.
         process_group: the ranks; all by default.
         no_dist: this process saves alone.
-        storage_writer, planner, use_collectives: accepted where they are the defaults.
+        storage_writer: a `FileSystemWriter`, whose folder counts where ``checkpoint_id`` is None.
+        planner, use_collectives: accepted where they are the defaults.
 
     Raises:
         ValueError: no folder is given.
-        NotImplementedError: a writer or a planner is given.
+        NotImplementedError: a planner or another writer is given.
         CheckpointException: on every rank, if one has failed.
 
     Example:
@@ -138,8 +173,10 @@ def save(
         >>> state
         {'weight': tensor([1., 1.]), 'step': 3}
     """
-    folder = _folder("save", checkpoint_id, storage_writer, planner)
+    folder = _folder("save", checkpoint_id, storage_writer, FileSystemWriter, planner)
     ranks = _Ranks(process_group, no_dist)
+    if storage_writer is not None and not storage_writer.overwrite:
+        ranks.together("save", lambda: _check_empty(folder))
     entries = dict(_flat(_states(state_dict)))
     token = ranks.first(os.urandom(6).hex())
     plans = ranks.together("save", lambda: [_described(k, v) for k, v in entries.items()])
@@ -184,15 +221,16 @@ def load(
         checkpoint_id: the folder.
         process_group: the ranks; all by default.
         no_dist: this process loads alone.
-        storage_reader, planner: accepted where they are the defaults.
+        storage_reader: a `FileSystemReader`, whose folder counts where ``checkpoint_id`` is None.
+        planner: accepted where it is the default.
 
     Raises:
         ValueError: no folder is given.
-        NotImplementedError: a reader or a planner is given.
+        NotImplementedError: a planner or another reader is given.
         CheckpointException: on every rank, if one lacks a key, has another shape, or cannot read;
             tensors may then have been written already.
     """
-    folder = _folder("load", checkpoint_id, storage_reader, planner)
+    folder = _folder("load", checkpoint_id, storage_reader, FileSystemReader, planner)
     ranks = _Ranks(process_group, no_dist)
     states = _states(state_dict)
 
@@ -215,9 +253,16 @@ def load(
             state_dict[key] = states[key]
 
 
-def _folder(name: str, given: Any, storage: Any, planner: Any) -> Path:
-    if storage is not None or planner is not None:
+def _check_empty(folder: Path) -> None:
+    if (folder / INDEX).exists():
+        raise RuntimeError(f"save: {folder} holds a state, and overwrite=False")
+
+
+def _folder(name: str, given: Any, storage: Any, kind: type, planner: Any) -> Path:
+    if planner is not None or not isinstance(storage, (kind, type(None))):
         raise NotImplementedError(f"{name}: storages and planners of one's own are not there")
+    if given is None and storage is not None:
+        return storage.path
     if given is None:
         raise ValueError(f"{name}: checkpoint_id must be a folder, got None")
     return Path(given)
