@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 import sysconfig
 from collections.abc import Callable
+from os.path import basename
 from pathlib import Path
 from types import CodeType, FrameType
 from typing import Any
@@ -80,7 +81,7 @@ class Trace:
                 if code not in self.ran and not _is_importing(frame):
                     self.ran.add(code)
             elif kind == "own":
-                name = Path(code.co_filename).name, code.co_name
+                name = basename(code.co_filename), code.co_name
                 if name in REFUSED and "backend" in code.co_filename:
                     self.refuse(REFUSED[name])
         elif kind == "user" or (kind == "standard" and self._is_users(frame)):
