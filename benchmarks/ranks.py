@@ -207,13 +207,16 @@ class Watch:
         self.before: list[float] = []
         for _ in range(2):
             trainer.step()  # after which the buckets are made anew
-        for p in trainer.model.parameters():
-            p.register_post_accumulate_grad_hook(self.came)
+        # hooks of parameters would make the model copy gradients that it sends from where they are
+        ready = trainer.model._ready
+
+        def comes(*arguments: Any) -> None:
+            self.last_gradient = time.perf_counter()
+            ready(*arguments)
+
+        trainer.model._ready = comes
         for bucket in trainer.model._buckets:
             self.watch(bucket)
-
-    def came(self, parameter: nnkit.Tensor) -> None:
-        self.last_gradient = time.perf_counter()
 
     def watch(self, bucket: Any) -> None:
         send, arrived, receive = bucket.send, bucket.arrived, bucket.receive
