@@ -30,6 +30,11 @@ def test_shards_that_are_repeated() -> None:
     assert succeed("sharded", 4, "nnkit", "mesh").count("passed") == 4
 
 
+@pytest.mark.parametrize("ranks", [1, 2, 3])
+def test_a_model_in_wrappers(ranks: int) -> None:
+    assert succeed("wrapped", ranks, "nnkit").count("passed") == ranks
+
+
 @pytest.mark.skipif(sys.platform != "linux", reason="/proc tells the memory")
 def test_the_memory_of_a_rank() -> None:
     check_memory()

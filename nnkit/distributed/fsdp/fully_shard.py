@@ -170,7 +170,7 @@ class Sharding:
         dtype = self.policy.param_dtype
         if dtype is None or not self.policy.cast_forward_inputs:
             return None
-        return _cast(args, dtype), _cast(kwargs, dtype)
+        return cast(args, dtype), cast(kwargs, dtype)
 
     def after_forward(self, module: Any, args: tuple, output: Any) -> Any:
         in_backward = RUNNING.innermost is not None
@@ -186,7 +186,7 @@ class Sharding:
         if output is None:
             return None
         if self.policy.output_dtype is not None:
-            output = _cast(output, self.policy.output_dtype)
+            output = cast(output, self.policy.output_dtype)
         if group is not None and not in_backward and is_grad_enabled():
             for each in tree_leaves(output):
                 if isinstance(each, Tensor) and each.requires_grad:
@@ -228,11 +228,11 @@ class Sharding:
             self.schedule.reduce(group)  # type: ignore[union-attr]
 
 
-def _cast(value: Any, dtype: Any) -> Any:
-    def cast(x: Tensor) -> Tensor:
+def cast(value: Any, dtype: Any) -> Any:
+    def changed(x: Tensor) -> Tensor:
         return x.to(dtype) if x.is_floating_point() else x
 
-    return tree_map_only(Tensor, cast, value)
+    return tree_map_only(Tensor, changed, value)
 
 
 class FSDPModule:
