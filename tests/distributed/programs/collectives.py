@@ -16,6 +16,8 @@ from typing import Any
 
 import numpy as np
 
+from tests.distributed.programs.ending import leave
+
 warnings.simplefilter("ignore")
 FRAMEWORK = sys.argv[1] if len(sys.argv) > 1 else "nnkit"
 T: Any = import_module(FRAMEWORK)
@@ -364,9 +366,7 @@ def main() -> None:
     run_groups(size, rank)
     run_refusals(size, rank)
     run_gradients(size, rank)
-    dist.barrier()
-    dist.destroy_process_group()
-    print("passed")
+    leave(dist)
 
 
 main()

@@ -16,6 +16,7 @@ from collections.abc import Callable
 from importlib import import_module
 from typing import Any
 
+from tests.distributed.programs.ending import leave
 from tests.distributed.programs.models import MODELS, Branches, cnn, mlp, sample
 
 FRAMEWORK = sys.argv[1]
@@ -371,9 +372,7 @@ def main() -> None:
     for case in sys.argv[2:]:
         own = globals().get(f"run_{case}")
         run(case) if own is None else own()
-    dist.barrier()
-    dist.destroy_process_group()
-    print("passed")
+    leave(dist)
 
 
 main()

@@ -17,6 +17,8 @@ from typing import Any
 
 import numpy as np
 
+from tests.distributed.programs.ending import leave
+
 FRAMEWORK, COUNT = sys.argv[1], int(sys.argv[2])
 FIRST = int(sys.argv[3]) if len(sys.argv) > 3 else 0
 T: Any = import_module(FRAMEWORK)
@@ -256,9 +258,7 @@ def main() -> None:
             groups.append((members, dist.new_group(members)))
     for number in range(FIRST, FIRST + COUNT):
         run(number, groups, rank)
-    dist.barrier()
-    dist.destroy_process_group()
-    print("passed")
+    leave(dist)
 
 
 main()

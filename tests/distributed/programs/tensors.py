@@ -9,6 +9,8 @@ import sys
 from importlib import import_module
 from typing import Any
 
+from tests.distributed.programs.ending import leave
+
 FRAMEWORK = sys.argv[1]
 T: Any = import_module(FRAMEWORK)
 dist: Any = import_module(f"{FRAMEWORK}.distributed")
@@ -131,9 +133,7 @@ def main() -> None:
         for placements in ([Replicate(), Shard(0)], [Shard(1), Shard(0)], [Shard(0), Shard(0)]):
             run(mesh, placements, (5, 4))
             run(mesh, placements, (3, 2))
-    dist.barrier()
-    dist.destroy_process_group()
-    print("passed")
+    leave(dist)
 
 
 main()

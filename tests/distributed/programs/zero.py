@@ -10,6 +10,8 @@ import sys
 from importlib import import_module
 from typing import Any
 
+from tests.distributed.programs.ending import leave
+
 FRAMEWORK = sys.argv[1]
 T: Any = import_module(FRAMEWORK)
 dist: Any = import_module(f"{FRAMEWORK}.distributed")
@@ -80,9 +82,7 @@ def main() -> None:
         assert "has not been consolidated on this rank" in str(error)
     else:
         raise AssertionError
-    dist.barrier()
-    dist.destroy_process_group()
-    print("passed")
+    leave(dist)
 
 
 main()
