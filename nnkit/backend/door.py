@@ -88,14 +88,19 @@ class Recorder(Doorkeeper):
         self.arrays: list[Any] = []  # kept, so that no id is used twice
         self.inputs: list[int] = []
 
+    def _numbered(self, value: Any, made: bool) -> int:
+        """The number of an array that is new here."""
+        number = self.numbers[id(value)] = len(self.arrays)
+        self.arrays.append(value)
+        if not made:
+            self.inputs.append(number)
+        return number
+
     def _slot(self, value: Any, made: bool) -> Any:
         if is_array(value):
             number = self.numbers.get(id(value))
             if number is None:
-                number = self.numbers[id(value)] = len(self.arrays)
-                self.arrays.append(value)
-                if not made:
-                    self.inputs.append(number)
+                number = self._numbered(value, made)
             return Slot(number)
         if isinstance(value, (tuple, list)):
             return type(value)(self._slot(v, made) for v in value)

@@ -79,11 +79,11 @@ class Attempt:
                 self.arguments[id(leaf)] = self._number(leaf)
                 self.tensors.append(leaf)
         # The gradients that are there already: they may be other Tensors each time.
-        self.gradients: dict[int, tuple[Tensor, int]] = {}
+        self.gradients: dict[int, tuple[Tensor, Tensor]] = {}
         for t in list(self.world.tensors.values()):
             g = t._grad
             if g is not None and id(g) not in self.gradients and id(g) not in self.arguments:
-                self.gradients[id(g)] = (t, self._number(g))
+                self.gradients[id(g)] = (t, g)
         self.trace = Trace(recording.break_off)
         cpu.backend = recording  # type: ignore[assignment]
         RECORDERS[get_ident()] = self
@@ -129,7 +129,8 @@ class Attempt:
         if key in self.arguments:
             return effects.buffer(self.arguments[key])
         if key in self.gradients:
-            return effects.buffer(self.gradients[key][1])
+            number = self.recording.numbers.get(key)
+            return effects.buffer(self._number(tensor) if number is None else number)
         if key in self.carried:
             return effects.buffer(self.carried[key])
         if tensor not in self.world:
@@ -172,15 +173,27 @@ class Attempt:
             given.append(text if isinstance(key, int) else f"{key}={text}")
         effects.lines.append(f"{effects.name(function)}({', '.join(given)})")
         self._complete(outside, effects, self._carry(effects, outside))
-        recording.paused = self.trace.paused = True
-        try:
+        with self._unrecorded():
             result = function(*arguments, **options)
-        finally:
-            recording.paused = self.trace.paused = False
         if result is not None:
             recording.break_off(f"{outside.title}() returns a value")
         self.world.look()
         return result
+
+    @contextmanager
+    def _unrecorded(self) -> Iterator[None]:
+        self.recording.paused = self.trace.paused = True
+        try:
+            yield
+        finally:
+            self.recording.paused = self.trace.paused = False
+
+    def make_beforehand(self, make: Callable[..., Tensor], arguments: tuple) -> Tensor:
+        """A Tensor that takes part as if it had been there before."""
+        with self._unrecorded():
+            made = make(*arguments)
+        self.world.add(made)
+        return made
 
     def read_outside(self, read: Callable[..., tuple], arguments: tuple) -> tuple:
         """Numbers that each replay reads where they stand."""
@@ -293,7 +306,8 @@ class Attempt:
         used = {n for call in self.calls for n in call.reads}
         constants = {n: a for n, a in known.items() if n in used}
         outputs = [self.calls[-1].makes[0]]
-        return Program(self.calls, numbers, constants, outputs, self.shapes()), texts, scope
+        shapes = self.recording.shapes
+        return Program(self.calls, numbers, constants, outputs, shapes), texts, scope
 
     def _entry(self, watch: Watch) -> tuple[list[int], list[str], dict[str, Any]]:
         """The buffers that a run is given, and what each is called in a replay."""
@@ -312,15 +326,15 @@ class Attempt:
         for t in self.tensors:
             give(recording.numbers[id(t._data)], f"leaves[{places[id(t)]}]._data")
             give(self.arguments[id(t)], f"leaves[{places[id(t)]}]")
-        for holder, number in self.gradients.values():
-            grad = recording.arrays[number]
+        for holder, grad in self.gradients.values():
+            number = recording.numbers.get(id(grad))
             of_array = recording.numbers.get(id(grad._data))
             if number not in used and of_array not in used:
                 continue
             if id(holder) in self.arguments:
                 name = f"leaves[{places[id(holder)]}]"
             elif id(holder) in watch.tensors:
-                name = f"holder{number}"
+                name = f"holder{len(scope)}"
                 scope[name] = holder
             else:
                 recording.break_off("a gradient is read of a tensor that cannot be watched")
@@ -360,11 +374,6 @@ class Attempt:
             shape = list(strangers[0].shape)
             recording.break_off(f"a tensor of shape {shape} is changed that cannot be watched")
         return None if recording.broken else found
-
-    def shapes(self) -> dict[int, tuple]:
-        """Shape, dtype and strides of each array, by number."""
-        arrays = self.recording.arrays
-        return {n: geometry(a) for n, a in enumerate(arrays) if hasattr(a, "strides")}
 
 
 class BackwardRecord:
@@ -434,6 +443,5 @@ class BackwardRecord:
     def complete(self, known: dict[int, Any]) -> None:
         """Make the program, now that it is known which arrays are the same in each run."""
         constants = {n: known[n] for n in self.outer if n in known and n not in self.saved}
-        self.program = Program(
-            self.calls, [*self.given, *self.saved], constants, self.results, self.attempt.shapes()
-        )
+        given, shapes = [*self.given, *self.saved], self.attempt.recording.shapes
+        self.program = Program(self.calls, given, constants, self.results, shapes)

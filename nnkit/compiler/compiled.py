@@ -162,7 +162,7 @@ class Compiled:
                 self.made += 1
             if entry.reason is not None:
                 return self._refused(entry.reason, args, kwargs)
-            return self._attempt(entry, leaves, args, kwargs)
+            return self._attempt(entry, entries, leaves, args, kwargs)
         finally:
             RECORDED.release()
 
@@ -193,15 +193,18 @@ class Compiled:
             self.told = True
             warn(f"{message}; it runs eagerly", UserWarning)
 
-    def _attempt(self, entry: Entry, leaves: list, args: tuple, kwargs: dict) -> Any:
+    def _attempt(
+        self, entry: Entry, entries: list[Entry], leaves: list, args: tuple, kwargs: dict
+    ) -> Any:
         known, before = entry.watch, entry.calls
+        others = [e for e in entries if e is not entry and e.calls is not None]
         attempt = Attempt(self.function, leaves, self.fullgraph)
         entry.calls = None
         try:
             result = attempt.run(args, kwargs)
             entry.attempts += 1
             with attempt.guarded():
-                self._learn(entry, attempt, known, before)
+                self._learn(entry, attempt, known, before or _of_one_state(others))
         finally:
             if attempt.reason is not None:
                 entry.reason = attempt.reason
@@ -222,6 +225,7 @@ class Compiled:
         for root in (self.roots, *attempt.leaves):
             if not isinstance(root, Tensor):
                 watch.visit(root, getattr(root, "__qualname__", type(root).__name__))
+        watch.entry = {}  # whose gradients and arrays are not to be kept
         self._check(attempt, watch)
         if attempt.reason is not None:
             return
@@ -267,6 +271,15 @@ class Compiled:
         exec(compile(source, "<effects>", "exec"), scope)
         entry.run = scope["replay"]
         entry.unchecked = self.options.get("check", 0)
+
+
+def _of_one_state(entries: list[Entry]) -> list | None:
+    """The calls of the last run that left all as it is, but for what Tensors hold: the first step
+    makes gradients, which are there in the second."""
+    for entry in reversed(entries):
+        if entry.watch is not None and entry.watch.changed(tensors=False) is None:
+            return entry.calls
+    return None
 
 
 def _is_ambiguous(attempt: Attempt, watch: Watch, tensor: Tensor) -> bool:

@@ -30,30 +30,31 @@ class State:
 
 
 def living() -> list[Tensor]:
-    """All Tensors that live."""
-    kinds: dict[type, bool] = {}
-    found = []
-    for value in gc.get_objects():
-        kind = type(value)
-        is_tensor = kinds.get(kind)
-        if is_tensor is None:
-            is_tensor = kinds[kind] = Tensor in kind.__mro__
-        if is_tensor:
-            found.append(value)
-    return found
+    """All Tensors that live: each object refers to its class."""
+    kinds: list[type] = [Tensor]
+    for kind in kinds:  # those of subclasses are added on the way
+        kinds += kind.__subclasses__()
+    return [value for value in gc.get_referrers(*kinds) if Tensor in type(value).__mro__]
 
 
 class World:
     """The Tensors that lived when a recording began, and how they were when last looked at."""
 
     def __init__(self) -> None:
-        self.tensors: dict[int, Tensor] = {id(t): t for t in living() if hasattr(t, "_data")}
+        self.tensors: dict[int, Tensor] = {}
         self.states: dict[int, State] = {}
-        self.look()
-        self.entry = self.states
+        self.entry: dict[int, State] = {}
         self.holders: dict[int, list[Tensor]] = {}
-        for t in self.tensors.values():
-            self.holders.setdefault(id(t._data), []).append(t)
+        for t in sorted(living(), key=id):  # in one order in all runs
+            if hasattr(t, "_data"):
+                self.add(t)
+
+    def add(self, tensor: Tensor) -> None:
+        """Take a Tensor for one that was there when the recording began."""
+        key = id(tensor)
+        self.tensors[key] = tensor
+        self.states[key] = self.entry[key] = State(tensor)
+        self.holders.setdefault(id(tensor._data), []).append(tensor)
 
     def look(self) -> None:
         """Take how they are now for what they are compared with next."""

@@ -20,7 +20,7 @@ from nnkit.backend.dtype import float32
 from nnkit.backend.formula import Update
 from nnkit.backend.lazy import plain
 from nnkit.backend.memory import has_expanded
-from nnkit.backend.program.outside import RECORDERS, call_recorded, is_recorded
+from nnkit.backend.program.outside import RECORDERS, beforehand, call_recorded, is_recorded
 from nnkit.optim.state import OptimizerState
 
 REQUIRED = object()
@@ -95,6 +95,10 @@ def with_step_hooks(step: Callable) -> Callable:
 
     hooked.hooked = True  # type: ignore[attr-defined]
     return hooked
+
+
+def _zero(place: Any) -> Tensor:
+    return wrap(place.backend.zeros((), float32.array), place)
 
 
 def _is_one_update(optimizer: Any, closure: Any = None) -> bool:
@@ -301,10 +305,10 @@ class Optimizer(OptimizerState):
         for p in params:
             state = self.state[p]
             if counter is not None and counter not in state:
-                state[counter] = wrap(p._device.backend.zeros((), float32.array), p._device)
+                state[counter] = beforehand(_zero, p._device)
             for name, tensors in gathered.items():
                 if name not in state:
-                    state[name] = self.zeros_like(p)
+                    state[name] = beforehand(self.zeros_like, p)
                 tensors.append(state[name])
         return gathered
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import gc
 from typing import Any
 
 import pytest
@@ -137,3 +138,22 @@ def test_a_subclass_is_called() -> None:
         step()
         assert nnkit.equal(w.detach(), before - (1.0 + i) / 2)
     assert "Half.step" in str(step.program())
+
+
+@pytest.mark.parametrize(("name", "runs"), [("sgd", 3), ("adam", 2), ("adamw", 2)])
+def test_the_first_run_counts_where_it_made_the_calls_of_the_next(name: str, runs: int) -> None:
+    model = mlp()
+    optimizer = MAKE[name](model.parameters())
+
+    @nnkit.compile
+    def step(x, y):
+        optimizer.zero_grad()
+        F.cross_entropy(model(x), y).backward()
+        optimizer.step()
+
+    for i in range(runs):
+        with pytest.raises(RuntimeError, match="has no program"):
+            step.program()
+        step(*features(i))
+        gc.collect()  # which puts objects into another order
+    assert "\nzeros" not in str(step.program())

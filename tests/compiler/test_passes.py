@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import weakref
 from random import Random
 from typing import Any
 
@@ -10,7 +11,7 @@ import pytest
 import nnkit
 from nnkit import Tensor
 from nnkit.backend.door import standing
-from nnkit.backend.program import Program, Recording, geometry, print_program
+from nnkit.backend.program import Program, Recording, print_program
 from nnkit.backend.program.passes import (
     drop_dead,
     fold_constants,
@@ -29,11 +30,9 @@ def recorded(f: Any, *inputs: Tensor) -> Program:
     with nnkit.no_grad(), standing(Recording, CPU) as recording:
         given = [recording._slot(t._data, False).number for t in inputs]
         out = f(*inputs)
-    arrays = recording.arrays
-    constants = {n: arrays[n] for n in recording.inputs if n not in given}
-    shapes = {n: geometry(a) for n, a in enumerate(arrays)}
+    constants = {n: recording.arrays[n] for n in recording.inputs if n not in given}
     outputs = [recording.number(t._data) for t in (out if isinstance(out, tuple) else (out,))]
-    return Program(recording.program, given, constants, outputs, shapes)
+    return Program(recording.program, given, constants, outputs, recording.shapes)
 
 
 def names(program: Any) -> list[str]:
@@ -51,6 +50,17 @@ X, Y = nnkit.randn(3, 4), nnkit.randn(3, 4)
 def check(before: Program, after: Program, expected: list[str]) -> None:
     assert names(after) == expected
     assert results(before, X.clone(), Y) == results(after, X.clone(), Y)
+
+
+def test_a_recording_keeps_no_array_that_the_step_lets_go() -> None:
+    with nnkit.no_grad(), standing(Recording, CPU) as recording:
+        for _ in range(3):  # the next one may lie where the last one did
+            made = (X * Y)._data
+            gone = weakref.ref(made)
+            del made
+            assert gone() is None
+    assert [call.makes for call in recording.program] == [[2], [3], [4]]
+    assert recording.shapes[4] == recording.shapes[0]
 
 
 def test_dead_calls_are_dropped() -> None:

@@ -493,3 +493,20 @@ def test_a_change_is_seen(name: str) -> None:
         found, wanted = compiled(X), step(X)
     assert found.dtype == wanted.dtype
     assert nnkit.equal(found, wanted)
+
+
+def test_gradients_of_before_are_not_kept() -> None:
+    w = nnkit.ones(3, requires_grad=True)
+    w.grad = nnkit.zeros(3)
+    before = []
+
+    @nnkit.compile
+    def step(x):
+        w.grad = None
+        (w * x).sum().backward()
+
+    for _ in range(3):
+        before.append(weakref.ref(w.grad))
+        step(nnkit.ones(3))
+    assert all(grad() is None for grad in before)
+    assert step.program()

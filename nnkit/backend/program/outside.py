@@ -52,3 +52,10 @@ def live(read: Callable[..., tuple], *arguments: Any) -> tuple:
     if RECORDERS and is_recorded():
         return RECORDERS[get_ident()].read_outside(read, arguments)
     return read(*arguments)
+
+
+def beforehand(make: Callable[..., Any], *arguments: Any) -> Any:
+    """The Tensor that a function makes once, for something that keeps it: replays find it there."""
+    if RECORDERS and is_recorded():
+        return RECORDERS[get_ident()].make_beforehand(make, arguments)
+    return make(*arguments)

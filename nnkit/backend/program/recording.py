@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from threading import get_ident
 from typing import Any
+from weakref import ref
 
 from nnkit.backend.algebra import CATALOGUE
 from nnkit.backend.cost import is_array
@@ -27,6 +29,10 @@ def bits(array: Any) -> tuple:
     return array.shape, array.dtype, array.tobytes()
 
 
+def _forget(numbers: dict[int, int], key: int, _: Any) -> None:
+    numbers.pop(key, None)
+
+
 class Recording(Recorder):
     """Writes down the calls of one thread.
 
@@ -35,6 +41,7 @@ class Recording(Recorder):
 
     Attributes:
         program: the calls so far.
+        shapes: shape, dtype and strides of each array, by number.
         broken: why there will be no program, None while there may be.
         paused: whether the calls belong to something that will be called itself in each replay.
     """
@@ -43,6 +50,7 @@ class Recording(Recorder):
         super().__init__(backend)
         self.strict = strict
         self.program: list[Call | Outside] = []
+        self.shapes: dict[int, tuple] = {}
         self.broken: str | None = None
         self.paused = False
         self.thread = get_ident()
@@ -74,6 +82,14 @@ class Recording(Recorder):
         if value.__class__ is LiveNumber:
             return Slot(value.number)
         return super()._slot(value, made)
+
+    def _numbered(self, value: Any, made: bool) -> int:
+        number = super()._numbered(value, made)
+        self.shapes[number] = geometry(value)
+        if made and value.__class__.__weakrefoffset__:
+            # The step lets go of most of what it makes. Ids are used again, so they are forgotten.
+            self.arrays[number] = ref(value, partial(_forget, self.numbers, id(value)))
+        return number
 
     def called(self, name: str, arguments: tuple, result: Any) -> None:
         if name in KNOWN_ADDRESSES:
