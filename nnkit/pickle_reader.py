@@ -259,6 +259,21 @@ class PickleReader:
         self._stack.append(self._persistent(self._stack.pop()))
 
 
+def global_names(content: bytes) -> set[str]:
+    """The classes and functions that a pickle refers to, found without obeying it.
+
+    Raises:
+        UnpicklingError: it makes their names while it runs, or takes them from a registry.
+    """
+    found = set()
+    for operation, argument, _ in pickletools.genops(content):
+        if operation.name in ("STACK_GLOBAL", "INST") or operation.name.startswith("EXT"):
+            raise pickle.UnpicklingError(f"the names of {operation.name} are not known beforehand")
+        if operation.name == "GLOBAL":
+            found.add(str(argument).replace(" ", "."))
+    return found
+
+
 def set_state(target: Any, state: Any) -> None:
     """Give an object the state that it was pickled with, as `pickle` does."""
     if hasattr(target, "__setstate__"):

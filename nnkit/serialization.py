@@ -16,6 +16,7 @@ import json
 import operator
 import os
 import pickle
+import zipfile
 from collections import OrderedDict
 from collections.abc import Callable, Iterator
 from functools import partial
@@ -34,6 +35,7 @@ __all__ = [
     "add_safe_globals",
     "clear_safe_globals",
     "get_safe_globals",
+    "get_unsafe_globals_in_checkpoint",
     "load",
     "safe_globals",
     "save",
@@ -75,6 +77,39 @@ def add_safe_globals(safe_globals: list[Any]) -> None:
 def get_safe_globals() -> list[Any]:
     """What `add_safe_globals` has allowed."""
     return list(_safe_globals)
+
+
+def get_unsafe_globals_in_checkpoint(f: Path | BinaryIO) -> list[str]:
+    """The names of classes and functions in a file of ``torch.save`` that `load` refuses as data.
+
+    Nothing of the file is run: its pickle is only looked through.
+
+    Raises:
+        ValueError: it is no such file, or one of torch before 1.6.
+        UnpicklingError: its pickle makes names while it runs, as those of protocol 4 do.
+
+    Example:
+        >>> import argparse, io
+        >>> import nnkit
+        >>> file = io.BytesIO()
+        >>> nnkit.save(argparse.Namespace(lr=0.1), file)
+        >>> nnkit.serialization.get_unsafe_globals_in_checkpoint(file)
+        ['argparse.Namespace']
+    """
+    from nnkit import torch_checkpoint
+    from nnkit.pickle_reader import global_names
+    from nnkit.torch_rebuild import PLAIN
+
+    with open(f, "rb") if isinstance(f, (str, os.PathLike)) else contextlib.nullcontext(f) as file:
+        if not zipfile.is_zipfile(file):
+            raise ValueError("Expected input to be a checkpoint returned by torch.save")
+        file.seek(0)
+        with files.open_zip(file, None) as archive:
+            name = torch_checkpoint.pickle_name(archive)
+            if name is None:
+                raise ValueError("Expected input to be a checkpoint returned by torch.save")
+            found = global_names(archive.read(name))
+    return sorted(found - PLAIN.keys() - _allowed().keys())
 
 
 def clear_safe_globals() -> None:
@@ -265,8 +300,14 @@ def _placed(map_location: Any, array: Any, location: str = "cpu") -> Tensor:
 
 def _read_data(stream: io.BytesIO, persistent: Callable[[Any], Any]) -> Any:
     from nnkit.pickle_reader import PickleReader
-    from nnkit.torch_pickle import name_of
     from nnkit.torch_rebuild import PLAIN
+
+    return PickleReader(PLAIN, persistent, _allowed()).read(stream)
+
+
+def _allowed() -> dict[str, Any]:
+    """What `add_safe_globals` has allowed, by the names that files have for it."""
+    from nnkit.torch_pickle import name_of
 
     allowed = {}
     for value in get_safe_globals():
@@ -275,7 +316,7 @@ def _read_data(stream: io.BytesIO, persistent: Callable[[Any], Any]) -> Any:
         allowed[name or ".".join(found)] = value
         if name is None and found[0] == "builtins":
             allowed[f"__builtin__.{found[1]}"] = value
-    return PickleReader(PLAIN, persistent, allowed).read(stream)
+    return allowed
 
 
 def _obey(module: Any, options: dict[str, Any]) -> Callable[..., Any]:

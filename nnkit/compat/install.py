@@ -209,7 +209,9 @@ def at_home(module: str, value: Any) -> None:
     """Give a class of nnkit the module that torch has it in, for pickles and `repr`."""
     if not isinstance(value, type) or value.__module__.partition(".")[0] != nnkit.__name__:
         return
-    home = homes().get((part(module), value.__name__))
+    own = ROOT + value.__module__.removeprefix(nnkit.__name__)
+    places = (homes().get((part(each), value.__name__)) for each in (module, own))
+    home = next(filter(None, places), None)
     if home is None and part(module) == module:
         home = module
     if home is not None:

@@ -79,10 +79,14 @@ class Independent(Distribution):
     def entropy(self) -> Tensor:
         return sum_rightmost(self.base_dist.entropy(), self.reinterpreted_batch_ndims)
 
-    def expand(self, batch_shape: Any, _instance: Any = None) -> Independent:
+    def expand(self, batch_shape: Any, _instance: Any = None) -> Any:
+        new = self._get_checked_instance(type(self), _instance)
+        new.__dict__.update(self.__dict__)
+        shape = Size(batch_shape)
         event = self.base_dist.batch_shape[len(self.batch_shape) :]
-        base = self.base_dist.expand(Size(batch_shape) + event)
-        return type(self)(base, self.reinterpreted_batch_ndims)
+        new.base_dist = self.base_dist.expand(shape + event)
+        new._batch_shape = shape
+        return new
 
     def enumerate_support(self, expand: bool = True) -> Tensor:
         if self.reinterpreted_batch_ndims > 0:

@@ -499,3 +499,71 @@ print(F.slow_conv3d(x[None, None], w[None, None], [1, 1, 2]).shape, hasattr(F, "
         "torch.Size([1, 1, 4]) torch.Size([1, 1, 4]) torch.Size([1, 1, 5])",
         "torch.Size([1, 1, 1, 1, 3]) False",
     ]
+
+
+def test_kinds_of_datasets_and_names_in_files() -> None:
+    program = """
+import argparse, io, torch
+from torch.utils.data.dataloader import _DatasetKind, _SingleProcessDataLoaderIter
+from torch.distributed._tensor.experimental import implicit_replication
+class Stream:  # a stand-in for a loader, with what a pass over one asks it for
+    dataset_kind = _dataset_kind = _DatasetKind.Iterable
+    _IterableDataset_len_called, _auto_collation, drop_last = None, False, False
+    _index_sampler, generator, timeout, pin_memory = range(3), None, 0, False
+    collate_fn = staticmethod(lambda sample: sample * 10)
+    def __init__(self): self.dataset = self
+    def __iter__(self): return iter([1, 2])
+print([*_SingleProcessDataLoaderIter(Stream())])
+print(torch.utils.data.DataLoader([1])._dataset_kind == _DatasetKind.Map)
+names = torch.serialization.get_unsafe_globals_in_checkpoint
+file = io.BytesIO(); torch.save({"a": torch.ones(1), "b": argparse.Namespace(c=1)}, file)
+print(names(file))
+with torch.serialization.safe_globals([argparse.Namespace]): print(names(file))
+try: names(io.BytesIO(b"none"))
+except ValueError as error: print(error)
+print(torch.meshgrid.__kwdefaults__)
+"""
+    assert run(program).splitlines() == [
+        "[10, 20]",
+        "True",
+        "['argparse.Namespace']",
+        "[]",
+        "Expected input to be a checkpoint returned by torch.save",
+        "{'indexing': None}",
+    ]
+
+
+def test_private_parts_of_scalers_and_distributions() -> None:
+    program = """
+import torch
+from torch.amp.grad_scaler import GradScaler, OptState
+from torch.distributions.multivariate_normal import MultivariateNormal, _precision_to_scale_tril
+from torch.distributions.transforms import SigmoidTransform, _clipped_sigmoid
+from torch.utils.data.dataloader import _collate_fn_t
+print(OptState.READY.value, GradScaler.__module__, MultivariateNormal.__module__)
+precision = torch.tensor([[4.0, 1.0], [1.0, 2.0]])
+scale = _precision_to_scale_tril(precision)
+print((scale @ scale.mT - precision.inverse()).abs().max() < 1e-6, scale[0, 1])
+print(_clipped_sigmoid(torch.tensor([-1000.0, 0.0, 1000.0])).logit().isfinite())
+from torch.nn.utils.stateless import _reparametrize_module, functional_call
+layer = torch.nn.Linear(1, 1, bias=False); own = layer.weight
+with _reparametrize_module(layer, {"weight": torch.tensor([[3.0]])}): print(layer(torch.ones(1)))
+print(layer.weight is own)
+D = torch.distributions
+class Diagonal(D.Independent):
+    def __init__(self, loc): super().__init__(D.Normal(loc, torch.ones(3)), 1)
+    def expand(self, batch_shape, _instance=None):
+        return super().expand(batch_shape, self._get_checked_instance(Diagonal, _instance))
+wide = Diagonal(torch.zeros(3)).expand((2, 4))
+print(type(wide) is Diagonal, *wide.batch_shape, *wide.event_shape)
+print(wide.log_prob(torch.zeros(3)).shape)
+"""
+    assert run(program).splitlines() == [
+        "0 torch.amp.grad_scaler torch.distributions.multivariate_normal",
+        "tensor(True) tensor(0.)",
+        "tensor([True, True, True])",
+        "tensor([3.])",
+        "True",
+        "True 2 4 3",
+        "torch.Size([2, 4])",
+    ]

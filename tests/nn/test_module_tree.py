@@ -358,3 +358,23 @@ def test_a_buffer_may_be_like_a_tensor(lib: ModuleType) -> None:
     assert net.get_buffer("kept") is second
     with pytest.raises(TypeError):
         net.kept = 1
+
+
+def test_a_look_up_of_its_own(framework: ModuleType) -> None:
+    """A class's own `__getattr__` is asked every time, also after its base class was read."""
+    nn = framework.nn
+    plain = nn.Linear(2, 2)
+    _ = plain.weight, plain.weight
+    asked = []
+
+    class Watched(nn.Linear):
+        def __getattr__(self, name: str) -> Any:
+            asked.append(name)
+            return super().__getattr__(name)
+
+    watched = Watched(2, 2)
+    asked.clear()
+    for _ in range(3):
+        _ = watched.weight, plain.weight
+    assert asked == ["weight"] * 3
+    assert [plain.weight is plain._parameters["weight"] for _ in range(2)] == [True, True]

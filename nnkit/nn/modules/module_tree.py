@@ -12,7 +12,7 @@ from typing import Any
 
 from nnkit.autograd import Tensor
 from nnkit.nn.modules import module_hooks
-from nnkit.nn.modules.registered import Registered, shorten
+from nnkit.nn.modules.registered import Registered, read_in_full, shorten
 from nnkit.nn.parameter import Buffer, Parameter
 
 _REGISTRIES = {"_parameters": "parameter", "_buffers": "buffer", "_modules": "module"}
@@ -146,6 +146,11 @@ class ModuleTree:
         registries["_modules"] = self._modules.copy()
         replica.__dict__.update(self.__dict__, **registries, _is_replica=True)
         return replica
+
+    def __init_subclass__(cls, **options: Any) -> None:
+        super().__init_subclass__(**options)
+        if cls.__getattr__ is not ModuleTree.__getattr__:
+            read_in_full(cls)
 
     def __getattr__(self, name: str) -> Any:
         own = self.__dict__

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from typing import Any
+from weakref import WeakSet
 
 from nnkit.autograd.compiled import bind_entry
 
@@ -31,7 +32,20 @@ class RegisteredInPython:
 Registered = bind_entry(RegisteredInPython)
 
 
+_in_full: WeakSet[type] = WeakSet()  # the classes from which one with its own look-up derives
+
+
 def shorten(owner: type, registry: str, name: str) -> None:
-    """Give a class the short way to a name, if it has nothing of its own there."""
-    if not any(name in c.__dict__ for c in owner.__mro__):
+    """Give a class the short way to a name, if it has nothing of its own there, and no class that
+    derives from it looks names up in its own way."""
+    if owner not in _in_full and not any(name in c.__dict__ for c in owner.__mro__):
         setattr(owner, name, Registered(registry, name))
+
+
+def read_in_full(owner: type) -> None:
+    """Take the short ways from a class with its own `__getattr__`, and from those above it."""
+    for each in owner.__mro__[:-1]:
+        _in_full.add(each)
+        for name, value in list(each.__dict__.items()):
+            if isinstance(value, Registered):
+                delattr(each, name)

@@ -8,7 +8,13 @@ from typing import Any, Generic, TypeVar
 
 from nnkit.utils.data.collate import default_collate, default_convert, pinned
 from nnkit.utils.data.dataset import IterableDataset
-from nnkit.utils.data.fetch import base_seed, fetcher, pins_memory, warn_of_more
+from nnkit.utils.data.fetch import (
+    _DatasetKind,
+    base_seed,
+    fetcher,
+    pins_memory,
+    warn_of_more,
+)
 from nnkit.utils.data.sampler import BatchSampler, RandomSampler, Sampler, SequentialSampler
 from nnkit.utils.data.workers import WorkerIteration, checked_context
 
@@ -113,6 +119,7 @@ class DataLoader(Generic[Sample]):
         self.persistent_workers = persistent_workers
         self.generator = generator
         streams = isinstance(dataset, IterableDataset)
+        self._dataset_kind = _DatasetKind.Iterable if streams else _DatasetKind.Map
         if streams:
             _unspecified("shuffle", shuffle or None)
             _unspecified("sampler", sampler)
@@ -170,7 +177,7 @@ class DataLoader(Generic[Sample]):
         Raises:
             TypeError: the dataset or the sampler has no length.
         """
-        if not isinstance(self.dataset, IterableDataset):
+        if self._dataset_kind == _DatasetKind.Map:
             return len(self._index_sampler)
         samples: int = len(self.dataset)  # pyright: ignore[reportArgumentType]
         if self.batch_size is None:
@@ -179,15 +186,19 @@ class DataLoader(Generic[Sample]):
             batches = samples // self.batch_size
         else:
             batches = -(-samples // self.batch_size)
-        self._promised = batches
+        self._IterableDataset_len_called = batches
         return batches
 
-    _promised: int | None = None
+    _IterableDataset_len_called: int | None = None
     _iterator: WorkerIteration | None = None
 
     def _only_with_workers(self, name: str, value: Any) -> None:
         if value is not None and self.num_workers == 0:
             raise ValueError(f"DataLoader: {name} needs num_workers > 0, got {name}={value!r}")
+
+    @property
+    def _auto_collation(self) -> bool:
+        return self.batch_sampler is not None
 
     @property
     def _index_sampler(self) -> Any:

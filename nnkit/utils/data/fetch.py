@@ -14,7 +14,14 @@ from nnkit.autograd.ops.exchange.interchange import tensor
 from nnkit.backend.dtype import int64
 from nnkit.cuda import is_available
 from nnkit.utils.data.collate import default_collate
-from nnkit.utils.data.dataset import IterableDataset, Subset, TensorDataset, samples_at
+from nnkit.utils.data.dataset import Subset, TensorDataset, samples_at
+
+
+class _DatasetKind:
+    """How a loader takes samples: by their indices, or one after another."""
+
+    Map = 0
+    Iterable = 1
 
 
 def base_seed(loader: Any) -> int:
@@ -33,7 +40,7 @@ def pins_memory(loader: Any) -> bool:
 
 def warn_of_more(loader: Any, done: int) -> None:
     """Warn when a stream gives more batches than its length promised."""
-    promised = loader._promised
+    promised = loader._IterableDataset_len_called
     if promised is not None and done > promised:
         warnings.warn(
             f"DataLoader: the dataset promised {promised} batches by its length, "
@@ -45,8 +52,8 @@ def warn_of_more(loader: Any, done: int) -> None:
 def fetcher(loader: Any) -> Callable[[Any], Any]:
     """The function from what the sampler gives to what the user gets."""
     dataset, collate = loader.dataset, loader.collate_fn
-    batched = loader.batch_sampler is not None
-    if isinstance(dataset, IterableDataset):
+    batched = loader._auto_collation
+    if loader._dataset_kind == _DatasetKind.Iterable:
         stream = iter(dataset)
 
         def from_stream(indices: Any) -> Any:

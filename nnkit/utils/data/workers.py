@@ -11,8 +11,13 @@ from collections.abc import Iterable, Iterator
 from typing import Any
 
 from nnkit.utils.data.collate import pinned
-from nnkit.utils.data.dataset import IterableDataset
-from nnkit.utils.data.fetch import base_seed, fetcher, pins_memory, warn_of_more
+from nnkit.utils.data.fetch import (
+    _DatasetKind,
+    base_seed,
+    fetcher,
+    pins_memory,
+    warn_of_more,
+)
 from nnkit.utils.data.worker import End, Exhausted, Failure, Restart, unpickled, work
 
 SECONDS_TO_END = 5.0
@@ -121,7 +126,7 @@ class WorkerIteration:
         if isinstance(result, Failure):
             result.reraise()
         self._done += 1
-        if isinstance(self._loader.dataset, IterableDataset):
+        if self._loader._dataset_kind == _DatasetKind.Iterable:
             warn_of_more(self._loader, self._done)
         return pinned(result) if self._pins else result
 

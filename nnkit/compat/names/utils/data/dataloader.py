@@ -3,9 +3,14 @@
 from __future__ import annotations
 
 from abc import ABC
+from collections.abc import Callable
+from typing import Any
 
 from nnkit.utils.data.dataloader import _Iteration as _SingleProcessDataLoaderIter
+from nnkit.utils.data.fetch import _DatasetKind as _DatasetKind
 from nnkit.utils.data.workers import WorkerIteration as _MultiProcessingDataLoaderIter
+
+_collate_fn_t = Callable[[list[Any]], Any]
 
 
 class _BaseDataLoaderIter(ABC):  # noqa: B024

@@ -1,0 +1,1 @@
+"""torch.amp: see `nnkit.amp`."""

@@ -1,0 +1,23 @@
+"""torch.nn.utils.stateless: see `nnkit.func.functional_call`."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Iterator
+from typing import Any
+
+from nnkit.nn import Module
+from nnkit.nn.utils.stateless import _swap
+
+
+@contextlib.contextmanager
+def _reparametrize_module(
+    module: Module, parameters_and_buffers: dict[str, Any], **options: Any
+) -> Iterator[None]:
+    """A block in which a module has other tensors in the places that their names tell."""
+    before = {path: _swap(module, path, value) for path, value in parameters_and_buffers.items()}
+    try:
+        yield
+    finally:
+        for path, value in before.items():
+            _swap(module, path, value)
