@@ -52,6 +52,23 @@ def _in_logarithms(d: Difference) -> bool:
     return found and np.allclose(d.expected, d.actual, 1e-2, 1e-2, equal_nan=True)
 
 
+def _of_leading_infinities(d: Difference) -> bool:
+    """Whether a gradient of `logcumsumexp` is NaN in torch where it is 0 here."""
+    if d.aspect != "values" or "logcumsumexp(" not in d.earlier or not _is_backward(d):
+        return False
+    expected, actual = np.asarray(d.expected), np.asarray(d.actual)
+    return np.array_equal(np.where(np.isnan(expected) & (actual == 0), 0, expected), actual, True)
+
+
+def _divides_by_integers(d: Difference) -> bool:
+    """Whether torch refuses the gradient of a quotient by integers in `addcdiv`: its derivative
+    divides a number in memory of their dtype."""
+    names = re.findall(r"\bx\d+\b", " ".join(re.findall(r"addcdiv_?\(.*", d.earlier)))
+    dtypes = [str(d.seen("dtype", d.before, name)) for name in names]
+    integers = any("int" in dtype or dtype == "bool" for dtype in dtypes)
+    return d.errors == ("RuntimeError", None) and _is_backward(d) and integers
+
+
 def _writes_expanded(d: Difference) -> bool:
     """Whether a gradient was written that is a view of one element in torch, of which it makes the
     history anew, and here the memory of several."""
@@ -83,6 +100,11 @@ RULES: dict[str, Callable[[Difference], bool]] = {
     "which node of a function is the last, and what a pass to its result frees": _freed_last,
     "torch gives two leaves of one element one gradient": _shared_by_leaves,
     "the steps in which the gradient of logcumsumexp is rounded in half precision": _in_logarithms,
+    "torch takes the logarithm of a gradient, and so has NaN before the first of logcumsumexp's "
+    "elements that is not -inf, where no gradient comes from": _of_leading_infinities,
+    "torch divides by integers, in their own dtype, in a gradient of addcdiv": (
+        _divides_by_integers
+    ),
     "a gradient may be a view of one element in torch, also when it is written": _writes_expanded,
     "how often torch writes into a gradient before it is shown": _version_of_gradient,
     "torch has no gradient of what diagonal_scatter casts": _cast_to_complex,

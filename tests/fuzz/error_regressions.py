@@ -365,4 +365,28 @@ with T.inference_mode():
     x0 = T.ones(1, 2, 1)
 x1 = T.tensordot(x0, T.ones(1, 2, requires_grad=True), 1)
 """,
+    "what a loss or a normalisation has no gradient for": """
+def refused(function, *arguments):
+    try:
+        function(*arguments)
+    except RuntimeError:
+        return True
+F = T.nn.functional
+x0 = T.tensor([[0.25, 0.5], [0.75, 0.5]])
+x1 = T.tensor([[0.5, 0.25], [0.75, 0.5]], requires_grad=True)
+def all_refused():
+    return [refused(f) for f in (
+        lambda: F.soft_margin_loss(x0, x1), lambda: F.batch_norm(x0, x1[0], x1[1]),
+        lambda: F.multi_margin_loss(x0, T.tensor([0, 1]), weight=x1[0]),
+        lambda: F.binary_cross_entropy(x0, x0, x1),
+        lambda: F.binary_cross_entropy_with_logits(x0, x0, x1),
+        lambda: F.binary_cross_entropy_with_logits(x0, x0, pos_weight=x1))]
+x2 = all_refused()
+with T.no_grad():
+    x3 = all_refused()
+x4 = T.func.grad(lambda t: F.binary_cross_entropy_with_logits(x0, x0, pos_weight=t))(x0)
+x5 = F.huber_loss(x0.double(), x1)
+x6 = F.huber_loss(x1, x0.half(), reduction="none")
+x7 = [refused(x5.backward), refused(x6.sum().backward)]
+""",
 }

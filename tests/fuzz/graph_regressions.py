@@ -427,4 +427,73 @@ x4.abs().sum().backward()
 x5 = T.add(T.tensor([100], dtype=T.int8), T.tensor([100], dtype=T.int8), alpha=-1)
 x6 = T.add(x5, x5, alpha=300)
 """,
+    "hooks see the gradients of promoted operands in the operands' dtypes": """
+log = []
+def watch(y):
+    y.grad_fn.register_hook(lambda given, got: log.append([str(g.dtype) for g in given]))
+    y.sum().backward()
+    return [node and len(node.next_functions) for node, number in y.grad_fn.next_functions]
+x0 = T.tensor([0.5, 1.5, 2.0], requires_grad=True)
+x1 = x0.double()
+x2 = T.nn.functional
+x3 = [watch(f(x0, x1)) for f in (
+    T.xlogy, T.special.xlog1py, x2.mse_loss, x2.smooth_l1_loss, lambda a, b: T.cat([a, b]),
+    lambda a, b: T.stack([a, b]), lambda a, b: T.where(b > 1, a, b),
+    lambda a, b: T.addcmul(b, a, b), lambda a, b: T.addcdiv(a, b, b),
+    lambda a, b: b.slice_scatter(a[:1], 0, 0, 1), lambda a, b: b.select_scatter(a[0], 0, 0),
+    lambda a, b: T.diag(b).diagonal_scatter(a),
+    lambda a, b: b.clone().as_strided_scatter(a[:1], (1,), (1,)))]
+x4 = [each.split(".")[1] for several in log for each in several]
+""",
+    "what saves a copy of an inference tensor, and what would save a view of it": """
+def refused(function, *arguments):
+    try:
+        function(*arguments)
+    except RuntimeError:
+        return True
+F = T.nn.functional
+with T.inference_mode():
+    x0 = T.ones(2, 2, 3, 2)
+    x1 = x0.contiguous(memory_format=T.channels_last)
+x2 = T.nn.Linear(2, 2)
+x3 = x2(x1)
+x4 = [refused(x2, each) for each in (x0, x1, x0[0], x0.mT[..., :2], x1[0, 0], x0[:, :, ::2])]
+x5 = T.ones(2, 2, 3, 2, requires_grad=True)
+x6 = F.scaled_dot_product_attention(x5, x5, x0[:1])
+x6.sum().backward()
+x7 = [refused(F.scaled_dot_product_attention, x5[0], x5[0], each) for each in (x0[0], x0[0, :1])]
+""",
+    "binary_cross_entropy_with_logits saves its operands, in whatever dtypes and with factors": """
+def refused(function, *arguments):
+    try:
+        function(*arguments)
+    except RuntimeError:
+        return True
+F = T.nn.functional
+with T.inference_mode():
+    x0 = T.tensor([1.25, 0.25], dtype=T.bfloat16, requires_grad=True)
+    x1 = T.tensor([0.5, 1.0])
+x2 = T.tensor([0.5, 1.0])
+x3 = T.tensor([1.25, 0.25], requires_grad=True)
+def loss(*given, **named):
+    return F.binary_cross_entropy_with_logits(*given, **named)
+x4 = [refused(f) for f in (
+    lambda: loss(x0, x2), lambda: loss(x0, x1), lambda: loss(x3, x1), lambda: loss(x3.double(), x1),
+    lambda: loss(x3, x2, weight=x1), lambda: loss(x0, x1, weight=x2), lambda: loss(x0, x1, x1))]
+x5 = loss(x3, x2.double(), pos_weight=x2)
+x2.mul_(2)
+x6 = refused(x5.backward)
+""",
+    "dropout saves no factor for a gradient that goes no further": """
+x0 = T.arange(6.0)
+x0[0:2] = T.tensor(1.5, requires_grad=True)
+with T.no_grad():
+    x1 = x0.unsqueeze(0)
+x2 = T.nn.functional.dropout(x1, 0.5)
+x2.sum().backward()
+x2.sum().backward()
+x3 = T.utils.checkpoint.checkpoint(lambda t: T.nn.functional.dropout(t), x1, use_reentrant=False)
+T.nn.init.constant_(x1, 0.5)
+x3.sum().backward()
+""",
 }

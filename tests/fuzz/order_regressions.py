@@ -232,4 +232,13 @@ x3 = T.autograd.grad(T.linalg.vector_norm(x0, dim=1).sum(), x0)
 x4 = T.zeros(2, 2, requires_grad=True)
 x5 = T.autograd.grad(T.linalg.vector_norm(x4, dim=1).sum(), x4)
 """,
+    "a normalised batch has channels last also where its input has gaps": """
+x0 = T.ones(2, 2, 3, 2).contiguous(memory_format=T.channels_last)
+x1 = [T.nn.functional.batch_norm(each, None, None, training=True) for each in (
+    x0.narrow(3, 0, 1), x0[::2], x0[:, :, ::2], x0.narrow(1, 0, 1), x0.narrow(0, 0, 1))]
+x2 = T.nn.functional.batch_norm(x0.narrow(3, 0, 1), T.zeros(2), T.ones(2))
+x3 = T.ones(1, 3, 2, 2, 3).contiguous(memory_format=T.channels_last_3d)[:, :, :, :, :1]
+x4 = T.nn.functional.batch_norm(x3, None, None, training=True)
+x5 = [T.nn.functional.rms_norm(each, each.shape[-1:]) for each in (x0, x3, x0[::2], x0.mT)]
+""",
 }

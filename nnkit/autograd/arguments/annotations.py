@@ -328,6 +328,8 @@ def held(
         return function(*arguments, **options)
 
     call: Any = functools.update_wrapper(Held(function, examine), function)
+    # Programs look there for what a function of torch takes.
+    call.__defaults__, call.__kwdefaults__ = function.__defaults__, function.__kwdefaults__
     call.takes_out = out
     if name not in _DIMS_FIRST:
         call.on_error = _check_histories

@@ -12,7 +12,15 @@ from typing import Any
 
 from nnkit.autograd.arguments.dims import broadcasts
 from nnkit.autograd.batch.examples import lowest
-from nnkit.autograd.engine.node import RUNNING, LeafHooks, Node, OutputEdge, Unknown, edge_of
+from nnkit.autograd.engine.node import (
+    RUNNING,
+    LeafHooks,
+    Node,
+    OutputEdge,
+    Promotion,
+    Unknown,
+    edge_of,
+)
 from nnkit.autograd.engine.saved import misfits, unpack_all
 from nnkit.autograd.engine.unpacking import FREED
 from nnkit.autograd.tensor import Tensor, wrap
@@ -412,6 +420,12 @@ class Pass:
         outputs = tuple(self._shown(g, node.device) for g in grads)
         slots = range(len(results)) if node.slots is None else node.slots
         edges = node.edges
+        results = [
+            self._fitted(node.device, result, edge.meta[0])
+            if edge.__class__ is Promotion and result is not None
+            else result
+            for edge, result in zip(edges, results, strict=True)
+        ]
         unasked = [edges[i] is None and not node.shows_unasked for i in slots]
         shown: Sequence = [
             None if hidden else results[i] for i, hidden in zip(slots, unasked, strict=True)

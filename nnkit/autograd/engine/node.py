@@ -113,6 +113,16 @@ class Passage(Node):
         return grads
 
 
+class Promotion(Node):
+    """The cast of an operand to the dtype of an operation. torch casts inside of the operation, so
+    its node is followed by the operand's own, and gradients leave it in the operand's dtype."""
+
+    __slots__ = ()
+
+    def gradients(self, B: Any, grads: list, unpack: Callable) -> list:
+        return grads
+
+
 class _Running(threading.local):
     innermost: Any = None  # a `Pass`
 
@@ -308,6 +318,8 @@ def describe_edge(edge: Any) -> tuple[Node | None, int]:
     """An edge as torch shows it: (node, output number)."""
     if edge is None or edge.__class__ is Unknown:
         return (None, 0)
+    if edge.__class__ is Promotion:
+        return describe_edge(edge.edges[0])
     if isinstance(edge, Node):
         return (edge, 0)
     if edge.__class__ is OutputEdge:

@@ -19,7 +19,7 @@ from nnkit.autograd.arguments.casting import CASTING, cast_operands
 from nnkit.autograd.arguments.dims import broadcast_shape, broadcasts
 from nnkit.autograd.arguments.overriding import ENTERED, NOBODY, PLAIN, ask
 from nnkit.autograd.compiled import bind_op
-from nnkit.autograd.engine.node import NotImplementedBackward, edge_of
+from nnkit.autograd.engine.node import edge_of
 from nnkit.autograd.grad_mode import MODE
 from nnkit.autograd.op.code import identity
 from nnkit.autograd.op.promotion import (
@@ -39,6 +39,7 @@ from nnkit.autograd.op.rule import (
     is_seen_otherwise,
     record_seen,
     seen_edges,
+    without_derivative,
 )
 from nnkit.autograd.tensor import Tensor, wrap
 from nnkit.autograd.views.history import check_cast, check_fits, refresh, write
@@ -203,11 +204,8 @@ def _without_derivative(function: Callable) -> Callable:
     """The function as it is written over its input where torch has no derivative for that."""
 
     def compute(before: Tensor) -> Tensor:
-        out = function(before)
-        if out._requires_grad:
-            what = (NotImplementedError, f"{function.__name__}_")
-            out._edge = NotImplementedBackward(out._edge.edges, what, out._device)
-        return out
+        name = f"{function.__name__}_"
+        return without_derivative(name, function(before), NotImplementedError)
 
     return compute
 

@@ -9,6 +9,7 @@ from typing import Any
 
 from nnkit.autograd.arguments.dims import broadcast_shape
 from nnkit.autograd.batch.examples import is_batched, lowest
+from nnkit.autograd.engine.node import Promotion
 from nnkit.autograd.grad_mode import MODE
 from nnkit.autograd.op.registry import OPS
 from nnkit.autograd.tensor import Tensor, wrap
@@ -292,8 +293,17 @@ def promote(
     for value in values:
         if not isinstance(value, Tensor):
             result.append(wrap(place.backend.full((), value, d.array), place))
-        elif value._data.dtype is d.array:
-            result.append(value)
         else:
-            result.append(_in_place_of(value, OPS["cast"](value, d.array)))
+            result.append(cast_inside(value, d))
     return tuple(result)
+
+
+def cast_inside(operand: Tensor, d: dtype) -> Tensor:
+    """An operand in the dtype of the operation that it is for, whose node alone is seen."""
+    if operand._data.dtype is d.array:
+        return operand
+    cast = _in_place_of(operand, OPS["cast"](operand, d.array))
+    if cast._requires_grad:
+        meta = ((operand._data.shape, operand._data.dtype),)
+        cast._edge = Promotion(cast._edge.edges, (), operand._device, meta)
+    return cast

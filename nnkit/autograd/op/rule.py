@@ -475,6 +475,21 @@ def check_source(name: str, input: Tensor, source: Tensor, parameter: str = "src
         )
 
 
+def check_constant(name: str, parameter: str, value: Tensor) -> None:
+    """RuntimeError where an operand would get a gradient, and the function has none for it."""
+    if value._requires_grad and MODE.enabled:
+        raise RuntimeError(f"{name}(): not differentiable with respect to argument '{parameter}'")
+
+
+def without_derivative(
+    operation: str, out: Tensor, error: type[Exception] = RuntimeError
+) -> Tensor:
+    """``out`` of an operation that has no derivative: backward says so."""
+    if out._requires_grad:
+        out._edge = NotImplementedBackward(out._edge.edges, (error, operation), out._device)
+    return out
+
+
 def real_gradient(name: str, out: Tensor) -> Tensor:
     """``out`` of a function that torch differentiates for real results alone; RuntimeError where it
     is complex and would get a history."""

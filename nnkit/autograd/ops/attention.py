@@ -11,6 +11,7 @@ from nnkit.autograd.op.promotion import check_dtype
 from nnkit.autograd.op.registry import LIFTED, OPS
 from nnkit.autograd.op.rule import rule
 from nnkit.autograd.ops.dropout import dropout
+from nnkit.autograd.ops.linalg.products import matmul
 from nnkit.autograd.tensor import Tensor, wrap
 from nnkit.backend.dtype import BOOL, FLOATING, HALF, float32
 from nnkit.backend.reference.attention import attention_scores, attention_weights
@@ -186,7 +187,7 @@ def scaled_dot_product_attention(
         attend = _attention if fused else _attention_in_steps
         return attend(query, key, value, mask, bool(is_causal), float(scale))[0]
     scores = attention_scores(LIFTED, query, key, mask, is_causal, scale)
-    return LIFTED.matmul(dropout(attention_weights(LIFTED, scores), dropout_p, True), value)
+    return matmul(dropout(attention_weights(LIFTED, scores), dropout_p, True), value)
 
 
 def _check_way(

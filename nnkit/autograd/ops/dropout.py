@@ -9,6 +9,7 @@ import functools
 from collections.abc import Callable
 
 from nnkit.autograd.arguments.dims import check_tensor
+from nnkit.autograd.engine.node import Unknown
 from nnkit.autograd.grad_mode import MODE
 from nnkit.autograd.op.public import public
 from nnkit.autograd.op.registry import OPS
@@ -18,6 +19,7 @@ from nnkit.autograd.ops.random.inplace import need
 from nnkit.autograd.surface.generator import check_randomness, source_of
 from nnkit.autograd.tensor import Tensor, wrap
 from nnkit.autograd.views.history import check_change, inplace, is_lost
+from nnkit.autograd.views.replay import Rootless
 from nnkit.backend.dtype import BOOL, COMPLEX, FLOATING, INTEGER, bool_
 
 _dropout = rule(
@@ -49,6 +51,9 @@ def _apply(name: str, op: Callable, input: Tensor, p: float, train: bool, featur
     if MODE.enabled and is_lost(input):  # torch draws before it asks for the history
         op(input.detach(), float(p), feature)
     out, _ = op(input, float(p), feature)
+    if input._edge.__class__ is Unknown and out._requires_grad:
+        # In torch a product, which saves no factor for a gradient that goes no further.
+        out._edge = Rootless((None,), (), out._device)
     return out
 
 

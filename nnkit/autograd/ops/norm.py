@@ -12,13 +12,13 @@ from nnkit.autograd.arguments.sizes import integer
 from nnkit.autograd.arguments.spatial import Ints, gradient_in_format, in_format_of, in_order
 from nnkit.autograd.op.promotion import on_one_device
 from nnkit.autograd.op.public import public
-from nnkit.autograd.op.rule import guarded, rule
+from nnkit.autograd.op.rule import check_constant, guarded, rule
 from nnkit.autograd.ops.creation.conversion import converted
 from nnkit.autograd.ops.shape.reshaping import reshape
 from nnkit.autograd.tensor import Tensor, wrap
 from nnkit.autograd.views.history import check_write, write, wrote
 from nnkit.backend.dtype import COMPLEX, FLOATING, HALF, complex128, float32, float64
-from nnkit.backend.memory import CHANNELS_LAST, by_rows, is_ordered
+from nnkit.backend.memory import CHANNELS_LAST, by_rows, format_of, is_ordered
 
 STATISTICS = ("mean", "variance")
 
@@ -261,7 +261,7 @@ def rms_norm(
     if _keeps_wide(input, weight):
         return _wide(rms_norm, input, shape, weight, eps)
     (weight,) = _check("rms_norm", input, shape, weight=weight)
-    return _rms_norm(input, weight, len(shape), eps)[0]
+    return in_format_of(input, _rms_norm(input, weight, len(shape), eps)[0])
 
 
 @public(method=False)
@@ -386,7 +386,9 @@ def batch_norm(
     if not input._data.size:
         return _of_nothing(input, weight, bias)
     for name, statistic in (("running_mean", running_mean), ("running_var", running_var)):
-        if not training and statistic is None:
+        if statistic is not None:
+            check_constant("batch_norm", name, statistic)
+        elif not training:
             raise RuntimeError(f"batch_norm(): {name} must be defined in evaluation mode")
     # torch looks at how many elements they have, not at their shapes.
     weight, bias, running_mean, running_var = [
@@ -427,11 +429,12 @@ def _of_nothing(input: Tensor, weight: Tensor | None, bias: Tensor | None) -> Te
 
 
 def _order_of(input: Tensor) -> Ints | None:
-    """The order of a normalised batch in memory: channels last only where they lie without gaps."""
+    """The order of a normalised batch in memory: that of an input without gaps, whatever its steps
+    over single elements, else that of other layers."""
     axes, data = CHANNELS_LAST.get(input.ndim), input._data
     if axes is None or by_rows(data):
         return None
-    return axes if is_ordered(data, axes) else None
+    return axes if is_ordered(data, axes) else format_of(data)
 
 
 @public(method=False)

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from nnkit.autograd import Tensor
+from nnkit.autograd.grad_mode import MODE
 from nnkit.autograd.op.promotion import require
-from nnkit.autograd.op.rule import real_gradient
+from nnkit.autograd.op.rule import check_constant, guarded, real_gradient
 from nnkit.autograd.ops.elementwise.activation import log_sigmoid
 from nnkit.autograd.ops.elementwise.transcendental import xlogy
 from nnkit.autograd.ops.loss import losses as ops
@@ -143,8 +144,9 @@ def binary_cross_entropy(
         require((given >= 0) & (given <= 1), RuntimeError, wrong)
     if weight is None:
         return ops.binary_cross_entropy(input, target, reduction)
-    losses = ops.binary_cross_entropy(input, target, "none")
-    losses = losses * weight.expand(input.shape)
+    weight = weight.expand(input.shape)
+    check_constant(name, "weight", weight)
+    losses = ops.binary_cross_entropy(input, target, "none") * weight
     return reduced(in_dtype_of("binary_cross_entropy", input, losses), reduction)
 
 
@@ -184,10 +186,18 @@ def binary_cross_entropy_with_logits(
             f"binary_cross_entropy_with_logits: target size {list(target.shape)} must be the same "
             f"as input size {list(input.shape)}"
         )
-    ops.check_floating("binary_cross_entropy_with_logits", input)
-    apart = input.is_inference() and target.is_inference()  # torch sees some of its operations
-    if not apart and input.dtype is target.dtype and weight is None and pos_weight is None:
+    name = "binary_cross_entropy_with_logits"
+    ops.check_floating(name, input)
+    plain = input.dtype is target.dtype and weight is None and pos_weight is None
+    if plain and not (input.is_inference() and target.is_inference()):
         return ops.binary_cross_entropy_with_logits(input, target, reduction)
+    factors = {p: t for p, t in (("weight", weight), ("pos_weight", pos_weight)) if t is not None}
+    saved = (input, target, *factors.values())
+    # Otherwise torch's autograd sees the steps.
+    whole = not MODE.transforms and not all(t.is_inference() for t in saved)
+    if whole:
+        for parameter, factor in factors.items():
+            check_constant(name, parameter, factor)
     # In the dtype of the target, which an integer one refuses.
     logarithm = log_sigmoid(input)
     if pos_weight is not None:
@@ -195,7 +205,8 @@ def binary_cross_entropy_with_logits(
     losses = (1 - target).mul_(input).sub_(logarithm)
     if weight is not None:
         losses.mul_(weight)
-    return real_gradient("binary_cross_entropy_with_logits", reduced(losses, reduction))
+    loss = real_gradient(name, reduced(losses, reduction))
+    return guarded(name, loss, *saved) if whole else loss
 
 
 def kl_div(

@@ -5,7 +5,7 @@ from __future__ import annotations
 from nnkit.autograd import Tensor
 from nnkit.autograd.arguments.dims import broadcast_shape
 from nnkit.autograd.op.promotion import check_dtype
-from nnkit.autograd.op.rule import guarded, real_gradient
+from nnkit.autograd.op.rule import check_constant, guarded, real_gradient
 from nnkit.autograd.ops.elementwise.activation import log_sigmoid, relu
 from nnkit.autograd.ops.elementwise.bounds import clamp_min
 from nnkit.autograd.ops.loss import losses as ops
@@ -51,6 +51,7 @@ def soft_margin_loss(
     reduction = reduction_of("soft_margin_loss", size_average, reduce, reduction)
     if input.dtype.category < FLOATING:
         raise RuntimeError(f"soft_margin_loss: expected a floating-point input, got {input.dtype}")
+    check_constant("soft_margin_loss", "target", target)
     if broadcast_shape("soft_margin_loss", [input.shape, target.shape]) != input.shape:
         raise RuntimeError(
             f"soft_margin_loss: target of shape {list(target.shape)} does not broadcast to the "
@@ -170,6 +171,8 @@ def multi_margin_loss(
         raise RuntimeError(
             f"{name}: inconsistent weight size, expected {classes} but got {weight.numel()}"
         )
+    if weight is not None:
+        check_constant(name, "weight", weight)
     ops.check_floating(name, input)
     if input._data.size:
         check_dtype(name, input.dtype, ("half",))

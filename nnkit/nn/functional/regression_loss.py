@@ -6,6 +6,7 @@ import math
 
 from nnkit.autograd import Tensor, no_grad
 from nnkit.autograd.op.promotion import check_dtype, require, scalar
+from nnkit.autograd.op.rule import without_derivative
 from nnkit.autograd.ops.loss import losses as ops
 from nnkit.autograd.ops.loss.losses import paired
 from nnkit.autograd.views.history import check_cast
@@ -157,7 +158,9 @@ def huber_loss(
     if not delta > 0:
         raise RuntimeError(f"huber_loss: delta must be positive, got {delta}")
     if weight is None:
-        return in_dtype_of("huber_loss", input, ops.huber_loss(x, y, reduction, delta))
+        loss = in_dtype_of("huber_loss", input, ops.huber_loss(x, y, reduction, delta))
+        same = input.dtype is target.dtype  # as torch's backward asks for
+        return loss if same else without_derivative("huber_loss of several dtypes", loss)
     losses = ops.huber_loss(x, y, "none", delta)
     return reduced(_weighted("huber_loss", losses, input, weight), reduction)
 

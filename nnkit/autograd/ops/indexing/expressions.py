@@ -16,11 +16,12 @@ from nnkit.autograd.arguments.sizes import integer
 from nnkit.autograd.batch.examples import beside, join_index
 from nnkit.autograd.forward.dual import array_of, positions_on
 from nnkit.autograd.grad_mode import MODE
+from nnkit.autograd.op.promotion import cast_inside
 from nnkit.autograd.op.public import METHODS, attach, public
 from nnkit.autograd.op.registry import OPS
 from nnkit.autograd.op.rule import check_source, copied_without_history, real_gradient, rule
 from nnkit.autograd.op.single import seen
-from nnkit.autograd.ops.creation.conversion import clone, converted, fill_with
+from nnkit.autograd.ops.creation.conversion import clone, fill_with
 from nnkit.autograd.ops.indexing.index import Index
 from nnkit.autograd.ops.indexing.masking import check_fill
 from nnkit.autograd.ops.shape import reshaping as shapes
@@ -501,7 +502,7 @@ def _scattered(name: str, input: Tensor, src: Any, index: tuple, expected: tuple
             f"{name}(): expected src to have size {list(expected)}, got {list(src._data.shape)}"
         )
     check_source(name, input, src)
-    return real_gradient(name, _slice_scatter(input, converted(src, input.dtype), index))
+    return real_gradient(name, _slice_scatter(input, cast_inside(src, input.dtype), index))
 
 
 getitem.__name__, setitem.__name__ = "__getitem__", "__setitem__"

@@ -7,6 +7,7 @@ from typing import Any
 
 from nnkit.autograd.arguments.casting import CASTING
 from nnkit.autograd.arguments.dims import broadcasts, check_tensor, size_at
+from nnkit.autograd.grad_mode import MODE
 from nnkit.autograd.op.public import public
 from nnkit.autograd.op.rule import real_gradient, rule
 from nnkit.autograd.ops.linalg.contraction import einsum
@@ -19,6 +20,7 @@ from nnkit.autograd.ops.linalg.products import (
     sizes,
 )
 from nnkit.autograd.tensor import Tensor
+from nnkit.autograd.views.history import on_its_own
 
 
 def _grad_linear_bias(B: Any, g: Any) -> Any:
@@ -105,7 +107,12 @@ def linear(input: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
             fits = added.dtype is dtype and added.shape == shape[:1]
     except (AttributeError, IndexError):
         fits = False
-    return _linear(input, weight, bias) if fits else _unusual_linear(input, weight, bias)
+    if not fits:
+        return _unusual_linear(input, weight, bias)
+    if x.ndim > 2 and MODE.enabled and input.is_inference():  # torch makes one matrix of the input,
+        out = _linear(input.reshape(-1, shape[1]), weight, bias)  # which may be a copy
+        return on_its_own(out.reshape(*x.shape[:-1], shape[0]))
+    return _linear(input, weight, bias)
 
 
 def _unusual_linear(input: Any, weight: Any, bias: Any) -> Tensor:

@@ -11,10 +11,9 @@ from collections.abc import Callable
 from typing import Any
 
 from nnkit.autograd.arguments.dims import broadcast_shape, check_tensor
-from nnkit.autograd.grad_mode import MODE
 from nnkit.autograd.op.pointwise import fn, pointwise
 from nnkit.autograd.op.promotion import promote
-from nnkit.autograd.op.rule import rule
+from nnkit.autograd.op.rule import check_constant, rule
 from nnkit.autograd.ops.elementwise.transcendental import times_log, times_log_grad
 from nnkit.autograd.ops.softmax import log_softmax
 from nnkit.autograd.tensor import Tensor
@@ -312,8 +311,7 @@ def _check_labels(name: str, input: Tensor, target: Tensor, weight: Tensor | Non
             raise RuntimeError(
                 f"{name}(): expected weight of dtype {input.dtype}, but found {weight.dtype}"
             )
-        if weight.requires_grad and MODE.enabled:
-            raise RuntimeError(f"{name}(): not differentiable with respect to argument 'weight'")
+        check_constant(name, "weight", weight)
     return target
 
 

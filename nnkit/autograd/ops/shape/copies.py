@@ -7,9 +7,9 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from nnkit.autograd.arguments.dims import check_tensor, normalize_dim
-from nnkit.autograd.engine.node import NotImplementedBackward
 from nnkit.autograd.op.out import write_out
 from nnkit.autograd.op.public import public
+from nnkit.autograd.op.rule import without_derivative
 from nnkit.autograd.ops.creation.conversion import clone
 from nnkit.autograd.ops.indexing import expressions
 from nnkit.autograd.ops.shape import joining, reshaping, strided
@@ -55,11 +55,7 @@ def alias_copy(input: Tensor) -> Tensor:
 
 
 def detach_copy(input: Tensor) -> Tensor:
-    out = _copied(input)
-    if out._requires_grad:  # and has, in torch, no derivative
-        what = (RuntimeError, "detach_copy")
-        out._edge = NotImplementedBackward(out._edge.edges, what, out._device)
-    return out
+    return without_derivative("detach_copy", _copied(input))  # as in torch
 
 
 def as_strided_copy(

@@ -19,10 +19,10 @@ from nnkit.autograd.arguments.sizes import (
     integer,
 )
 from nnkit.autograd.grad_mode import MODE
+from nnkit.autograd.op.promotion import cast_inside
 from nnkit.autograd.op.public import METHODS, attach, known_as, public
 from nnkit.autograd.op.registry import OPS
 from nnkit.autograd.op.rule import check_source, copied_without_history, rule
-from nnkit.autograd.ops.creation.conversion import converted
 from nnkit.autograd.ops.shape import reshaping as shapes
 from nnkit.autograd.surface.metadata import is_conj
 from nnkit.autograd.surface.metadata import stride as stride_of
@@ -377,7 +377,7 @@ def as_strided_scatter(
     place = as_strided(copied, size, stride, storage_offset)  # refuses what does not fit
     check_expanded("as_strided_scatter", place._data)
     check_source("as_strided_scatter", input, src)
-    source = converted(src, input.dtype)
+    source = cast_inside(src, input.dtype)
     return _as_strided_scatter(input, source, shape, place.stride(), storage_offset)
 
 

@@ -7,10 +7,10 @@ from typing import Any
 from nnkit.autograd.arguments.dims import check_tensor, normalize_dim
 from nnkit.autograd.arguments.factory import place_of
 from nnkit.autograd.arguments.sizes import check_shape, clipped, integer
+from nnkit.autograd.op.promotion import cast_inside
 from nnkit.autograd.op.public import public
 from nnkit.autograd.op.registry import OPS
 from nnkit.autograd.op.rule import check_source, copied_without_history, rule
-from nnkit.autograd.ops.creation.conversion import converted
 from nnkit.autograd.ops.shape import reshaping as shapes
 from nnkit.autograd.ops.shape import strided
 from nnkit.autograd.tensor import Tensor, wrap
@@ -197,4 +197,4 @@ def diagonal_scatter(
             f"{list(src._data.shape)}"
         )
     check_source("diagonal_scatter", input, src)
-    return _diagonal_scatter(input, converted(src, input.dtype), offset, axis1, axis2)
+    return _diagonal_scatter(input, cast_inside(src, input.dtype), offset, axis1, axis2)
