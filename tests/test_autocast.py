@@ -219,7 +219,13 @@ def test_recurrent_networks(lib: ModuleType, kind: str) -> None:
         x = lib.ones(5, 2, 3, dtype=dtype)
         with lib.autocast("cpu"), warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            dense, packed = network(x)[0].dtype, network(pack([x[:, 0], x[:3, 0]]))[0].data.dtype
+            packed = network(pack([x[:, 0], x[:3, 0]]))[0].data.dtype
+            try:
+                dense = network(x)[0].dtype
+            except RuntimeError as error:
+                if lib is torch and "primitive descriptor" in str(error):
+                    pytest.skip("torch has no LSTM in bfloat16 for this processor")
+                raise
         expected = {"RNN": (low, low), "LSTM": (low, dtype), "GRU": (dtype, dtype)}
         assert (dense, packed) == expected[kind]
 
