@@ -46,6 +46,11 @@ from nnkit.backend.memory import (
     layout as layout,
     memory_format as memory_format,
     preserve_format as preserve_format,
+    sparse_bsc as sparse_bsc,
+    sparse_bsr as sparse_bsr,
+    sparse_coo as sparse_coo,
+    sparse_csc as sparse_csc,
+    sparse_csr as sparse_csr,
     strided as strided,
 )
 from nnkit.backend.program.outside import COMPILERS
@@ -101,6 +106,7 @@ SUBMODULES = (
     "return_types",
     "serialization",
     "signal",
+    "sparse",
     "special",
     "testing",
     "utils",
@@ -113,6 +119,10 @@ FOUND_IN = {
     "is_autocast_cpu_enabled": "amp.state", "is_autocast_enabled": "amp.state",
     "set_autocast_cache_enabled": "amp.state", "set_autocast_dtype": "amp.state",
     "set_autocast_enabled": "amp.state",
+    "sparse_bsc_tensor": "sparse", "sparse_bsr_tensor": "sparse",
+    "sparse_compressed_tensor": "sparse", "sparse_coo_tensor": "sparse",
+    "sparse_csc_tensor": "sparse", "sparse_csr_tensor": "sparse", "smm": "sparse",
+    "hspmm": "sparse", "sspaddmm": "sparse",
 }  # fmt: skip
 
 

@@ -53,6 +53,7 @@ from nnkit import random as random
 from nnkit import return_types as return_types
 from nnkit import serialization as serialization
 from nnkit import signal as signal
+from nnkit import sparse as sparse
 from nnkit import special as special
 from nnkit import testing as testing
 from nnkit import utils as utils
@@ -113,6 +114,15 @@ from nnkit.config import show_config as show_config
 from nnkit.func import vmap as vmap
 from nnkit.serialization import load as load
 from nnkit.serialization import save as save
+from nnkit.sparse import hspmm as hspmm
+from nnkit.sparse import smm as smm
+from nnkit.sparse import sparse_bsc_tensor as sparse_bsc_tensor
+from nnkit.sparse import sparse_bsr_tensor as sparse_bsr_tensor
+from nnkit.sparse import sparse_compressed_tensor as sparse_compressed_tensor
+from nnkit.sparse import sparse_coo_tensor as sparse_coo_tensor
+from nnkit.sparse import sparse_csc_tensor as sparse_csc_tensor
+from nnkit.sparse import sparse_csr_tensor as sparse_csr_tensor
+from nnkit.sparse import sspaddmm as sspaddmm
 from typing import Any as _Any
 import builtins
 
@@ -2571,6 +2581,11 @@ def sort(
     """The elements in ascending (or descending) order along ``dim``, and where each came
     from.
     """
+sparse_bsc: _layout
+sparse_bsr: _layout
+sparse_coo: _layout
+sparse_csc: _layout
+sparse_csr: _layout
 def split(
     tensor: Tensor,
     split_size: builtins.int | _Sequence[builtins.int] | None = None,

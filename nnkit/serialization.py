@@ -28,6 +28,7 @@ from nnkit.autograd.tensor import wrap
 from nnkit.backend import files
 from nnkit.backend.device import device, located
 from nnkit.backend.dtype import DTYPES, OF_ARRAY, dtype
+from nnkit.backend.memory import strided
 from nnkit.nn.parameter import Parameter
 from nnkit.replacing import replacing
 
@@ -392,6 +393,8 @@ def _restore(arrays: dict[str, Any], note: str | None, make: Make) -> Any:
 def _encode(value: Any, path: str, arrays: dict[str, Any]) -> Any:
     """A tree as JSON: a plain value is itself, anything else a list ``[tag, content ...]``."""
     if isinstance(value, Tensor):
+        if value.layout is not strided:
+            raise TypeError(f"save: {path or 'the object'} has layout {value.layout}, no state")
         return _encode_tensor(value, path, arrays)
     if type(value) in _PLAIN:
         return value

@@ -94,6 +94,10 @@ def _difference(
     if isinstance(actual, numbers.Number):
         attributes = ["shape"]
     a, e = nnkit.as_tensor(actual).detach(), nnkit.as_tensor(expected).detach()
+    if a.layout is not e.layout:
+        return f"The layouts{where} do not match: {a.layout} and {e.layout}"
+    if a.layout is not nnkit.strided:
+        a, e = a.to_dense(), e.to_dense()
     for name in attributes:
         mine, other = (getattr(t, name) for t in (a, e))
         if name == "stride":

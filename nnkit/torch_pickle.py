@@ -14,9 +14,11 @@ from typing import Any, BinaryIO
 
 import nnkit
 from nnkit.autograd import Tensor
+from nnkit.autograd.sparse.tensor import SparseTensor
 from nnkit.autograd.surface.metadata import is_conj, is_neg
 from nnkit.autograd.surface.storage import storage, storage_name, untyped_storage
 from nnkit.backend.dtype import dtype
+from nnkit.backend.memory import layout
 from nnkit.nn.modules.module import Module
 from nnkit.nn.modules.module_pickling import state_for_torch
 from nnkit.nn.parameter import Parameter, UninitializedTensorMixin
@@ -92,6 +94,8 @@ class _Forms:
             return _reduce_tensor(value)
         if isinstance(value, Module):
             return _reduce_module(value, self._protocol)
+        if isinstance(value, layout):
+            return _REBUILD["_get_layout"], (f"torch.{value.name}",)
         others = getattr(super(), "reducer_override", None)
         return NotImplemented if others is None else others(value)
 
@@ -128,6 +132,8 @@ def _reduce_tensor(value: Tensor) -> Any:
     kind = type(value)
     if isinstance(value, UninitializedTensorMixin):
         return kind, (value.requires_grad,)  # pyright: ignore[reportAttributeAccessIssue]
+    if isinstance(value, SparseTensor):
+        return _REBUILD["_rebuild_sparse_tensor"], (value.layout, value.parts())
     if kind.__reduce_ex__ not in (Tensor.__reduce_ex__, Parameter.__reduce_ex__):
         return NotImplemented
     attributes = dict(value.__dict__)

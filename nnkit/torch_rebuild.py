@@ -21,6 +21,7 @@ from nnkit.autograd.surface.storage import Storage, TypedStorage, UntypedStorage
 from nnkit.backend import files
 from nnkit.backend.device import device
 from nnkit.backend.dtype import DTYPES, dtype
+from nnkit.backend.memory import SPARSE, sparse_coo, strided
 from nnkit.nn.parameter import Buffer, Parameter
 from nnkit.pickle_reader import Function, checked_key
 
@@ -88,6 +89,30 @@ def _rebuild_without_memory(
         raise ValueError("a size or a stride is no integer from 0 on")
     made = empty_strided(tuple(size), tuple(stride), dtype=kind, device=device("meta"))
     return made.requires_grad_(bool(requires_grad))
+
+
+def _rebuild_sparse(kind: Any, data: Sequence) -> Tensor:
+    """A sparse tensor, whose indices are checked: they come from a file."""
+    sparse = nnkit.sparse
+    try:
+        if kind is sparse_coo:
+            indices, values, size, is_coalesced = data if len(data) == 4 else (*data, None)
+            return sparse.sparse_coo_tensor(
+                indices, values, size, check_invariants=True, is_coalesced=is_coalesced
+            )
+        starts, others, values, size = data
+        return sparse.sparse_compressed_tensor(
+            starts, others, values, size, layout=kind, check_invariants=True
+        )
+    except (RuntimeError, TypeError, IndexError, AttributeError) as error:
+        raise ValueError(f"the parts of a sparse tensor do not fit together: {error}") from None
+
+
+def _layout(name: str) -> Any:
+    for each in (strided, *SPARSE):
+        if name == f"torch.{each.name}":
+            return each
+    raise ValueError(f"there is no layout {name!r:.80}")
 
 
 def _rebuild_parameter(data: Tensor, requires_grad: bool, hooks: Any) -> Any:
@@ -184,6 +209,8 @@ _REBUILDERS: dict[str, Callable[..., Any]] = {
     "torch._utils._rebuild_tensor": _rebuild_tensor,
     "torch._utils._rebuild_tensor_v3": _rebuild_stored,
     "torch._utils._rebuild_meta_tensor_no_storage": _rebuild_without_memory,
+    "torch._utils._rebuild_sparse_tensor": _rebuild_sparse,
+    "torch.serialization._get_layout": _layout,
     "torch._utils._rebuild_parameter": _rebuild_parameter,
     "torch._utils._rebuild_parameter_with_state": _rebuild_parameter_with_state,
     "torch._tensor._rebuild_from_type_v2": _rebuild_from_type,

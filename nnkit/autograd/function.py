@@ -11,7 +11,7 @@ from typing import Any
 from nnkit.autograd.arguments.dims import broadcasts
 from nnkit.autograd.batch.examples import BatchLevel, VmapInfo
 from nnkit.autograd.engine import node as node_module
-from nnkit.autograd.engine.node import Node, OutputEdge, SavedOutput, Unknown, edge_of
+from nnkit.autograd.engine.node import SPARSE, Node, OutputEdge, SavedOutput, Unknown, edge_of
 from nnkit.autograd.engine.saved import ACTIVE, pack_values
 from nnkit.autograd.engine.saved_attributes import SavedTensor
 from nnkit.autograd.engine.unpacking import FREED, unpack_tensor
@@ -116,7 +116,9 @@ class FunctionNode(Node):
         results = backward(self, *shown)
         results = list(results) if isinstance(results, tuple) else [results]
         results = self._check(results)
-        return [r if lifted or r is None else plain(r._data) for r in results]
+        return [
+            r if lifted or r is None or r.__class__ in SPARSE else plain(r._data) for r in results
+        ]
 
     def _check(self, results: list) -> list:
         name = self.name()

@@ -223,6 +223,8 @@ class Tensor(builtins.object):
     @builtins.property
     def _grad_fn(self) -> _Any:
         ...
+    def _indices(self) -> _Any:
+        """NotImplementedError: sparse tensors alone have it."""
     def _is_recorded(self) -> builtins.bool:
         """Whether it has a history, as far as that was asked for: torch leaves it open here
         what a write to the base of a view has made of the view.
@@ -238,10 +240,14 @@ class Tensor(builtins.object):
         """A tensor of class ``subclass`` on the memory of ``data``, as a new leaf."""
     def _neg_view(self) -> Tensor:
         """``-input``, computed where it is used; a view."""
+    def _nnz(self) -> _Any:
+        """NotImplementedError: sparse tensors alone have it."""
     def _set_requires_grad(self, value: builtins.bool) -> Tensor:
         """The same as a call that returns the tensor."""
     def _typed_storage(self) -> _TypedStorage:
         """Its memory, counted in elements."""
+    def _values(self) -> _Any:
+        """NotImplementedError: sparse tensors alone have it."""
     @builtins.property
     def _version(self) -> builtins.int:
         """The number of writes to its storage in place."""
@@ -545,6 +551,8 @@ class Tensor(builtins.object):
         """Fill with numbers of density ``sigma / pi / ((x - median)**2 + sigma**2)``, in
         place.
         """
+    def ccol_indices(self) -> _Any:
+        """Where the elements of each column begin."""
     def cdouble(self, *, memory_format: _Any = None) -> Tensor:
         """The tensor in dtype nnkit.complex128."""
     def ceil(self) -> Tensor:
@@ -603,6 +611,10 @@ class Tensor(builtins.object):
         """In-place version of `clamp`; returns the tensor."""
     def clone(self, *, memory_format: _Any = None) -> Tensor:
         """A copy in memory of its own, through which gradients flow."""
+    def coalesce(self) -> _Any:
+        """A sparse tensor with every index once, in order."""
+    def col_indices(self) -> _Any:
+        """The column of each stored element."""
     def conj(self) -> Tensor:
         """The complex conjugate, a view; a real tensor is returned as it is."""
     def conj_physical(self) -> Tensor:
@@ -654,6 +666,8 @@ class Tensor(builtins.object):
         """Deprecated name of ``grad_fn``."""
     def cross(self, other: Tensor, dim: builtins.int | None = None) -> Tensor:
         """The cross product of vectors with three elements along ``dim``."""
+    def crow_indices(self) -> _Any:
+        """Where the elements of each row begin."""
     def cuda(self, device: _Any = None, non_blocking: builtins.bool = False) -> Tensor:
         """The tensor on an NVIDIA GPU, the current one unless ``device`` is given."""
     def cummax(self, dim: builtins.int) -> _Any:
@@ -1055,12 +1069,16 @@ class Tensor(builtins.object):
         """In-place version of `index_reduce`; returns the tensor."""
     def index_select(self, dim: builtins.int, index: Tensor) -> Tensor:
         """A copy of the slices of ``dim`` that a 1-dim ``index`` names, in its order."""
+    def indices(self) -> _Any:
+        """The indices of a sparse tensor, (sparse_dim, n)."""
     def inner(self, other: Tensor) -> Tensor:
         """Sums of products along the last dimensions; with a 0-dim operand, the product."""
     def int(self, *, memory_format: _Any = None) -> Tensor:
         """The tensor in dtype nnkit.int32."""
     def inverse(self) -> Tensor:
         """The inverses of square matrices."""
+    def is_coalesced(self) -> _Any:
+        """Whether every index stands once, in order."""
     def is_complex(self) -> builtins.bool:
         """Whether its dtype is complex64 or complex128."""
     def is_conj(self) -> builtins.bool:
@@ -1774,6 +1792,8 @@ class Tensor(builtins.object):
         """
     def round_(self, *, decimals: builtins.int = ...) -> Tensor:
         """In-place version of `round`; returns the tensor."""
+    def row_indices(self) -> _Any:
+        """The row of each stored element."""
     def rsqrt(self) -> Tensor:
         """``1 / sqrt(input)``."""
     def rsqrt_(self) -> Tensor:
@@ -1899,6 +1919,8 @@ class Tensor(builtins.object):
         """
     def sparse_dim(self) -> builtins.int:
         """The number of sparse dimensions: none."""
+    def sparse_mask(self, mask: Tensor) -> Tensor:
+        """The elements of ``input`` at the indices of a sparse tensor."""
     def split(
         self,
         split_size: builtins.int | _Sequence[builtins.int] | None = None,
@@ -2027,6 +2049,25 @@ class Tensor(builtins.object):
         """
     def to_dense(self, dtype: _Any = None, *, masked_grad: builtins.bool | None = None) -> Tensor:
         """The tensor itself, cast if another dtype is given: every tensor here is dense."""
+    def to_sparse(
+        self,
+        sparse_dim: _Any = None,
+        *,
+        layout: _Any = None,
+        blocksize: _Any = None,
+        dense_dim: builtins.int | None = None,
+    ) -> Tensor:
+        """The same tensor in a sparse layout."""
+    def to_sparse_bsc(self, blocksize: _Any, dense_dim: builtins.int | None = None) -> Tensor:
+        """The same matrix by columns of blocks, ``nnkit.sparse_bsc``."""
+    def to_sparse_bsr(self, blocksize: _Any, dense_dim: builtins.int | None = None) -> Tensor:
+        """The same matrix by rows of blocks, ``nnkit.sparse_bsr``."""
+    def to_sparse_coo(self) -> Tensor:
+        """The same tensor by coordinates, ``nnkit.sparse_coo``."""
+    def to_sparse_csc(self, dense_dim: builtins.int | None = None) -> Tensor:
+        """The same matrix by columns, ``nnkit.sparse_csc``."""
+    def to_sparse_csr(self, dense_dim: builtins.int | None = None) -> Tensor:
+        """The same matrix by rows, ``nnkit.sparse_csr``."""
     def tolist(self) -> _Any:
         """The elements as nested Python lists; of a 0-dim tensor, the number."""
     def topk(
@@ -2137,6 +2178,8 @@ class Tensor(builtins.object):
         """In-place version of `unsqueeze`; returns the tensor."""
     def untyped_storage(self) -> _UntypedStorage:
         """Its memory, counted in bytes."""
+    def values(self) -> _Any:
+        """The stored elements of a sparse tensor, (n, *dense_dims)."""
     def var(
         self,
         dim: builtins.int | builtins.tuple | builtins.bool | None = ...,

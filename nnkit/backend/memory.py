@@ -12,7 +12,7 @@ from nnkit.backend.dtype import package_of
 
 
 class layout:
-    """A layout of a tensor's elements; every tensor here is ``nnkit.strided``."""
+    """A layout of a tensor's elements, such as ``nnkit.strided``."""
 
     def __init__(self, name: str) -> None:
         self.name = name
@@ -149,6 +149,9 @@ def overlap(a: Span | None, b: Span | None) -> str:
 
 
 strided = layout("strided")
+sparse_coo, sparse_csr, sparse_csc, sparse_bsr, sparse_bsc = SPARSE = tuple(
+    layout(f"sparse_{name}") for name in ("coo", "csr", "csc", "bsr", "bsc")
+)
 contiguous_format = memory_format("contiguous_format")
 preserve_format = memory_format("preserve_format")
 channels_last = memory_format("channels_last")

@@ -26,7 +26,7 @@ SUBJECTS = {
     "torch.distributed": "process groups",
     "torch.nested": "nested tensors",
     "torch.masked": "masked tensors",
-    "torch.sparse": "sparse tensors",
+    "torch.sparse.semi_structured": "semi-structured sparse tensors",
     "torch.utils.cpp_extension": "extensions compiled for torch",
 }
 

@@ -9,6 +9,7 @@ from typing import Any
 
 from nnkit.autograd.tensor import Tensor
 from nnkit.backend.device import cpu, located
+from nnkit.backend.memory import strided
 from nnkit.distributed.groups import (
     ProcessGroup,
     chosen_rank,
@@ -34,6 +35,12 @@ def check_tensor(value: Any, name: str) -> None:
             f"Invalid function argument. Expected parameter `{name}` of type torch.Tensor "
             f"but got {type(value)} instead."
         )
+    _check_strided(value, name)
+
+
+def _check_strided(value: Tensor, name: str) -> None:
+    if value.layout is not strided:
+        raise NotImplementedError(f"`{name}` has layout {value.layout}: send to_dense() of it")
 
 
 def check_tensors(values: Any, name: str) -> None:
@@ -43,6 +50,8 @@ def check_tensors(values: Any, name: str) -> None:
             f"Invalid function argument. Expected parameter `{name}` of type List[torch.Tensor] "
             f"but got {type(values)} instead."
         )
+    for value in values:
+        _check_strided(value, name)
 
 
 def _check_one_dtype(*tensors: Any) -> None:

@@ -10,6 +10,7 @@ from nnkit.autograd.surface.storage import UntypedStorage
 from nnkit.autograd.tensor import Tensor, wrap
 from nnkit.backend.device import cpu
 from nnkit.backend.dtype import dtype
+from nnkit.backend.memory import strided
 from nnkit.backend.shared_memory import received
 from nnkit.nn.parameter import Parameter
 
@@ -36,7 +37,7 @@ def rebuild_storage(descriptor: Any, size: int) -> UntypedStorage:
 
 def reduce_tensor(tensor: Tensor) -> tuple:
     """Pickle a tensor as its storage and its place there, without hooks and gradient. A tensor that
-    is not in the CPU's memory is copied.
+    is not in the CPU's memory, or sparse, is copied.
 
     Raises:
         RuntimeError: it was made by a recorded operation.
@@ -46,7 +47,7 @@ def reduce_tensor(tensor: Tensor) -> tuple:
             "cannot send a non-leaf tensor that requires grad to another process, where its "
             "history is not known: send detach() of it"
         )
-    if tensor.device.type != "cpu":
+    if tensor.device.type != "cpu" or tensor.layout is not strided:
         return tensor.__reduce_ex__(pickle.HIGHEST_PROTOCOL)
     plain = tensor.detach().resolve_conj().resolve_neg()
     place = plain.storage_offset(), plain.shape, plain.stride()

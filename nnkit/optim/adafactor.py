@@ -85,6 +85,8 @@ class Adafactor(Optimizer):
             for p in group["params"]:
                 if p.grad is None:
                     continue
+                if p.grad.is_sparse:
+                    raise RuntimeError("Adafactor does not support sparse gradients")
                 if p.is_complex():
                     raise RuntimeError("Adafactor does not support complex parameters")
                 if not self.state[p]:

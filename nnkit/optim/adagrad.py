@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from nnkit.autograd import Tensor
+from nnkit.autograd import Tensor, no_grad
 from nnkit.autograd.tensor import wrap
 from nnkit.optim.counted import state_number
 from nnkit.optim.hyperparameters import (
@@ -119,3 +119,17 @@ class Adagrad(Optimizer):
         states = self.gather(params, self.state_names, counter="step")
         numbers = required_numbers(group, "lr", "lr_decay", "weight_decay", "eps")
         self.apply(group, params, states, numbers, (group["maximize"], group["weight_decay"] != 0))
+
+    @no_grad()
+    def update_sparse(self, group: dict, p: Tensor) -> None:
+        if group["weight_decay"]:
+            raise RuntimeError("weight_decay option is not compatible with sparse gradients")
+        if p not in self.state:
+            self._start(p, group["initial_accumulator_value"])
+        state, grad = self.state[p], p.grad.coalesce()
+        state["step"] += 1
+        rate = group["lr"] / (1 + (state["step"].item() - 1) * group["lr_decay"])
+        values = -grad.values() if group["maximize"] else grad.values()
+        state["sum"].add_(grad.like(values * values))
+        root = state["sum"].sparse_mask(grad).values().sqrt() + group["eps"]
+        p.add_(grad.like(values / root), alpha=-rate)

@@ -181,7 +181,8 @@ class LBFGS(Optimizer):
     def _gradient(self) -> Tensor:
         """All gradients in one real vector; zeros where there is none."""
         grads = [zeros_like(p) if p.grad is None else p.grad for p in self._params]
-        return cat([_real(g).reshape(-1) for g in grads], 0)
+        dense = [g.to_dense() if g.is_sparse else g for g in grads]
+        return cat([_real(g).reshape(-1) for g in dense], 0)
 
     def _move(self, t: Any, direction: Tensor) -> None:
         """Add ``t * direction`` to the parameters."""

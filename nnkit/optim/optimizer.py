@@ -10,7 +10,7 @@ from typing import Any
 
 from nnkit.autograd import Tensor, enable_grad
 from nnkit.autograd.arguments.overriding import is_plain
-from nnkit.autograd.engine.node import RemovableHandle
+from nnkit.autograd.engine.node import SPARSE, RemovableHandle
 from nnkit.autograd.grad_mode import MODE
 from nnkit.autograd.ops.creation.factories import zeros_like
 from nnkit.autograd.tensor import wrap
@@ -230,8 +230,11 @@ class Optimizer(OptimizerState):
                 loss = closure()
         # Every gradient is looked at before anything is updated.
         ready = [(group, params) for group in self.param_groups for params in self.ready(group)]
+        sparse = self.with_sparse_gradients() if SPARSE else ()
         for group, params in ready:
             self.update_group(group, params)
+        for group, p in sparse:
+            self.update_sparse(group, p)
         return loss
 
     step = with_step_hooks(step)
@@ -239,6 +242,27 @@ class Optimizer(OptimizerState):
     def update_group(self, group: dict, params: list[Tensor]) -> None:
         """Update parameters of one group, all on one device; given by the optimizer."""
         raise NotImplementedError(f"{type(self).__name__} defines neither step nor update_group")
+
+    def update_sparse(self, group: dict, p: Tensor) -> None:
+        """Update a parameter whose gradient is sparse; given by the optimizers that can.
+
+        Raises:
+            RuntimeError: by all others, before anything is updated.
+        """
+        advice = ", please consider SparseAdam instead" if "Adam" in type(self).__name__ else ""
+        raise RuntimeError(f"{type(self).__name__} does not support sparse gradients{advice}")
+
+    def with_sparse_gradients(self) -> list[tuple[dict, Tensor]]:
+        """The parameters whose gradient is sparse, each with its group."""
+        found = [
+            (group, p)
+            for group in self.param_groups
+            for p in group["params"]
+            if p._grad.__class__ in SPARSE
+        ]
+        if found and type(self).update_sparse is Optimizer.update_sparse:
+            self.update_sparse(*found[0])
+        return found
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         super().__setstate__(state)
@@ -272,7 +296,7 @@ class Optimizer(OptimizerState):
         params: list[Tensor] = []
         for p in group["params"]:
             grad = p._grad
-            if grad is None:
+            if grad is None or grad.__class__ in SPARSE:
                 continue
             x, g = p._data, grad._data
             if g.dtype != x.dtype or g.shape != x.shape:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from nnkit.autograd import Tensor
+from nnkit.autograd import Tensor, no_grad
 from nnkit.backend.program.outside import live
 from nnkit.optim.hyperparameters import (
     check_fused,
@@ -125,3 +125,22 @@ class SGD(Optimizer):
         if fresh:
             states = self.gather(fresh, self.state_names)
             self.apply(group, fresh, states, numbers, (*flags, True))
+
+    @no_grad()
+    def update_sparse(self, group: dict, p: Tensor) -> None:
+        grad: Any = -p.grad if group["maximize"] else p.grad
+        if group["weight_decay"]:
+            raise RuntimeError(
+                "SGD: weight_decay is not compatible with sparse gradients: it would make them "
+                "dense"
+            )
+        momentum = group["momentum"]
+        if momentum:
+            buffer: Any = self.state[p].get("momentum_buffer")
+            if buffer is None:
+                buffer = grad.clone()
+            else:
+                buffer.mul_(momentum).add_(grad, alpha=1 - group["dampening"])
+            self.state[p]["momentum_buffer"] = buffer
+            grad = grad + buffer * momentum if group["nesterov"] else buffer
+        p.add_(grad, alpha=-group["lr"])

@@ -1,20 +1,24 @@
-"""SparseAdam: Adam for sparse gradients, of which nnkit makes none."""
+"""SparseAdam: Adam that moves only the rows which a sparse gradient names."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import math
 from typing import Any
 
-from nnkit.autograd import enable_grad, no_grad
+from nnkit.autograd import Tensor, no_grad
 from nnkit.optim.hyperparameters import check_learning_rate, check_range, member
 from nnkit.optim.optimizer import Optimizer
 
 
 class SparseAdam(Optimizer):
-    """Adam that touches only the rows a sparse gradient names.
+    """Adam for sparse gradients, such as those of ``nn.Embedding(..., sparse=True)``.
 
-    All gradients are dense here, and for a dense one its step raises, as torch's does: such
-    parameters are for `Adam`. It is there for programs that name it.
+    With g the gradient of an element that was read, at step t (elements that were not read keep
+    their means)::
+
+        mean = beta1 * mean + (1 - beta1) * g
+        square = beta2 * square + (1 - beta2) * g**2
+        parameter -= lr * sqrt(1 - beta2**t) / (1 - beta1**t) * mean / (sqrt(square) + eps)
 
     Args:
         params: iterable of tensors, or of dicts (parameter groups).
@@ -24,10 +28,20 @@ class SparseAdam(Optimizer):
         maximize: go up instead of down.
 
     Raises:
-        ValueError: a number is out of range, or ``params`` is empty.
-        RuntimeError: in ``step``, for a dense gradient.
+        ValueError: a number is out of range, ``params`` is empty, or a parameter is sparse itself.
+        RuntimeError: in ``step``, for a strided gradient.
 
-    Source: ``torch.optim.SparseAdam``.
+    Source: Kingma and Ba 2014, "Adam: a method for stochastic optimization";
+    ``torch.optim.SparseAdam``.
+
+    Example:
+        >>> import nnkit
+        >>> table = nnkit.nn.Embedding.from_pretrained(nnkit.ones(3, 1), freeze=False, sparse=True)
+        >>> optimizer = nnkit.optim.SparseAdam(table.parameters(), lr=0.1)
+        >>> table(nnkit.tensor([2])).sum().backward()
+        >>> optimizer.step()
+        >>> table.weight.data[:, 0]
+        tensor([1.0000, 1.0000, 0.9000])
     """
 
     def __init__(
@@ -44,16 +58,40 @@ class SparseAdam(Optimizer):
             beta = member("betas", betas, index)
             check_range(f"beta parameter at index {index}", beta, lambda value: 0 <= value < 1)
         super().__init__(params, {"lr": lr, "betas": betas, "eps": eps, "maximize": maximize})
+        sparse = [
+            [index, number]
+            for index, group in enumerate(self.param_groups)
+            for number, p in enumerate(group["params"])
+            if p.is_sparse
+        ]
+        if sparse:
+            raise ValueError(
+                f"Sparse params at indices {sparse}: SparseAdam requires dense parameter tensors"
+            )
+
+    def update_group(self, group: dict, params: list[Tensor]) -> None:
+        if params:
+            raise RuntimeError(
+                "SparseAdam does not support dense gradients, please consider Adam instead"
+            )
 
     @no_grad()
-    def step(  # pyright: ignore[reportIncompatibleMethodOverride]
-        self, closure: Callable[[], Any] | None = None
-    ) -> Any:
-        """Raise if a parameter has a gradient; returns what ``closure`` does."""
-        loss = None if closure is None else enable_grad()(closure)()
-        for group in self.param_groups:
-            if any(p.grad is not None for p in group["params"]):
-                raise RuntimeError(
-                    "SparseAdam does not support dense gradients, please consider Adam instead"
-                )
-        return loss
+    def update_sparse(self, group: dict, p: Tensor) -> None:
+        (beta1, beta2), state = group["betas"], self.state[p]
+        if not state:
+            state.update(step=0, exp_avg=self.zeros_like(p), exp_avg_sq=self.zeros_like(p))
+        state["step"] += 1
+        grad: Any = p.grad.coalesce()
+        values = -grad.values() if group["maximize"] else grad.values()
+        if not values.numel():
+            return
+        means = []
+        for name, new, beta in (("exp_avg", values, beta1), ("exp_avg_sq", values**2, beta2)):
+            old = state[name].sparse_mask(grad).values()
+            change = (new - old) * (1 - beta)
+            state[name].add_(grad.like(change))
+            means.append(change + old)
+        mean, square = means
+        correction = math.sqrt(1 - beta2 ** state["step"]) / (1 - beta1 ** state["step"])
+        rate = group["lr"] * correction
+        p.add_(grad.like(mean / (square.sqrt() + group["eps"]) * -rate))

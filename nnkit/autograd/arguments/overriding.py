@@ -234,7 +234,7 @@ _CALLED = (
     "__index__", "__int__", "__invert__", "__len__", "__reduce_ex__", "__repr__", "__reversed__",
     "_is_view", "backward", "detach_", "is_complex", "is_floating_point", "is_inference", "item",
     "register_hook", "register_post_accumulate_grad_hook", "requires_grad_", "retain_grad",
-    "squeeze_", "t_", "unsqueeze_",
+    "squeeze_", "swapaxes_", "swapdims_", "t_", "transpose_", "unsqueeze_",
 )  # fmt: skip
 
 

@@ -14,12 +14,14 @@ from nnkit.autograd.arguments.dims import broadcasts
 from nnkit.autograd.batch.examples import lowest
 from nnkit.autograd.engine.node import (
     RUNNING,
+    SPARSE,
     LeafHooks,
     Node,
     OutputEdge,
     Promotion,
     Unknown,
     edge_of,
+    sum_of,
 )
 from nnkit.autograd.engine.saved import misfits, unpack_all
 from nnkit.autograd.engine.unpacking import FREED
@@ -177,6 +179,8 @@ class Pass:
 
     def _add(self, key: Any, device: Any, waiting: Any, grad: Any) -> Any:
         # In place only into a sum that was allocated here: nobody else can hold it.
+        if SPARSE and (waiting.__class__ in SPARSE or grad.__class__ in SPARSE):
+            return self._value(sum_of(self._shown(waiting, device), self._shown(grad, device)))
         if self.lifted:
             return self.lifted.add(waiting, grad)
         if key in self.owned and waiting.dtype == grad.dtype:
@@ -339,7 +343,7 @@ class Pass:
         """A gradient summed down to the shape of what it belongs to, and cast to its dtype."""
         shape, dtype = meta
         data = grad._data if self.lifted else grad
-        if data.shape == shape and data.dtype is dtype:
+        if grad.__class__ in SPARSE or (data.shape == shape and data.dtype is dtype):
             return grad
         B = self.lifted or device.backend
         if dtype.kind == "f" and data.dtype.kind == "c":
@@ -366,10 +370,12 @@ class Pass:
     # Hooks see Tensors, whatever the pass runs on.
 
     def _shown(self, value: Any, device: Any) -> Any:
-        return value if self.lifted or value is None else wrap(value, device)
+        as_is = self.lifted or value is None or value.__class__ in SPARSE
+        return value if as_is else wrap(value, device)
 
     def _value(self, tensor: Any) -> Any:
-        return tensor if self.lifted or tensor is None else plain(tensor._data)
+        as_is = self.lifted or tensor is None or tensor.__class__ in SPARSE
+        return tensor if as_is else plain(tensor._data)
 
     def _tensor_hooks(self, node: Node, grads: list) -> list:
         """The gradients after the hooks of the node's outputs, of which some are kept."""
@@ -514,6 +520,9 @@ class Pass:
             return
         known = leaf._grad
         B = leaf._device.backend
+        if SPARSE and (grad.__class__ in SPARSE or known.__class__ in SPARSE):
+            leaf._grad = sum_of(known, self._shown(grad, leaf._device))
+            return
         try:
             if self.lifted:
                 place = leaf.detach()

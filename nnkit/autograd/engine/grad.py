@@ -8,7 +8,7 @@ from typing import Any
 from nnkit.autograd.arguments.overriding import overridable
 from nnkit.autograd.engine.backward import as_tuple, check_inputs, flag, start
 from nnkit.autograd.engine.backward_pass import target_of
-from nnkit.autograd.engine.node import GradientEdge, edge_of
+from nnkit.autograd.engine.node import SPARSE, GradientEdge, edge_of
 from nnkit.autograd.grad_mode import MODE
 from nnkit.autograd.op.registry import OPS
 from nnkit.autograd.tensor import Tensor, wrap
@@ -114,7 +114,7 @@ def captured(
     made: dict[int, Tensor] = {}  # one tensor for a gradient that arrived at several inputs
     return [
         found
-        if found is None
+        if found is None or found.__class__ in SPARSE
         else made.setdefault(id(found), wrap(found, target_of(edge_of(tensor))[0].device))
         for tensor, found in zip(inputs, results, strict=True)
     ]

@@ -16,6 +16,8 @@ from collections.abc import Callable, Iterable
 from typing import Any, NamedTuple
 
 sequence = itertools.count(1)
+# Classes of tensors that are gradients as they are, where others are arrays: sparse ones.
+SPARSE: set[type] = set()
 
 
 class Node:
@@ -325,3 +327,10 @@ def describe_edge(edge: Any) -> tuple[Node | None, int]:
     if edge.__class__ is OutputEdge:
         return (edge.node, edge.index)
     return (accumulator(edge), 0)
+
+
+def sum_of(one: Any, other: Any) -> Any:
+    """The sum of two gradients, of which one is sparse and the first may be None."""
+    if one is None:
+        return other
+    return other + one if one.__class__ in SPARSE and other.__class__ not in SPARSE else one + other

@@ -6,6 +6,7 @@ from typing import Any
 
 from nnkit.autograd.arguments.dims import check_tensor
 from nnkit.autograd.arguments.sizes import check_shape, integer
+from nnkit.autograd.grad_mode import MODE
 from nnkit.autograd.op.public import public
 from nnkit.autograd.op.rule import real_gradient, rule
 from nnkit.autograd.tensor import Tensor, wrap
@@ -55,7 +56,8 @@ def embedding(
         indices: of any shape, int32 or int64, from 0 to V - 1.
         padding_idx: the row whose gradient stays 0; -1 for none.
         scale_grad_by_freq: divide each gradient by how often its index occurs.
-        sparse: accepted for PyTorch's sake; gradients are always dense.
+        sparse: give a leaf a gradient of layout ``nnkit.sparse_coo``, which holds the rows that
+            were read.
 
     Raises:
         IndexError: an index outside the table.
@@ -75,6 +77,14 @@ def embedding(
         raise RuntimeError(f"embedding(): 'weight' must be 2-D, got shape {list(weight.shape)}")
     if indices._data.size and not weight.shape[0]:
         raise RuntimeError(f"embedding(): 'weight' has no rows, got shape {list(weight.shape)}")
+    if sparse and MODE.enabled and weight.requires_grad and weight.is_leaf:
+        if scale_grad_by_freq:
+            raise RuntimeError(
+                "embedding(): scale_grad_by_freq not supported with sparse gradients"
+            )
+        from nnkit.autograd.sparse import gradients
+
+        return gradients.embedding(weight, indices, padding_idx)
     padding = None if padding_idx < 0 else padding_idx
     return real_gradient("embedding", _embedding(weight, indices, padding, scale_grad_by_freq))
 

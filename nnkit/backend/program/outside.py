@@ -21,6 +21,12 @@ def is_recorded() -> bool:
     return recorder is not None and recorder.is_listening
 
 
+def break_off(reason: str) -> None:
+    """Say that what this thread records cannot be replayed."""
+    if RECORDERS and is_recorded():
+        RECORDERS[get_ident()].recording.break_off(reason)
+
+
 def call_recorded(function: Callable, arguments: tuple, options: dict) -> Any:
     """Call a function of which whoever records this thread writes down this one call."""
     return RECORDERS[get_ident()].call_outside(function, arguments, options)

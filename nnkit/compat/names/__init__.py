@@ -15,7 +15,6 @@ from nnkit.autograd.arguments.overriding import (
     DisableTorchFunctionSubclass as DisableTorchFunctionSubclass,
 )
 from nnkit.backend.dtype import bool_
-from nnkit.backend.memory import layout
 from nnkit.backend.warning import warn
 from nnkit.compat.foreign import stand_in
 from nnkit.compat.names._foreach import FUNCTIONS
@@ -40,9 +39,6 @@ _convert_indices_from_coo_to_csr, _convert_indices_from_csr_to_coo = coo_to_csr,
 Storage = FloatStorage
 native_channel_shuffle = channel_shuffle
 SymInt, SymFloat, SymBool = int, float, bool
-# Layouts to compare with, which no tensor has.
-sparse_coo, sparse_csr, sparse_csc = map(layout, ("sparse_coo", "sparse_csr", "sparse_csc"))
-sparse_bsr, sparse_bsc = map(layout, ("sparse_bsr", "sparse_bsc"))
 PyTorchFileReader = stand_in("torch.jit", "PyTorchFileReader")
 PyTorchFileWriter = stand_in("torch.jit", "PyTorchFileWriter")
 

@@ -70,7 +70,8 @@ def embedding(
         max_norm: scale the rows that are met down to this norm first, in place.
         norm_type: which norm.
         scale_grad_by_freq: divide each gradient by how often its index occurs.
-        sparse: accepted for PyTorch's sake; gradients are always dense.
+        sparse: give the table a gradient of layout ``nnkit.sparse_coo``, which holds the rows that
+            were read; see `nnkit.optim.SparseAdam`.
 
     Raises:
         IndexError: an index outside the table.
@@ -152,7 +153,8 @@ def embedding_bag(
         norm_type: which norm.
         scale_grad_by_freq: divide each gradient by how often its index occurs.
         mode: ``"sum"``, ``"mean"`` or ``"max"``.
-        sparse: accepted for PyTorch's sake; gradients are always dense.
+        sparse: give the table a gradient of layout ``nnkit.sparse_coo``, which holds the rows that
+            were read; see `nnkit.optim.SparseAdam`.
         per_sample_weights: a factor for each index, of the shape of ``input``; only for sums.
         include_last_offset: whether the last offset is the end of the last bag.
         padding_idx: the index that is left out of the bags.
@@ -190,8 +192,9 @@ def embedding_bag(
         )
     if mode not in ("sum", "mean", "max"):
         raise ValueError(f"embedding_bag: mode has to be one of sum, mean or max, got {mode!r}")
-    if mode == "max" and scale_grad_by_freq:
-        raise ValueError("embedding_bag: max mode does not support scaling the gradient by freq")
+    if mode == "max" and (scale_grad_by_freq or sparse):
+        what = "scaling the gradient by the frequency" if scale_grad_by_freq else "sparse weights"
+        raise ValueError(f"embedding_bag: max mode does not support {what}")
     if factors is not None and mode != "sum":
         raise NotImplementedError(
             f"embedding_bag: per_sample_weights is only supported for mode='sum', got {mode!r}"
@@ -222,7 +225,7 @@ def embedding_bag(
     if max_norm is not None:
         _renormalize(weight, index, max_norm, norm_type)
     try:
-        rows = ops.embedding(weight, index, -1, scale_grad_by_freq)
+        rows = ops.embedding(weight, index, -1, scale_grad_by_freq, sparse)
     except IndexError as error:  # torch's type, though `embedding` has the better one
         raise RuntimeError(str(error).replace("embedding()", "embedding_bag()")) from None
     if mode == "max":

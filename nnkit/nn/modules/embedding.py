@@ -81,7 +81,8 @@ class Embedding(_Table):
         max_norm: scale the rows that are met down to this norm, in place.
         norm_type: which norm.
         scale_grad_by_freq: divide each gradient by how often its index occurs in the batch.
-        sparse: accepted for PyTorch's sake; gradients are always dense.
+        sparse: give the table a gradient of layout ``nnkit.sparse_coo``, which holds the rows that
+            were read; see `nnkit.optim.SparseAdam`.
         _weight: the table, instead of random numbers.
         _freeze: whether the table is not learned.
         device: where the table is.
@@ -183,7 +184,8 @@ class EmbeddingBag(_Table):
         norm_type: which norm.
         scale_grad_by_freq: divide each gradient by how often its index occurs in the batch.
         mode: ``"sum"``, ``"mean"`` or ``"max"``.
-        sparse: accepted for PyTorch's sake; gradients are always dense.
+        sparse: give the table a gradient of layout ``nnkit.sparse_coo``, which holds the rows that
+            were read; see `nnkit.optim.SparseAdam`.
         _weight: the table, instead of random numbers.
         include_last_offset: whether the last offset is the end of the last bag.
         padding_idx: the index that is left out of the bags; its row starts as zeros.

@@ -92,6 +92,8 @@ class Bucket:
         """
         parameter, view = self.parameters[place], self.views[place]
         grad = parameter.grad
+        if grad is not None and grad.is_sparse:  # ranks send what is strided
+            parameter.grad = grad = grad.to_dense()
         if self.straight[place]:
             if grad is None:
                 self.views[place] = _zeros(parameter)

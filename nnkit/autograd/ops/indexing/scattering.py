@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from nnkit.autograd.arguments.dims import broadcast_shape, check_tensor, normalize_dim
+from nnkit.autograd.grad_mode import MODE
 from nnkit.autograd.op.promotion import check_dtype
 from nnkit.autograd.op.public import public
 from nnkit.autograd.op.registry import OPS
@@ -163,6 +164,8 @@ def gather(input: Tensor, dim: int, index: Tensor, *, sparse_grad: bool = False)
 
     Args:
         index: int64 (or int32), no larger than ``input`` except along ``dim``.
+        sparse_grad: give a leaf a gradient of layout ``nnkit.sparse_coo``, which holds the elements
+            that were read.
 
     Raises:
         RuntimeError: an index is out of bounds, or the shapes do not fit.
@@ -175,6 +178,10 @@ def gather(input: Tensor, dim: int, index: Tensor, *, sparse_grad: bool = False)
                 [4]])
     """
     axis, index = _element_index("gather", input, dim, index)
+    if sparse_grad and MODE.enabled and input.requires_grad and input.is_leaf:
+        from nnkit.autograd.sparse import gradients
+
+        return gradients.gather(input, axis, index)
     if index.ndim != input.ndim:
         out = gather(shapes.reshape(input, -1), 0, shapes.reshape(index, -1))
         return on_its_own(shapes.reshape(out, index._data.shape))

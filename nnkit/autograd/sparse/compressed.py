@@ -1,0 +1,348 @@
+"""`CompressedTensor`: sparse matrices by rows or columns, of numbers or of blocks.
+
+``nnkit.sparse_csr`` holds for each row where its elements begin (``crow_indices``, one more than
+there are rows), and for each element its column and value. ``sparse_csc`` is the same by columns;
+``sparse_bsr`` and ``sparse_bsc`` hold blocks in the place of numbers.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, ClassVar
+
+from nnkit.autograd.op.public import PUBLIC
+from nnkit.autograd.sparse import copying as copying  # all of these fill the table
+from nnkit.autograd.sparse import elementwise
+from nnkit.autograd.sparse import indexing as indexing
+from nnkit.autograd.sparse import linalg as linalg
+from nnkit.autograd.sparse import reduction as reduction
+from nnkit.autograd.sparse.coordinates import CoordinateTensor, coalesce, from_dense
+from nnkit.autograd.sparse.table import FUNCTIONS
+from nnkit.autograd.sparse.tensor import SparseTensor
+from nnkit.autograd.tensor import Size, Tensor
+from nnkit.backend.memory import layout, sparse_bsc, sparse_bsr, sparse_csc, sparse_csr
+
+
+class CompressedTensor(SparseTensor):
+    """A sparse matrix, whose rows or columns lie one after the other."""
+
+    _names = ("_starts", "_others")
+    _starts: Tensor  # where each row or column begins
+    _others: Tensor  # the index of each element along the other dimension
+    by_rows: ClassVar[bool]
+    blocked: ClassVar[bool]
+
+    is_sparse_csr = property(
+        lambda self: self._layout is sparse_csr, doc="Whether it is stored by rows."
+    )
+
+    @classmethod
+    def names_of_indices(cls) -> tuple[str, str]:
+        """What torch calls the two tensors of indices."""
+        return ("crow_indices", "col_indices") if cls.by_rows else ("ccol_indices", "row_indices")
+
+    @property
+    def nbytes(self) -> int:
+        """The bytes that it would have if it were strided."""
+        return self._shape.numel() * self.itemsize
+
+    def block(self) -> tuple[int, int]:
+        """The shape of what one index stands for."""
+        height, width = self._data.shape[1:3] if self.blocked else (1, 1)
+        return height, width
+
+    def _texts(self) -> list[tuple[str, Tensor]]:
+        return list(zip(self.names_of_indices(), (self._starts, self._others), strict=True))
+
+    def __repr__(self, *, tensor_contents: Any = None) -> str:
+        return self._printed(below=False)
+
+
+class CsrTensor(CompressedTensor):
+    """A matrix of layout ``nnkit.sparse_csr``."""
+
+    _layout, by_rows, blocked = sparse_csr, True, False
+    functions: ClassVar[dict[str, Callable]] = {}
+
+
+class CscTensor(CompressedTensor):
+    """A matrix of layout ``nnkit.sparse_csc``."""
+
+    _layout, by_rows, blocked = sparse_csc, False, False
+    functions: ClassVar[dict[str, Callable]] = {}
+
+
+class BsrTensor(CompressedTensor):
+    """A matrix of layout ``nnkit.sparse_bsr``."""
+
+    _layout, by_rows, blocked = sparse_bsr, True, True
+    functions: ClassVar[dict[str, Callable]] = {}
+
+
+class BscTensor(CompressedTensor):
+    """A matrix of layout ``nnkit.sparse_bsc``."""
+
+    _layout, by_rows, blocked = sparse_bsc, False, True
+    functions: ClassVar[dict[str, Callable]] = {}
+
+
+CLASSES: dict[layout, Any] = {
+    kind._layout: kind for kind in (CsrTensor, CscTensor, BsrTensor, BscTensor)
+}
+_TRANSPOSED = {
+    sparse_csr: sparse_csc, sparse_csc: sparse_csr, sparse_bsr: sparse_bsc, sparse_bsc: sparse_bsr,
+}  # fmt: skip
+
+
+def made(kind: layout, starts: Tensor, others: Tensor, values: Tensor, shape: Any) -> Any:
+    """The matrix of a layout that these make."""
+    return CLASSES[kind].made(values, _starts=starts, _others=others, _shape=Size(shape))
+
+
+def to_coordinates(x: CompressedTensor) -> CoordinateTensor:
+    """The same elements by coordinates; those of blocks one by one."""
+    counts = x._starts[1:] - x._starts[:-1]
+    along = PUBLIC["arange"](counts.shape[0], device=counts.device).repeat_interleave(counts)
+    along, others = along.to(x._starts.dtype), x._others
+    row, column = (along, others) if x.by_rows else (others, along)
+    values = x.stored()
+    if x.blocked:
+        height, width = x.block()
+        inner = PUBLIC["arange"](height * width, device=row.device)
+        row = (row[:, None] * height + inner.div(width, rounding_mode="floor")).reshape(-1)
+        column = (column[:, None] * width + inner % width).reshape(-1)
+        values = values.reshape(-1, *values.shape[3:])
+    indices = PUBLIC["stack"]([row, column]).long()
+    out = CoordinateTensor.of(indices, values, x.shape, x.by_rows and not x.blocked or None)
+    return coalesce(out)
+
+
+def compressed(x: Any, wanted: layout, blocksize: Any = None) -> CompressedTensor:
+    """A sparse or strided matrix in another layout.
+
+    Raises:
+        IndexError: it has less than two dimensions.
+        RuntimeError: its blocks do not divide it.
+    """
+    kind, name = CLASSES[wanted], wanted.name
+    if isinstance(x, kind) and not kind.blocked:
+        return x
+    if x.ndim < 2:
+        raise IndexError(f"to_{name}(): expected a matrix, got a tensor of {x.ndim} dimensions")
+    if isinstance(x, CompressedTensor):
+        x = to_coordinates(x)
+    x = coalesce(x if isinstance(x, CoordinateTensor) else from_dense(x, 2))
+    row, column = x._coordinates
+    values, sizes = x.stored(), list(x.shape[:2])
+    if kind.blocked:
+        row, column, values, sizes = _blocks(x, name, blocksize, kind.by_rows)
+    elif not kind.by_rows:
+        order = (column * sizes[0] + row).argsort(stable=True)
+        row, column, values = row[order], column[order], values[order]
+    along, others, count = (row, column, sizes[0]) if kind.by_rows else (column, row, sizes[1])
+    bounds = PUBLIC["arange"](count + 1, device=along.device)
+    starts = PUBLIC["searchsorted"](along.contiguous(), bounds)
+    return made(wanted, starts, others.contiguous(), values, x.shape)
+
+
+def _blocks(x: CoordinateTensor, name: str, blocksize: Any, by_rows: bool) -> tuple:
+    """The places and values of the blocks that hold an element, and how many blocks there are."""
+    if blocksize is None:
+        raise RuntimeError(f"to_{name}(): blocksize is required")
+    size = (blocksize, blocksize) if isinstance(blocksize, int) else tuple(blocksize)
+    if any(n <= 0 or x.shape[d] % n for d, n in enumerate(size)):
+        raise RuntimeError(
+            f"tensor sparse size ({x.shape[0]},{x.shape[1]}) must be divisible by given blocksize "
+            f"({size[0]},{size[1]})"
+        )
+    (height, width), (row, column) = size, x._coordinates
+    counts = [x.shape[0] // height, x.shape[1] // width]
+    above = row.div(height, rounding_mode="floor"), column.div(width, rounding_mode="floor")
+    first, second = above if by_rows else above[::-1]
+    inner_count = counts[1] if by_rows else counts[0]
+    places, which = (first * inner_count + second).unique(return_inverse=True)
+    empty = x.stored().new_zeros((places.shape[0], height, width, *x.shape[2:]))
+    values = empty.index_put((which, row % height, column % width), x.stored())
+    outer, inner = places.div(max(inner_count, 1), rounding_mode="floor"), places % inner_count
+    row, column = (outer, inner) if by_rows else (inner, outer)
+    return row, column, values, counts
+
+
+# What they can do
+
+
+def _through_coordinates(name: str, keeps: bool) -> Callable:
+    """A function of coordinates, after which a matrix of the same shape has its layout again."""
+    function = FUNCTIONS[name]
+
+    def answer(*args: Any, **kwargs: Any) -> Any:
+        kind = next(type(a) for a in args if isinstance(a, CompressedTensor))
+        block = next(a.block() for a in args if isinstance(a, CompressedTensor))
+        args = tuple(to_coordinates(a) if isinstance(a, CompressedTensor) else a for a in args)
+        out = function(*args, **kwargs)
+        if keeps and isinstance(out, CoordinateTensor) and out.ndim >= 2:
+            return compressed(out, kind._layout, block)
+        return out
+
+    return answer
+
+
+def _on_values(name: str) -> Callable:
+    def answer(input: CompressedTensor, *args: Any, **kwargs: Any) -> Any:
+        return input.like(PUBLIC[name](input.stored(), *args, **kwargs))
+
+    return answer
+
+
+def add(input: Any, other: Any, *, alpha: Any = 1) -> Any:
+    if not isinstance(other, SparseTensor) and isinstance(other, Tensor):
+        return elementwise.add(other, to_coordinates(input) * (1 / alpha)) * alpha
+    return _add(input, other, alpha=alpha)
+
+
+def transpose(input: CompressedTensor, dim0: int, dim1: int) -> CompressedTensor:
+    """The matrix by columns in the place of rows, on the same memory."""
+    if {dim0 % input.ndim, dim1 % input.ndim} != {0, 1}:
+        raise RuntimeError("transpose(): sparse compressed tensors exchange their two dimensions")
+    values = input.stored()
+    values = values.transpose(1, 2) if input.blocked else values
+    height, width = input._shape[:2]
+    shape = (width, height, *input._shape[2:])
+    return made(_TRANSPOSED[input._layout], input._starts, input._others, values, shape)
+
+
+def sum_of(input: CompressedTensor, dim: Any = None, keepdim: bool = False, *, dtype: Any = None):
+    values = input.stored()
+    if dim is None:
+        return values.sum(dtype=dtype)
+    if not keepdim:
+        raise RuntimeError("reduction operations on CSR tensors with keepdim=False is unsupported")
+    return _sum(input, dim, keepdim, dtype=dtype)
+
+
+_add = _through_coordinates("add", True)
+_sum = _through_coordinates("sum", True)
+_KEEP = ("mul", "multiply", "__rmul__", "sparse_mask")
+_PRODUCTS = ("mm", "matmul", "addmm", "mv", "linear", "__matmul__", "__rmatmul__")
+_OTHERS = ("select", "getitem", "__getitem__", "unbind", "__iter__", "iterate", "to_dense")
+_SHARED = (
+    "size numel nelement dim ndimension storage_offset is_same_size new_tensor requires_grad_ item"
+    " is_nonzero _bool __bool__ numpy __array__ tolist data_ptr untyped_storage storage"
+    " typed_storage is_shared share_memory_"
+).split()
+
+
+def _write(name: str) -> Callable:
+    def answer(input: Any, *args: Any, **kwargs: Any) -> Any:
+        if not isinstance(input, CompressedTensor):  # what is strided, by a matrix
+            args = tuple(to_coordinates(a) if isinstance(a, CompressedTensor) else a for a in args)
+            return FUNCTIONS[f"{name}_"](input, *args, **kwargs)
+        if name == "add" and not isinstance(args[0], SparseTensor):
+            raise RuntimeError(f"add_(): a matrix of layout {input.layout} would become strided")
+        return input._become(type(input).functions[name](input, *args, **kwargs))
+
+    return answer
+
+
+def _moved(name: str) -> Callable:
+    method = getattr(Tensor, name)
+
+    def answer(input: CompressedTensor, *args: Any, **kwargs: Any) -> Any:
+        values = input.stored()
+        out = method(values, *args, **kwargs)
+        if out is values:
+            return input
+        place = out.device
+        return input.like(out, _starts=input._starts.to(place), _others=input._others.to(place))
+
+    return answer
+
+
+def _clone(input: CompressedTensor, *, memory_format: Any = None) -> Any:
+    parts = {name: input.__dict__[name].clone() for name in input._names}
+    return input.like(input.stored().clone(), **parts)
+
+
+def _zeros_like(input: CompressedTensor, layout: Any = None, **options: Any) -> Any:
+    if layout is not None and layout is not input.layout:
+        raise RuntimeError(
+            "empty_like with different sparse layout is not supported (self is "
+            f"{input.layout} but you requested {layout})"
+        )
+    values = input.stored().detach()[:0]
+    starts = PUBLIC["zeros_like"](input._starts)
+    return input.like(PUBLIC["zeros_like"](values, **options), _starts=starts,
+                      _others=input._others[:0])  # fmt: skip
+
+
+def _copy(input: CompressedTensor, src: Any, non_blocking: bool = False) -> Any:
+    if type(src) is not type(input):
+        raise RuntimeError(
+            "copy of sparse compressed tensors having different layouts is not supported: self "
+            f"layout is {input.layout} and src layout is {src.layout}"
+        )
+    return input._become(_clone(src))
+
+
+def _fill(input: CompressedTensor, value: Any) -> Any:
+    return input._become(input.like(input.stored().detach().clone().fill_(value)))
+
+
+def _indices_of(by_rows: bool, name: str, attribute: str) -> Callable:
+    def answer(input: CompressedTensor) -> Tensor:
+        if input.by_rows is not by_rows:
+            kind = "row" if by_rows else "column"
+            raise RuntimeError(
+                f"{name} expected sparse {kind} compressed tensor layout but got {input.layout}"
+            )
+        return getattr(input, attribute)
+
+    return answer
+
+
+def _without(name: str, what: str) -> Callable:
+    def answer(input: CompressedTensor, *args: Any, **kwargs: Any) -> Any:
+        raise RuntimeError(f"{name} expected {what} tensor layout but got {input.layout}")
+
+    return answer
+
+
+def _fill_table(kind: Any) -> None:
+    table = kind.functions
+    for name in (*elementwise.ZERO_PRESERVING, *elementwise.OF_EACH_VALUE):
+        if name not in ("square", "nan_to_num"):
+            table[name] = _on_values(name)
+            table[f"{name}_"] = _write(name)
+    table["angle"] = _on_values("angle")
+    table.update({name: _through_coordinates(name, True) for name in _KEEP})
+    table.update({name: _through_coordinates(name, True) for name in _PRODUCTS})
+    table.update({name: _through_coordinates(name, False) for name in _OTHERS})
+    table.update({name: FUNCTIONS[name] for name in _SHARED})
+    table.update({name: _write(base) for name, base in (("add_", "add"), ("mul_", "mul"))})
+    for name in "to cpu cuda double float half bfloat16 long int short char byte bool".split():
+        table[name] = _moved(name)
+    table.update({
+        "add": add, "sum": sum_of, "transpose": transpose, "swapaxes": transpose,
+        "t": lambda input: transpose(input, 0, 1), "adjoint": lambda input: transpose(input, 0, 1),
+        "clone": _clone, "zeros_like": _zeros_like, "empty_like": _zeros_like, "copy_": _copy,
+        "zero_": lambda input: _fill(input, 0), "fill_": _fill,
+        "ones_like": lambda input: _fill(_clone(input.detach()), 1),
+        "full_like": lambda input, fill_value: _fill(_clone(input.detach()), fill_value),
+        "detach": lambda input: input.like(input.stored().detach()),
+        "crow_indices": _indices_of(True, "crow_indices", "_starts"),
+        "col_indices": _indices_of(True, "col_indices", "_others"),
+        "ccol_indices": _indices_of(False, "ccol_indices", "_starts"),
+        "row_indices": _indices_of(False, "row_indices", "_others"),
+        "values": lambda input: input.stored(), "_nnz": lambda input: input._data.shape[0],
+        "sparse_dim": lambda input: 2, "dense_dim": lambda input: input.ndim - 2,
+        "stride": _without("stride()", "a strided"),
+        "is_contiguous": _without("is_contiguous()", "a strided"),
+        "contiguous": _without("contiguous()", "a strided"),
+        "coalesce": _without("coalesce", "sparse coordinate"),
+        "is_coalesced": _without("is_coalesced", "sparse coordinate"),
+        "indices": _without("indices", "sparse coordinate"),
+    })  # fmt: skip
+
+
+for _kind in CLASSES.values():
+    _fill_table(_kind)

@@ -1,0 +1,224 @@
+"""Copies of sparse tensors, what they are made of, and what they do not have."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from nnkit.autograd.op.public import PUBLIC
+from nnkit.autograd.sparse.coordinates import (
+    CoordinateTensor,
+    coalesce,
+    to_dense,
+)
+from nnkit.autograd.sparse.table import FUNCTIONS, defines, refuse
+from nnkit.autograd.sparse.tensor import SparseTensor
+from nnkit.autograd.tensor import Size, Tensor
+
+
+@defines("clone")
+def clone(input: CoordinateTensor, *, memory_format: Any = None) -> CoordinateTensor:
+    return input.like(input.stored().clone(), _coordinates=input._coordinates.clone())
+
+
+@defines("detach")
+def detach(input: CoordinateTensor) -> CoordinateTensor:
+    return input.like(input.stored().detach())
+
+
+@defines("detach_")
+def detach_(input: CoordinateTensor) -> CoordinateTensor:
+    if input.is_leaf:
+        return input
+    input._edge, input._requires_grad, input._base, input._view = None, False, None, None
+    return input
+
+
+@defines("requires_grad_")
+def requires_grad_(input: SparseTensor, requires_grad: bool = True) -> SparseTensor:
+    input._set_requires_grad(requires_grad)
+    return input
+
+
+def _moved(name: str) -> None:
+    method = getattr(Tensor, name)
+
+    def answer(input: CoordinateTensor, *args: Any, **kwargs: Any) -> Any:
+        values = input.stored()
+        out = method(values, *args, **kwargs)
+        if isinstance(out, str):
+            return out.replace(".", ".sparse.", 1)
+        if out is values:
+            return input
+        return input.like(out, _coordinates=input._coordinates.to(out.device))
+
+    defines(name)(answer)
+
+
+for _name in (
+    "to cpu cuda double float half bfloat16 long int short char byte bool type pin_memory cdouble"
+    " cfloat"
+).split():
+    _moved(_name)
+defines("type_")(FUNCTIONS["type"])
+defines("to_dense")(
+    lambda input, dtype=None, *, masked_grad=None: to_dense(_without_dtype(input, dtype))
+)
+
+
+def _without_dtype(input: CoordinateTensor, dtype: Any) -> CoordinateTensor:
+    if dtype is not None:
+        raise RuntimeError("dtype argument is not supported by sparse_to_dense")
+    return input
+
+
+@defines("zeros_like", "empty_like")
+def zeros_like(input: CoordinateTensor, *, dtype: Any = None, layout: Any = None,
+               device: Any = None, requires_grad: bool = False, **options: Any) -> Any:  # fmt: skip
+    dtype, device = dtype or input.dtype, device or input.device
+    if layout is not None and layout is not input.layout:
+        return PUBLIC["zeros"](input.shape, dtype=dtype, device=device, requires_grad=requires_grad)
+    out = empty(input._shape, input.sparse_dims, dtype, device)
+    return requires_grad_(out, requires_grad)
+
+
+def empty(shape: Sequence[int], sparse: int, dtype: Any, device: Any) -> CoordinateTensor:
+    """The tensor of which no element is stored."""
+    rows = PUBLIC["zeros"]((sparse, 0), dtype=PUBLIC["tensor"](0).dtype, device=device)
+    values = PUBLIC["zeros"]((0, *shape[sparse:]), dtype=dtype, device=device)
+    return CoordinateTensor.of(rows, values, shape, True)
+
+
+@defines("new_zeros", "new_empty")
+def new_zeros(input: CoordinateTensor, *size: Any, dtype: Any = None, device: Any = None,
+              requires_grad: bool = False, **options: Any) -> CoordinateTensor:  # fmt: skip
+    shape = tuple(size[0]) if len(size) == 1 and not isinstance(size[0], int) else size
+    out = empty(shape, len(shape), dtype or input.dtype, device or input.device)
+    requires_grad_(out, requires_grad)
+    return out
+
+
+@defines("new_tensor")
+def new_tensor(input: SparseTensor, data: Any, *, dtype: Any = None, device: Any = None,
+               requires_grad: bool = False) -> Tensor:  # fmt: skip
+    return PUBLIC["tensor"](
+        data, dtype=dtype or input.dtype, device=device or input.device,
+        requires_grad=requires_grad,
+    )  # fmt: skip
+
+
+@defines("zero_")
+def zero_(input: CoordinateTensor) -> CoordinateTensor:
+    return input._become(empty(input._shape, input.sparse_dims, input.dtype, input.device))
+
+
+@defines("copy_")
+def copy_(input: Any, src: Any, non_blocking: bool = False) -> Any:
+    if not isinstance(input, CoordinateTensor) or not isinstance(src, CoordinateTensor):
+        raise RuntimeError(
+            "copy_() between dense and sparse Tensors is not implemented! Found self type = "
+            f"{input.layout} and src type = {src.layout}"
+        )
+    return input._become(src.like(src.stored().to(input.dtype).clone()))
+
+
+@defines("sparse_resize_")
+def sparse_resize_(input: Any, size: Sequence[int], sparse_dim: int, dense_dim: int) -> Any:
+    if len(size) != sparse_dim + dense_dim:
+        raise RuntimeError(
+            f"number of dimensions must be sparse_dim ({sparse_dim}) + dense_dim ({dense_dim}), "
+            f"but got {len(size)}"
+        )
+    if input._nnz():
+        if input.ndim - input.sparse_dims != dense_dim:
+            raise RuntimeError(
+                f"changing the number of dense dimensions (from {input.ndim - input.sparse_dims} "
+                f"to {dense_dim}) on a non-empty sparse tensor is not supported."
+            )
+        if input.sparse_dims != sparse_dim:
+            raise RuntimeError(
+                f"changing the number of sparse dimensions (from {input.sparse_dims} to "
+                f"{sparse_dim}) on a non-empty sparse tensor is not supported."
+            )
+        if [*map(min, size, input._shape)] != list(input._shape):
+            raise RuntimeError(
+                "shrinking the size of dimensions on a non-empty sparse tensor is not supported."
+            )
+        input.__dict__["_shape"] = Size(size)
+        return input
+    return input._become(empty(size, sparse_dim, input.dtype, input.device))
+
+
+@defines("sparse_resize_and_clear_")
+def sparse_resize_and_clear_(input: Any, size: Any, sparse_dim: int, dense_dim: int) -> Any:
+    return input._become(empty(size, sparse_dim, input.dtype, input.device))
+
+
+@defines("resize_as_sparse_")
+def resize_as_sparse_(input: CoordinateTensor, the_template: CoordinateTensor) -> Any:
+    other = the_template
+    return sparse_resize_(input, other._shape, other.sparse_dims, other.ndim - other.sparse_dims)
+
+
+# Parts
+
+
+@defines("indices")
+def indices(input: CoordinateTensor) -> Tensor:
+    _needs_coalesced(input, "indices")
+    return input._coordinates
+
+
+@defines("values")
+def values(input: CoordinateTensor) -> Tensor:
+    _needs_coalesced(input, "values")
+    return input.stored()
+
+
+def _needs_coalesced(input: CoordinateTensor, what: str) -> None:
+    if not input._coalesced:
+        raise RuntimeError(
+            f"Cannot get {what} on an uncoalesced tensor, please call .coalesce() first"
+        )
+
+
+defines("_indices")(lambda input: input._coordinates)
+defines("_values")(lambda input: input.stored().detach())
+defines("_nnz")(lambda input: input._data.shape[0])
+defines("_dimI")(lambda input: input.sparse_dims)
+defines("_dimV")(lambda input: input.ndim - input.sparse_dims)
+defines("coalesce")(coalesce)
+defines("is_coalesced")(lambda input: input._coalesced)
+
+
+@defines("_coalesced_")
+def _coalesced_(input: CoordinateTensor, coalesced: bool) -> CoordinateTensor:
+    input.__dict__["_coalesced"] = coalesced
+    return input
+
+
+# Refusals whose type is torch's
+
+refuse(RuntimeError, "reshape is not implemented for sparse tensors",
+       "reshape", "reshape_as", "flatten", "ravel", "outer")  # fmt: skip
+refuse(RuntimeError, "expand is unsupported for Sparse tensors",
+       "expand", "expand_as", "repeat", "tile", "broadcast_to")  # fmt: skip
+refuse(RuntimeError, "contiguous() is not defined for tensors of layout nnkit.sparse_coo",
+       "contiguous", "masked_fill", "isreal")  # fmt: skip
+refuse(TypeError, "can't convert Sparse layout tensor to numpy. Use Tensor.to_dense() first.",
+       "numpy", "__array__")  # fmt: skip
+refuse(RuntimeError, "Cannot access data pointer of Tensor that doesn't have storage",
+       "tolist", "data_ptr")  # fmt: skip
+refuse(NotImplementedError, "Cannot access storage of a tensor of layout nnkit.sparse_coo",
+       "untyped_storage", "storage", "typed_storage", "is_shared", "share_memory_",
+       "kron")  # fmt: skip
+refuse(RuntimeError, "crow_indices expected sparse row compressed tensor layout but got Sparse",
+       "crow_indices", "col_indices")  # fmt: skip
+refuse(RuntimeError, "ccol_indices expected sparse column compressed tensor layout but got Sparse",
+       "ccol_indices", "row_indices")  # fmt: skip
+
+# Methods that other tensors do not have
+for _name in (
+    "sparse_resize_ sparse_resize_and_clear_ resize_as_sparse_ _coalesced_ _dimI _dimV"
+).split():
+    setattr(CoordinateTensor, _name, FUNCTIONS[_name])

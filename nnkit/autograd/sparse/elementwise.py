@@ -1,0 +1,193 @@
+"""Functions of each element of a sparse tensor, and arithmetic."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from nnkit.autograd.op.public import PUBLIC
+from nnkit.autograd.sparse.coordinates import (
+    CoordinateTensor,
+    coalesce,
+    joined_keys,
+)
+from nnkit.autograd.sparse.table import FUNCTIONS, defines
+from nnkit.autograd.sparse.tensor import SparseTensor
+from nnkit.autograd.tensor import Tensor
+
+# Functions of each element by itself, which are 0 of 0
+
+ZERO_PRESERVING = (
+    "abs absolute asin arcsin asinh arcsinh atan arctan atanh arctanh ceil floor log1p round sin"
+    " sinh sign sgn signbit tan tanh trunc fix expm1 sqrt square isinf isposinf isneginf isnan erf"
+    " erfinv relu deg2rad rad2deg frac nan_to_num"
+).split()
+OF_EACH_VALUE = (
+    "neg negative conj conj_physical resolve_conj resolve_neg real imag positive".split()
+)
+
+
+def _elementwise(name: str, coalesces: bool) -> None:
+    function = PUBLIC[name]
+
+    def answer(input: CoordinateTensor, *args: Any, **kwargs: Any) -> Any:
+        x = coalesce(input) if coalesces else input
+        return x.like(function(x.stored(), *args, **kwargs))
+
+    defines(name)(answer)
+    if not hasattr(Tensor, f"{name}_"):
+        return
+
+    def write(input: CoordinateTensor, *args: Any, **kwargs: Any) -> Any:
+        if coalesces and not input._coalesced:
+            raise RuntimeError(f"{name}_ requires coalesced input")
+        return input._become(answer(input, *args, **kwargs))
+
+    defines(f"{name}_")(write)
+
+
+for _name in ZERO_PRESERVING:
+    _elementwise(_name, True)
+for _name in OF_EACH_VALUE:
+    _elementwise(_name, False)
+
+
+# Arithmetic
+
+
+def _is_scalar(value: Any) -> bool:
+    return not isinstance(value, Tensor) or not (value.ndim or isinstance(value, SparseTensor))
+
+
+@defines("add")
+def add(input: Any, other: Any, *, alpha: Any = 1) -> Any:
+    if not isinstance(input, CoordinateTensor):
+        _check_sizes("add", input, other)
+        if not isinstance(input, Tensor):
+            input = PUBLIC["tensor"](input)
+        values = other.stored() if alpha == 1 else other.stored() * alpha
+        kind = PUBLIC["result_type"](input, other.stored())
+        if not other.sparse_dims:
+            return input + values.sum(0)
+        return input.to(kind).index_put(other.at(), values.to(kind), accumulate=True)
+    if not isinstance(other, CoordinateTensor):
+        raise RuntimeError("add(sparse, dense) is not supported. Use add(dense, sparse) instead.")
+    _check_sizes("add", input, other)
+    if input.sparse_dims != other.sparse_dims:
+        raise RuntimeError(
+            f"add: expected 'self' and 'other' to have same number of sparse dimensions, but "
+            f"'self' has {input.sparse_dims} sparse dimensions while 'other' has "
+            f"{other.sparse_dims} sparse dimensions"
+        )
+    values, more = input.stored(), other.stored()
+    more = more if alpha == 1 else more * alpha
+    if input._coordinates is other._coordinates:
+        return input.like(values + more)
+    kind = PUBLIC["result_type"](values, more)
+    out = CoordinateTensor.of(
+        PUBLIC["cat"]([input._coordinates, other._coordinates], 1),
+        PUBLIC["cat"]([values.to(kind), more.to(kind)]),
+        input._shape,
+        False,
+    )
+    if not _is_ascending(input) or not _is_ascending(other):
+        return out
+    out = coalesce(out)
+    out._coalesced = input._coalesced and other._coalesced
+    return out
+
+
+def _is_ascending(x: CoordinateTensor) -> bool:
+    places = x.flat()
+    return x._coalesced or bool((places[1:] > places[:-1]).all())
+
+
+def _check_sizes(name: str, input: Any, other: Any) -> None:
+    shape = list(input.shape) if isinstance(input, Tensor) else []
+    if shape != list(other.shape):
+        raise RuntimeError(
+            f"{name}: expected 'self' and 'other' to have same size, but self has size "
+            f"{shape} while other has size {list(other.shape)} (FYI: op2-sparse addition does not "
+            "currently support broadcasting)"
+        )
+
+
+@defines("sub", "subtract")
+def sub(input: Any, other: Any, *, alpha: Any = 1) -> Any:
+    return add(input, other, alpha=-alpha)
+
+
+@defines("__rsub__", "rsub")
+def rsub(input: Any, other: Any, *, alpha: Any = 1) -> Any:
+    return add(other, input, alpha=-alpha)
+
+
+@defines("mul", "multiply", "__rmul__")
+def mul(input: Any, other: Any) -> Any:
+    if not isinstance(input, CoordinateTensor):
+        input, other = other, input
+    if _is_scalar(other):
+        return input.like(input.stored() * other)
+    if isinstance(other, CoordinateTensor):
+        _check_sizes("mul", input, other)
+        other = coalesce(other)
+        where, found = joined_keys(input, other)
+        kept = found.nonzero()[:, 0]
+        values = input.stored()[kept] * other.stored()[where[kept]]
+        indices = input._coordinates[:, kept]
+        return CoordinateTensor.of(indices, values, input._shape, input._coalesced)
+    spread = other.expand(input._shape)
+    return input.like(input.stored() * spread[input.at()])
+
+
+@defines("div", "divide", "true_divide", "__truediv__")
+def div(input: Any, other: Any, *, rounding_mode: str | None = None) -> Any:
+    if not isinstance(input, CoordinateTensor):
+        raise NotImplementedError("div() by a tensor of layout nnkit.sparse_coo is not defined")
+    if not _is_scalar(other):
+        raise RuntimeError(
+            "Sparse division requires a scalar or zero-dim dense tensor divisor "
+            f"(got shape {list(other.shape)} for divisor)"
+        )
+    x = input if rounding_mode is None else coalesce(input)
+    return x.like(PUBLIC["div"](x.stored(), other, rounding_mode=rounding_mode))
+
+
+@defines("floor_divide", "__floordiv__")
+def floor_divide(input: Any, other: Any) -> Any:
+    return div(input, other, rounding_mode="floor")
+
+
+@defines("pow")
+def power(input: Any, exponent: Any) -> Any:
+    if not isinstance(input, CoordinateTensor) or not _is_scalar(exponent):
+        raise NotImplementedError("pow() of tensors of layout nnkit.sparse_coo takes a number")
+    if exponent == 0:
+        raise RuntimeError(
+            "pow: cannot raise to zeroth power on sparse tensor; it would make the result tensor "
+            "dense"
+        )
+    x = coalesce(input)
+    return x.like(x.stored() ** exponent)
+
+
+for _name in ("add", "sub", "subtract", "mul", "multiply", "div", "divide", "true_divide"):
+
+    def _write(input: Any, other: Any, *, of: Callable = FUNCTIONS[_name], **options: Any) -> Any:
+        if isinstance(input, CoordinateTensor):
+            out = of(input, other, **options)
+            if of is mul and not isinstance(other, CoordinateTensor):
+                out._coalesced = out._nnz() < 2  # torch forgets it
+            return input._become(out)
+        if of is not add and of is not sub:
+            raise NotImplementedError(
+                "what is strided cannot be multiplied by or divided by a sparse tensor in place"
+            )
+        alpha = options.get("alpha", 1)
+        _check_sizes("add", input, other)
+        values = other.stored() * (-alpha if of is sub else alpha)
+        return input.index_put_(other.at(), values.to(input.dtype), accumulate=True)
+
+    defines(f"{_name}_")(_write)
+for _name, _of in (("__iadd__", "add_"), ("__isub__", "sub_"), ("__imul__", "mul_")):
+    defines(_name)(FUNCTIONS[_of])

@@ -1,0 +1,71 @@
+"""Gradients that are sparse: those of a table of which an operation has read some rows.
+
+They travel through a backward as the tensors that they are, to a leaf alone: on the way to an
+operation they become strided.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from nnkit.autograd.engine.node import SPARSE
+from nnkit.autograd.function import Function
+from nnkit.autograd.op.public import PUBLIC
+from nnkit.autograd.sparse.coordinates import CoordinateTensor
+from nnkit.autograd.tensor import Tensor
+from nnkit.backend.program.outside import break_off
+
+SPARSE.add(CoordinateTensor)
+
+
+class Embedding(Function):
+    """`nnkit.embedding` of a leaf, whose gradient is sparse."""
+
+    @staticmethod
+    def forward(ctx: Any, weight: Tensor, index: Tensor, padding: int) -> Tensor:
+        ctx.save_for_backward(index)
+        ctx.shape, ctx.padding = weight.shape, padding
+        return PUBLIC["embedding"](weight, index, padding)
+
+    @staticmethod
+    def backward(ctx: Any, grad: Tensor) -> tuple:
+        (index,) = ctx.saved_tensors
+        index, values = index.reshape(-1).long(), grad.reshape(-1, ctx.shape[1])
+        if ctx.padding >= 0:
+            kept = (index != ctx.padding).nonzero()[:, 0]
+            index, values = index[kept], values[kept]
+        return CoordinateTensor.of(index[None], values, ctx.shape), None, None
+
+
+class Gather(Function):
+    """`nnkit.gather` of a leaf, whose gradient is sparse."""
+
+    @staticmethod
+    def forward(ctx: Any, input: Tensor, dim: int, index: Tensor) -> Tensor:
+        ctx.save_for_backward(index)
+        ctx.shape, ctx.dim = input.shape, dim
+        return PUBLIC["gather"](input, dim, index)
+
+    @staticmethod
+    def backward(ctx: Any, grad: Tensor) -> tuple:
+        (index,) = ctx.saved_tensors
+        if not index.ndim:
+            rows = index.new_zeros((0, 1))
+        else:
+            place = [PUBLIC["arange"](n, device=index.device) for n in index.shape]
+            rows = list(PUBLIC["meshgrid"](*place, indexing="ij"))
+            rows[ctx.dim] = index
+            rows = PUBLIC["stack"]([r.reshape(-1) for r in rows])
+        return CoordinateTensor.of(rows, grad.reshape(-1), ctx.shape), None, None
+
+
+def embedding(weight: Tensor, index: Tensor, padding: int) -> Tensor:
+    """The rows of a leaf by index; its gradient holds those that were read."""
+    break_off("a sparse gradient")
+    return Embedding.apply(weight, index, padding)
+
+
+def gather(input: Tensor, dim: int, index: Tensor) -> Tensor:
+    """The elements of a leaf by index along a dimension; its gradient holds those."""
+    break_off("a sparse gradient")
+    return Gather.apply(input, dim, index)

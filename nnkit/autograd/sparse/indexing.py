@@ -1,0 +1,139 @@
+"""Parts of sparse tensors: slices, elements by index, those that a mask stores."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from nnkit.autograd.arguments.dims import normalize_dim
+from nnkit.autograd.op.public import PUBLIC
+from nnkit.autograd.sparse.coordinates import (
+    CoordinateTensor,
+    to_dense,
+)
+from nnkit.autograd.sparse.table import defines
+from nnkit.autograd.tensor import Tensor
+
+
+@defines("select")
+def select(input: CoordinateTensor, dim: int, index: int) -> Any:
+    dim = normalize_dim(dim, input.ndim, "select")
+    size = input._shape[dim]
+    if not -size <= index < size:
+        raise IndexError(
+            f"select(): index {index} out of range for tensor of size {list(input.shape)} at "
+            f"dimension {dim}"
+        )
+    index %= size
+    sparse, values = input.sparse_dims, input.stored()
+    shape = [n for d, n in enumerate(input._shape) if d != dim]
+    if dim >= sparse:
+        return CoordinateTensor.of(
+            input._coordinates, values.select(dim - sparse + 1, index), shape, input._coalesced
+        )
+    kept = (input._coordinates[dim] == index).nonzero()[:, 0]
+    values = values[kept]
+    if sparse == 1:
+        return values.sum(0) if values.shape[0] != 1 else values[0]
+    rows = [d for d in range(sparse) if d != dim]
+    return CoordinateTensor.of(input._coordinates[rows][:, kept], values, shape)
+
+
+@defines("index_select")
+def index_select(input: CoordinateTensor, dim: int, index: Tensor) -> CoordinateTensor:
+    dim = normalize_dim(dim, input.ndim, "index_select")
+    sparse, values, rows = input.sparse_dims, input.stored(), input._coordinates
+    shape = list(input._shape)
+    size, shape[dim] = shape[dim], index.numel()
+    if index.numel() and not bool(((index >= -size) & (index < size)).all()):
+        raise IndexError(f"index_select(): index out of range for dimension {dim} of size {size}")
+    index = PUBLIC["where"](index < 0, index + size, index)
+    if dim >= sparse:
+        values = values.index_select(dim - sparse + 1, index)
+        return CoordinateTensor.of(rows, values, shape, input._coalesced)
+    order = rows[dim].argsort(stable=True)
+    known = rows[dim][order]
+    first = PUBLIC["searchsorted"](known, index)
+    count = PUBLIC["searchsorted"](known, index, right=True) - first
+    to = PUBLIC["repeat_interleave"](PUBLIC["arange"](len(count), device=rows.device), count)
+    within = PUBLIC["arange"](len(to), device=rows.device) - (count.cumsum(0) - count)[to]
+    source = order[first[to] + within]
+    found = rows[:, source]
+    found = PUBLIC["cat"]([found[:dim], to[None], found[dim + 1 :]])
+    return CoordinateTensor.of(found, values[source], shape)
+
+
+@defines("narrow_copy")
+def narrow_copy(input: CoordinateTensor, dim: int, start: int, length: int) -> CoordinateTensor:
+    dim = normalize_dim(dim, input.ndim, "narrow_copy")
+    sparse, shape = input.sparse_dims, list(input._shape)
+    start = start + shape[dim] if start < 0 else start
+    if not 0 <= start <= start + length <= shape[dim]:
+        raise RuntimeError(
+            f"narrow_copy(): start ({start}) + length ({length}) exceeds dimension size "
+            f"({shape[dim]})."
+        )
+    shape[dim] = length
+    if dim >= sparse:
+        values = input.stored().narrow(dim - sparse + 1, start, length)
+        return CoordinateTensor.of(input._coordinates, values, shape, input._coalesced)
+    along = input._coordinates[dim]
+    kept = ((along >= start) & (along < start + length)).nonzero()[:, 0]
+    rows = input._coordinates[:, kept].clone()
+    rows[dim] -= start
+    return CoordinateTensor.of(rows, input.stored()[kept], shape, input._coalesced)
+
+
+@defines("unbind")
+def unbind(input: CoordinateTensor, dim: int = 0) -> tuple:
+    dim = normalize_dim(dim, input.ndim, "unbind")
+    return tuple(select(input, dim, i) for i in range(input._shape[dim]))
+
+
+@defines("__iter__", "iterate")
+def iterate(input: CoordinateTensor) -> Any:
+    return iter(unbind(input))
+
+
+@defines("getitem", "__getitem__")
+def getitem(input: CoordinateTensor, index: Any) -> Any:
+    out: Any = input
+    at = 0
+    parts = index if isinstance(index, tuple) else (index,)
+    consumed = len([p for p in parts if p is not None and p is not Ellipsis])
+    if consumed > input.ndim:
+        raise IndexError(f"too many indices for tensor of dimension {input.ndim}")
+    for part in parts:
+        if part is Ellipsis:
+            at += input.ndim - consumed
+        elif part is None:
+            out, at = out.unsqueeze(at), at + 1
+        elif isinstance(part, int) and not isinstance(part, bool):
+            out = out.select(at, part)
+        elif isinstance(part, slice) and part == slice(None):
+            at += 1
+        else:
+            raise NotImplementedError(
+                "a tensor of layout nnkit.sparse_coo is indexed by integers, None and ':' alone: "
+                "index_select() takes several"
+            )
+    return out
+
+
+@defines("sparse_mask")
+def sparse_mask(input: Tensor, mask: Any) -> CoordinateTensor:
+    """The elements of ``input`` that ``mask`` stores."""
+    if input.shape != mask.shape:
+        raise RuntimeError(
+            f"sparse_mask(): operands have incompatible sizes; self has size {list(input.shape)} "
+            f"but mask has size {list(mask.shape)}"
+        )
+    if input is mask:
+        return mask.like(mask.stored().clone())
+    dense = to_dense(input) if isinstance(input, CoordinateTensor) else input
+    if not mask.sparse_dims:
+        return mask.like(dense[None])
+    return mask.like(dense[mask.at()])
+
+
+defines("_sparse_mask_projection")(sparse_mask)
+CoordinateTensor._sparse_mask_projection = sparse_mask  # type: ignore[attr-defined]

@@ -1,0 +1,146 @@
+"""Products with sparse matrices."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from nnkit.autograd.op.public import PUBLIC
+from nnkit.autograd.sparse.coordinates import (
+    CoordinateTensor,
+    coalesce,
+)
+from nnkit.autograd.sparse.elementwise import add
+from nnkit.autograd.sparse.shape import transpose
+from nnkit.autograd.sparse.table import defines
+from nnkit.autograd.sparse.tensor import SparseTensor
+from nnkit.autograd.tensor import Tensor
+
+
+@defines("mm")
+def mm(input: Any, mat2: Any, reduce: str | None = None) -> Any:
+    if input.ndim != 2 or mat2.ndim != 2:
+        raise RuntimeError(f"mm: Expected matrices, got {input.ndim}-D and {mat2.ndim}-D tensors")
+    if input.shape[1] != mat2.shape[0]:
+        raise RuntimeError(
+            f"mm: Expected first dimension of 'mat2' to be {input.shape[1]}, but got "
+            f"{mat2.shape[0]}: {list(input.shape)} and {list(mat2.shape)} do not match"
+        )
+    for x in (input, mat2):
+        if isinstance(x, CoordinateTensor) and x.sparse_dims != 2:
+            raise RuntimeError(f"mm: scalar values expected, got {2 - x.sparse_dims}D values")
+    if not isinstance(input, CoordinateTensor):
+        return mm(transpose(mat2, 0, 1), input.t()).t()
+    if isinstance(mat2, CoordinateTensor):
+        return _sparse_product(input, coalesce(mat2))
+    row, column = input._coordinates
+    values = input.stored()
+    terms = values[:, None] * mat2.index_select(0, column)
+    if reduce in (None, "sum"):
+        return terms.new_zeros((input.shape[0], mat2.shape[1])).index_add(0, row, terms)
+    if reduce not in ("mean", "amax", "amin"):
+        raise RuntimeError(
+            f"sparse.mm: reduce must be 'sum', 'mean', 'amax' or 'amin', got {reduce!r}"
+        )
+    out = terms.new_zeros((input.shape[0], mat2.shape[1]))
+    return out.scatter_reduce(0, row[:, None].expand_as(terms), terms, reduce, include_self=False)
+
+
+def _sparse_product(x: CoordinateTensor, y: CoordinateTensor) -> CoordinateTensor:
+    """Each element of ``x`` times those of the row of ``y`` that its column names."""
+    row, column = x._coordinates
+    rows = y._coordinates[0].contiguous()
+    first = PUBLIC["searchsorted"](rows, column)
+    count = PUBLIC["searchsorted"](rows, column, right=True) - first
+    left = PUBLIC["repeat_interleave"](PUBLIC["arange"](len(count), device=row.device), count)
+    within = PUBLIC["arange"](len(left), device=row.device) - (count.cumsum(0) - count)[left]
+    right = first[left] + within
+    indices = PUBLIC["stack"]([row[left], y._coordinates[1][right]])
+    values = x.stored()[left] * y.stored()[right]
+    shape = (x.shape[0], y.shape[1])
+    return coalesce(CoordinateTensor.of(indices, values, shape, False))
+
+
+@defines("mv")
+def mv(input: Any, vec: Any) -> Tensor:
+    if input.ndim != 2 or vec.ndim != 1:
+        raise RuntimeError(
+            f"mv: two tensor dim should be 2 and 1, but got {input.ndim} and {vec.ndim}"
+        )
+    return mm(input, vec[:, None])[:, 0]
+
+
+@defines("addmm")
+def addmm(input: Any, mat1: Any, mat2: Any, *, beta: Any = 1, alpha: Any = 1) -> Any:
+    product = mm(mat1, mat2)
+    product = product if alpha == 1 else product * alpha
+    if isinstance(input, CoordinateTensor) or isinstance(product, CoordinateTensor):
+        return add(input if beta == 1 else input * beta, product)
+    return product + (input if beta == 1 else input * beta)
+
+
+@defines("bmm")
+def bmm(input: Any, mat2: Any) -> Tensor:
+    if not isinstance(input, CoordinateTensor) or isinstance(mat2, SparseTensor):
+        raise NotImplementedError("bmm() takes a sparse first and a strided second tensor")
+    if input.sparse_dims != 3:
+        raise RuntimeError(
+            f"bmm_sparse: Tensor 'self' must have 0 dense dims, but has {3 - input.sparse_dims}"
+        )
+    if mat2.ndim != 3 or input.shape[0] != mat2.shape[0] or input.shape[2] != mat2.shape[1]:
+        raise RuntimeError(
+            f"bmm_sparse: sizes do not match: {list(input.shape)} and {list(mat2.shape)}"
+        )
+    batch, row, column = input._coordinates
+    terms = input.stored()[:, None] * mat2[batch, column]
+    shape = (*input.shape[:2], mat2.shape[2])
+    out = terms.new_zeros((shape[0] * shape[1], shape[2]))
+    return out.index_add(0, batch * shape[1] + row, terms).reshape(shape)
+
+
+@defines("matmul", "__matmul__", "__rmatmul__")
+def matmul(input: Any, other: Any) -> Any:
+    dims = (input.ndim, other.ndim)
+    if dims == (2, 2):
+        return mm(input, other)
+    if dims == (2, 1):
+        return mv(input, other)
+    if dims == (1, 2) and isinstance(other, CoordinateTensor):
+        return mv(transpose(other, 0, 1), input)
+    if dims == (3, 3):
+        return bmm(input, other)
+    raise RuntimeError(f"expand is unsupported for Sparse tensors: matmul() of {dims} dimensions")
+
+
+@defines("linear")
+def linear(input: Any, weight: Any, bias: Any = None) -> Any:
+    out = matmul(
+        input, transpose(weight, 0, 1) if isinstance(weight, CoordinateTensor) else weight.t()
+    )
+    return out if bias is None else out + bias
+
+
+@defines("smm")
+def smm(input: CoordinateTensor, mat: Tensor) -> CoordinateTensor:
+    return _of_rows(input, mm(input, mat))
+
+
+def _of_rows(input: CoordinateTensor, product: Tensor) -> CoordinateTensor:
+    """The rows of a product that an element of the factor lies in, element by element."""
+    rows = input._coordinates[0].unique()
+    columns = PUBLIC["arange"](product.shape[1], device=rows.device)
+    indices = PUBLIC["stack"](
+        [rows.repeat_interleave(product.shape[1]), columns.repeat(rows.shape[0])]
+    )
+    return CoordinateTensor.of(indices, product[rows].reshape(-1), product.shape)
+
+
+@defines("hspmm")
+def hspmm(mat1: CoordinateTensor, mat2: Tensor) -> CoordinateTensor:
+    rows = mat1._coordinates[0].unique()
+    product = mm(mat1, mat2)
+    return CoordinateTensor.of(rows[None], product[rows], product.shape)
+
+
+@defines("sspaddmm")
+def sspaddmm(input: Any, mat1: Any, mat2: Any, *, beta: Any = 1, alpha: Any = 1) -> Any:
+    return add(input * beta, smm(mat1, mat2) * alpha)

@@ -1,0 +1,31 @@
+"""The table of what tensors of layout ``nnkit.sparse_coo`` can do, by the names of functions."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from nnkit.autograd.sparse.coordinates import (
+    CoordinateTensor,
+)
+
+FUNCTIONS = CoordinateTensor.functions = {}
+
+
+def defines(*names: str) -> Callable:
+    """Enter a function under its names."""
+
+    def enter(function: Callable) -> Callable:
+        FUNCTIONS.update(dict.fromkeys(names, function))
+        return function
+
+    return enter
+
+
+def refuse(error: type[Exception], text: str, *names: str) -> None:
+    """Let functions raise what torch's raise."""
+
+    def refusal(*args: Any, **kwargs: Any) -> Any:
+        raise error(text)
+
+    defines(*names)(refusal)

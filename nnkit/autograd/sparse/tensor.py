@@ -1,0 +1,264 @@
+"""`SparseTensor`: what all layouts of sparse tensors have in common.
+
+It is an instance of Tensor that holds the *values*, so that history, gradients, hooks and backward
+are those of the values; its ``__torch_function__`` answers for everything that is done with it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, ClassVar
+
+from nnkit.autograd.arguments.overriding import DisableTorchFunctionSubclass
+from nnkit.autograd.grad_mode import MODE
+from nnkit.autograd.surface.printing import OPTIONS
+from nnkit.autograd.tensor import Size, Tensor
+from nnkit.backend.dtype import bool_, default_dtype, int64
+from nnkit.backend.memory import layout
+
+# What concerns the values alone, or the object: the function itself serves.
+_OF_OBJECT = frozenset(
+    "register_hook register_post_accumulate_grad_hook retain_grad is_floating_point is_complex"
+    " is_inference element_size is_pinned get_device backward is_signed".split()
+)
+
+
+class SparseTensor(Tensor):
+    """A tensor of a sparse layout; see `nnkit.sparse_coo_tensor` and its neighbours.
+
+    Attributes:
+        functions: what is defined for this layout, by name.
+    """
+
+    functions: ClassVar[dict[str, Callable]] = {}
+    _layout: layout
+    _shape: Size
+    _names: ClassVar[tuple[str, ...]] = ()  # of the attributes that hold its indices
+
+    @classmethod
+    def __torch_function__(
+        cls, func: Callable, types: tuple, args: tuple = (), kwargs: dict | None = None
+    ) -> Any:
+        if not all(issubclass(kind, SparseTensor) or kind is Tensor for kind in types):
+            return NotImplemented
+        name = getattr(func, "__name__", "")
+        if name in ("__get__", "__set__", "__delete__") or name in _OF_OBJECT:
+            with DisableTorchFunctionSubclass():
+                return func(*args, **(kwargs or {}))
+        found = cls.functions.get(name)
+        if found is None:
+            raise NotImplementedError(
+                f"{name}() is not defined for tensors of layout {cls._layout}: "
+                "make one that is strided with to_dense()"
+            )
+        return found(*args, **(kwargs or {}))
+
+    # What Tensor asks of its own array
+
+    @property
+    def shape(self) -> Size:
+        """The sizes of its dimensions, those of the elements that are not stored included."""
+        return self._shape
+
+    @property
+    def ndim(self) -> int:
+        """The number of dimensions."""
+        return len(self._shape)
+
+    @property
+    def layout(self) -> layout:
+        """How its elements are stored."""
+        return self._layout
+
+    @property
+    def T(self) -> Any:
+        """Its dimensions in reverse order."""
+        return self.permute(*range(self.ndim - 1, -1, -1))  # type: ignore[attr-defined]
+
+    @property
+    def mT(self) -> Any:
+        """Its last two dimensions exchanged."""
+        return self.transpose(-2, -1)  # type: ignore[attr-defined]
+
+    @property
+    def H(self) -> Any:
+        """The conjugate of a matrix, transposed."""
+        if self.ndim != 2:
+            raise RuntimeError(
+                f"tensor.H is only supported on matrices (2-D tensors). Got {self.ndim}-D tensor."
+            )
+        return self.mT.conj()
+
+    mH = property(lambda self: self.mT.conj(), doc="The conjugate of ``mT``.")
+
+    @property
+    def data(self) -> Any:
+        """The same indices and values without history."""
+        return self.like(self.stored().data)
+
+    @data.setter
+    def data(self, new: Any) -> None:
+        if not isinstance(new, type(self)):
+            raise RuntimeError(
+                f"data set to a tensor of layout {new.layout}, expected {self._layout}"
+            )
+        self._become(new)
+
+    @property
+    def grad(self) -> Any:
+        """The gradient: its values at the same indices."""
+        found = self._grad
+        if found is not None and found.__class__ is Tensor:
+            self._grad = found = self.like(found)
+        return found
+
+    @grad.setter
+    def grad(self, new: Any) -> None:
+        if new is not None and (new.shape != self.shape or new.dtype is not self.dtype):
+            raise RuntimeError(
+                f"assigned grad has shape {list(new.shape)} and dtype {new.dtype}, expected "
+                f"{list(self.shape)} and {self.dtype}"
+            )
+        self._grad = new
+
+    @grad.deleter
+    def grad(self) -> None:
+        self._grad = None
+
+    def __len__(self) -> int:
+        if not self._shape:
+            raise TypeError("len() of a 0-d tensor")
+        return self._shape[0]
+
+    def __bool__(self) -> bool:
+        return bool(self.item())  # type: ignore[attr-defined]
+
+    def __contains__(self, value: Any) -> bool:
+        raise NotImplementedError(f"'in' is not defined for tensors of layout {self._layout}")
+
+    # Made of
+
+    def stored(self) -> Tensor:
+        """The values as an ordinary tensor, with their history."""
+        with DisableTorchFunctionSubclass():
+            return self.as_subclass(Tensor)  # type: ignore[attr-defined]
+
+    def parts(self) -> tuple:
+        """What it is made of, as files have it: indices, values without history, shape."""
+        indices = [self.__dict__[name] for name in self._names]
+        return (*indices, self.stored().detach(), self._shape)
+
+    def like(self, values: Tensor, **changed: Any) -> Any:
+        """A tensor with the same indices and other values, or with whatever else is changed."""
+        kept = {k: v for k, v in self.__dict__.items() if k in (*self._names, "_shape")}
+        return type(self).made(values, **{**kept, **changed})
+
+    @classmethod
+    def made(cls, values: Tensor, **attributes: Any) -> Any:
+        """A sparse tensor with the history of these values, on their memory."""
+        if values.requires_grad:
+            out: Any = values.as_subclass(cls)  # type: ignore[attr-defined]
+        else:
+            out = values.detach()
+            out.__class__ = cls
+        out.__dict__.update(attributes)
+        return out
+
+    def _become(self, new: SparseTensor) -> Any:
+        """What a write in place has made of this tensor; returns itself.
+
+        Raises:
+            RuntimeError: a leaf that requires a gradient is written while grad mode is on.
+        """
+        if MODE.enabled and self.requires_grad and self.is_leaf:
+            raise RuntimeError(
+                "a leaf Variable that requires grad is being used in an in-place operation."
+            )
+        if new.requires_grad:
+            self._edge, self._requires_grad = new._edge, True
+            self._base, self._view, self._viewed = new._base, new._view, new._viewed
+        self._data = new._data
+        if not self.is_inference():
+            self._writes = [self._version + 1, "sparse"]
+            self._viewed = self._writes[0]
+        self.__dict__.update(new.__dict__)
+        return self
+
+    # Copies
+
+    def __copy__(self) -> Any:
+        return self.like(self.stored().detach()).requires_grad_(self.requires_grad)
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> Any:
+        if id(self) not in memo:
+            if not self.is_leaf:
+                raise RuntimeError(
+                    "Only Tensors created explicitly by the user (graph leaves) support the "
+                    "deepcopy protocol at the moment"
+                )
+            parts = {name: getattr(self, name).clone() for name in self._names_of_indices()}
+            copy = self.like(self.stored().detach().clone(), **parts)
+            memo[id(self)] = copy.requires_grad_(self.requires_grad)
+            if self._grad is not None:
+                copy._grad = self.grad.clone()
+        return memo[id(self)]
+
+    def __reduce_ex__(self, protocol: Any) -> tuple:
+        parts = {name: value for name, value in self.__dict__.items() if name in self._names}
+        values = self.stored().detach()
+        return _rebuilt, (type(self), values, {**parts, "_shape": self._shape}, self.requires_grad)
+
+    def _names_of_indices(self) -> list[str]:
+        return [name for name in self._names if isinstance(self.__dict__.get(name), Tensor)]
+
+    # Text
+
+    def _texts(self) -> list[tuple[str, Tensor]]:
+        """What is printed of it: a name and a tensor for each part."""
+        raise NotImplementedError
+
+    def _printed(self, below: bool) -> str:
+        """Its text; what is not evident of the values stands ``below`` them or after them."""
+        parts = [f"{name}={_indented(part, name)}" for name, part in self._texts()]
+        values = self.stored().detach()
+        notes = [f"size={tuple(self._shape)}", f"nnz={self._nnz()}"]
+        if self._device.type != "cpu":
+            notes.insert(0, f"device='{self._device}'")
+        if self.dtype not in (default_dtype(), int64, bool_):
+            notes.append(f"dtype={self.dtype}")
+        notes.append(f"layout={self._layout}")
+        if self.grad_fn is not None:
+            notes.append(f"grad_fn=<{self.grad_fn.name()}>")
+        elif self.requires_grad:
+            notes.append("requires_grad=True")
+        text = "tensor(" + (",\n" + " " * 7).join([*parts, f"values={_indented(values, 'values')}"])
+        line = len(text) - text.rfind("\n") + 1  # as for other tensors
+        for note in notes:
+            if below or line + len(note) + 2 > OPTIONS.linewidth:
+                text += ",\n" + " " * 7 + note
+                line, below = 7 + len(note), False
+            else:
+                text += ", " + note
+                line += len(note) + 2
+        return text + ")"
+
+    def _nnz(self) -> int:
+        """How many elements, rows or blocks are stored."""
+        return self._data.shape[0]
+
+
+def _indented(part: Tensor, name: str) -> str:
+    """The text of a part without what is evident of it from the whole."""
+    text = repr(part)
+    if not part._data.size:
+        return f"tensor([], size={tuple(part.shape)})"
+    for mark in (", dtype=", ", device=", ",\n       dtype=", ",\n       device="):
+        if mark in text:
+            text = text[: text.index(mark)] + ")"
+    pad = " " * (len("tensor(") + len(name) + 1)
+    return text.replace("\n", "\n" + pad)
+
+
+def _rebuilt(kind: Any, values: Tensor, attributes: dict, requires_grad: bool) -> Any:
+    """The tensor that was pickled."""
+    return kind.made(values, **attributes).requires_grad_(requires_grad)

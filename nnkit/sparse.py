@@ -1,0 +1,517 @@
+"""Sparse tensors: those that hold only some of their elements (``torch.sparse``).
+
+`sparse_coo_tensor` makes one from indices and values, `Tensor.to_sparse` from a strided tensor.
+Their functions and methods are the ordinary ones, as far as torch has them; those here are for
+sparse tensors alone. What is not defined for a layout raises NotImplementedError: nothing is made
+strided in secret.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from nnkit.autograd.op.public import PUBLIC
+from nnkit.autograd.sparse import compressed, conversions, copying, linalg, reduction
+from nnkit.autograd.sparse.compressed import CompressedTensor, to_coordinates
+from nnkit.autograd.sparse.coordinates import CoordinateTensor
+from nnkit.autograd.sparse.table import FUNCTIONS
+from nnkit.autograd.tensor import Tensor
+from nnkit.backend.memory import (
+    layout,
+    sparse_bsc,
+    sparse_bsr,
+    sparse_coo,
+    sparse_csc,
+    sparse_csr,
+)
+
+__all__ = [
+    "addmm", "as_sparse_gradcheck", "check_sparse_tensor_invariants", "log_softmax", "mm",
+    "sampled_addmm", "softmax", "spdiags", "sum",
+]  # fmt: skip
+
+
+class check_sparse_tensor_invariants:
+    """Whether indices are checked when a sparse tensor is made; they are not by default.
+
+    Used as a block, as a decorator, or by its functions.
+
+    Example:
+        >>> import nnkit
+        >>> with nnkit.sparse.check_sparse_tensor_invariants():
+        ...     nnkit.sparse_coo_tensor([[5]], [1.0], (2,))
+        Traceback (most recent call last):
+        ...
+        RuntimeError: size is inconsistent with indices: for dim 0, size is 2 but found index 5
+    """
+
+    _on = False
+
+    def __init__(self, enable: bool = True) -> None:
+        self._wanted = enable
+        self._before: bool | None = None
+
+    @staticmethod
+    def is_enabled() -> bool:
+        """Whether indices are checked."""
+        return check_sparse_tensor_invariants._on
+
+    @staticmethod
+    def enable() -> None:
+        """Check indices from now on."""
+        check_sparse_tensor_invariants._on = True
+
+    @staticmethod
+    def disable() -> None:
+        """Check no indices from now on."""
+        check_sparse_tensor_invariants._on = False
+
+    def __enter__(self) -> check_sparse_tensor_invariants:
+        if self._before is not None:
+            raise RuntimeError("This context manager instance is already activated.")
+        self._before = self.is_enabled()
+        check_sparse_tensor_invariants._on = self._wanted
+        return self
+
+    def __exit__(self, *exception: Any) -> None:
+        check_sparse_tensor_invariants._on = bool(self._before)
+        self._before = None
+
+    def __call__(self, function: Callable) -> Callable:
+        def checked(*args: Any, **kwargs: Any) -> Any:
+            with type(self)(self._wanted):
+                return function(*args, **kwargs)
+
+        return checked
+
+
+def _is_checked(given: bool | None) -> bool:
+    return check_sparse_tensor_invariants._on if given is None else given
+
+
+def _tensors(values: Any, dtype: Any, device: Any, *indices: Any) -> tuple[Tensor, ...]:
+    """The values and the indices of a sparse tensor, of which tensors are not copied."""
+    as_tensor = PUBLIC["as_tensor"]
+    values = as_tensor(values, dtype=dtype, device=device)
+    found = []
+    for each in indices:
+        each = as_tensor(each, device=values.device)
+        if each._data.size and (each.is_floating_point() or each.is_complex()):
+            each = each.detach()
+        found.append(each.long() if each.dtype is not PUBLIC["tensor"](0).dtype else each.detach())
+    return (values, *found)
+
+
+def _finished(out: Any, requires_grad: bool) -> Any:
+    if not requires_grad:
+        return out.detach() if out.is_leaf and out.requires_grad else out
+    return out.detach().requires_grad_()
+
+
+def sparse_coo_tensor(
+    indices: Any = None,
+    values: Any = None,
+    size: Sequence[int] | None = None,
+    *,
+    dtype: Any = None,
+    device: Any = None,
+    pin_memory: bool = False,
+    requires_grad: bool = False,
+    check_invariants: bool | None = None,
+    is_coalesced: bool | None = None,
+) -> Tensor:
+    """A tensor by coordinates: ``values[i]`` at ``indices[:, i]``, and 0 elsewhere.
+
+    Values of the same index are added up. It can be differentiated through to ``values``.
+
+    Args:
+        indices: (sparse_dim, n), of integers.
+        values: (n, *dense_dims).
+        size: the shape; by default as large as the indices need. ``sparse_coo_tensor(size=...)``,
+            or the size alone, gives a tensor of which nothing is stored.
+        dtype, device: those of the result, by default those of ``values``.
+        requires_grad: whether it is a leaf that wants a gradient.
+        check_invariants: whether to check that the indices lie in ``size``.
+        is_coalesced: that no index stands twice, and that they are in order.
+
+    Raises:
+        RuntimeError: the parts do not fit together.
+
+    Example:
+        >>> import nnkit
+        >>> x = nnkit.sparse_coo_tensor([[0, 1], [2, 0]], [3.0, 4.0], (2, 3))
+        >>> x.to_dense()
+        tensor([[0., 0., 3.],
+                [4., 0., 0.]])
+    """
+    if values is None:
+        shape = size if indices is None else indices
+        if shape is None:
+            raise TypeError("sparse_coo_tensor(): expected indices and values, or a size")
+        shape = tuple(shape)
+        dtype = dtype or PUBLIC["tensor"](0.0).dtype
+        return copying.empty(shape, len(shape), dtype, device).requires_grad_(requires_grad)
+    values, rows = _tensors(values, dtype, device, indices)
+    if rows.ndim != 2:
+        raise RuntimeError(f"indices must be sparse_dim x nnz, but got: {list(rows.shape)}")
+    if values.ndim < 1 or values.shape[0] != rows.shape[1]:
+        raise RuntimeError(
+            f"indices and values must have same nnz, but got nnz from indices: {rows.shape[1]}, "
+            f"nnz from values: {values.shape[0] if values.ndim else 0}"
+        )
+    if size is None:
+        if rows.shape[1]:
+            low = rows.amin(1)
+            if bool((low < 0).any()):
+                raise RuntimeError("found negative index in the indices of a tensor without size")
+            size = [*(rows.amax(1) + 1).tolist(), *values.shape[1:]]
+        else:
+            size = [*[0] * rows.shape[0], *values.shape[1:]]
+    sparse, dense = rows.shape[0], values.ndim - 1
+    if len(size) != sparse + dense:
+        raise RuntimeError(
+            f"'len(size) == sparse_dim + dense_dim' is not satisfied: len(size) = {len(size)}, "
+            f"sparse_dim = {sparse}, dense_dim = {dense}"
+        )
+    if list(size[sparse:]) != list(values.shape[1:]):
+        raise RuntimeError(
+            f"values has incorrect size, expected {[rows.shape[1], *size[sparse:]]}, got "
+            f"{list(values.shape)}"
+        )
+    if _is_checked(check_invariants):
+        _check_coordinates(rows, size)
+    return _finished(CoordinateTensor.of(rows, values, size, is_coalesced), requires_grad)
+
+
+def _check_coordinates(rows: Tensor, size: Sequence[int]) -> None:
+    for dim in range(rows.shape[0]):
+        if not rows.shape[1]:
+            continue
+        low, high = int(rows[dim].amin()), int(rows[dim].amax())
+        if low < 0:
+            raise RuntimeError(f"found negative index {low} for dim {dim}")
+        if high >= size[dim]:
+            raise RuntimeError(
+                f"size is inconsistent with indices: for dim {dim}, size is {size[dim]} but found "
+                f"index {high}"
+            )
+
+
+def sparse_compressed_tensor(
+    compressed_indices: Any,
+    plain_indices: Any,
+    values: Any,
+    size: Sequence[int] | None = None,
+    *,
+    dtype: Any = None,
+    layout: Any = None,
+    device: Any = None,
+    pin_memory: bool = False,
+    requires_grad: bool = False,
+    check_invariants: bool | None = None,
+) -> Tensor:
+    """A sparse matrix by rows or columns, of numbers or of blocks.
+
+    Args:
+        compressed_indices: where the elements of each row (or column) begin, and at last their
+            number.
+        plain_indices: the column (or row) of each element.
+        values: the elements, or blocks of two more dimensions.
+        size: the shape; by default as large as the indices need.
+        layout: ``nnkit.sparse_csr``, ``sparse_csc``, ``sparse_bsr`` or ``sparse_bsc``.
+        check_invariants: whether to check the indices.
+
+    Raises:
+        RuntimeError: the parts do not fit together.
+
+    Example:
+        >>> import nnkit
+        >>> nnkit.sparse_compressed_tensor([0, 1, 2], [1, 0], [1.0, 2.0], layout=nnkit.sparse_csr)
+        tensor(crow_indices=tensor([0, 1, 2]),
+               col_indices=tensor([1, 0]),
+               values=tensor([1., 2.]), size=(2, 2), nnz=2, layout=nnkit.sparse_csr)
+    """
+    if layout not in compressed.CLASSES:
+        raise RuntimeError(f"sparse_compressed_tensor expected sparse layout, but got {layout}")
+    kind = compressed.CLASSES[layout]
+    values, starts, others = _tensors(values, dtype, device, compressed_indices, plain_indices)
+    if starts.ndim != 1 or others.ndim != 1:
+        raise NotImplementedError(f"{layout}: batches of matrices are not supported")
+    dims = 3 if kind.blocked else 1
+    if values.ndim < dims or values.shape[0] != others.shape[0] or not starts.shape[0]:
+        raise RuntimeError(
+            f"{' and '.join(kind.names_of_indices())} do not fit together with the values: "
+            f"{list(starts.shape)}, {list(others.shape)}, {list(values.shape)}"
+        )
+    block = tuple(values.shape[1:3]) if kind.blocked else (1, 1)
+    if size is None:
+        inner = int(others.amax()) + 1 if others.shape[0] else 0
+        counts = (starts.shape[0] - 1, inner) if kind.by_rows else (inner, starts.shape[0] - 1)
+        size = (counts[0] * block[0], counts[1] * block[1], *values.shape[dims:])
+    along, other = (0, 1) if kind.by_rows else (1, 0)
+    if len(size) != 2 + values.ndim - dims or starts.shape[0] - 1 != size[along] // block[along]:
+        raise RuntimeError(
+            f"{kind.names_of_indices()[0]} must have {size[along] // block[along] + 1} elements "
+            f"for size {list(size)}, but got {starts.shape[0]}"
+        )
+    if _is_checked(check_invariants):
+        _check_compressed(kind, starts, others, size[other] // block[other])
+    return _finished(compressed.made(layout, starts, others, values, size), requires_grad)
+
+
+def _check_compressed(kind: Any, starts: Tensor, others: Tensor, count: int) -> None:
+    steps, (first, second) = starts[1:] - starts[:-1], kind.names_of_indices()
+    if int(starts[0]) or int(starts[-1]) != others.shape[0] or bool((steps < 0).any()):
+        raise RuntimeError(
+            f"`{first}[0] == 0`, `{first}[-1] == nnz` and ascending {first} are not satisfied"
+        )
+    if others.shape[0] and (int(others.amin()) < 0 or int(others.amax()) >= count):
+        raise RuntimeError(f"`0 <= {second} < {count}` is not satisfied")
+
+
+def _constructor(stored: layout, first: str, second: str, what: str) -> Callable:
+    def construct(
+        compressed_indices: Any, plain_indices: Any, values: Any,
+        size: Sequence[int] | None = None, *, dtype: Any = None, device: Any = None,
+        pin_memory: bool = False, requires_grad: bool = False,
+        check_invariants: bool | None = None,
+    ) -> Tensor:  # fmt: skip
+        return sparse_compressed_tensor(
+            compressed_indices, plain_indices, values, size, dtype=dtype, layout=stored,
+            device=device, requires_grad=requires_grad, check_invariants=check_invariants,
+        )  # fmt: skip
+
+    construct.__name__ = construct.__qualname__ = f"{stored.name}_tensor"
+    construct.__doc__ = (
+        f"A matrix by {what} from ``{first}_indices``, ``{second}_indices`` and values; see "
+        "`sparse_compressed_tensor`."
+    )
+    return construct
+
+
+sparse_csr_tensor = _constructor(sparse_csr, "crow", "col", "rows")
+sparse_csc_tensor = _constructor(sparse_csc, "ccol", "row", "columns")
+sparse_bsr_tensor = _constructor(sparse_bsr, "crow", "col", "rows of blocks")
+sparse_bsc_tensor = _constructor(sparse_bsc, "ccol", "row", "columns of blocks")
+
+
+def _product(name: str, *arguments: Any, **options: Any) -> Any:
+    """A function of matrices of any layout."""
+    for x in arguments:
+        if isinstance(x, CompressedTensor):
+            return type(x).functions[name](*arguments, **options)
+        if isinstance(x, CoordinateTensor):
+            return FUNCTIONS[name](*arguments, **options)
+    return PUBLIC[name](*arguments, **options)
+
+
+def mm(mat1: Tensor, mat2: Tensor, reduce: str | None = None) -> Tensor:
+    """The product of two matrices, of which the first or both are sparse.
+
+    Of two sparse ones it is sparse. The gradient of a sparse factor is sparse, at its indices.
+
+    Args:
+        mat1: (m, k).
+        mat2: (k, n).
+        reduce: what to do with the products of an element instead of their sum: "mean", "amax" or
+            "amin", over those that are stored.
+
+    Raises:
+        RuntimeError: the shapes do not fit.
+
+    Example:
+        >>> import nnkit
+        >>> x = nnkit.eye(2).to_sparse().requires_grad_()
+        >>> nnkit.sparse.mm(x, nnkit.tensor([[1.0, 2.0], [3.0, 4.0]])).sum().backward()
+        >>> x.grad.to_dense()
+        tensor([[3., 0.],
+                [0., 7.]])
+    """
+    options = {} if reduce is None else {"reduce": reduce}
+    return _product("mm", mat1, mat2, **options)
+
+
+def addmm(
+    mat: Tensor, mat1: Tensor, mat2: Tensor, *, beta: float = 1.0, alpha: float = 1.0
+) -> Tensor:
+    """``beta * mat + alpha * (mat1 @ mat2)`` for a sparse ``mat1``."""
+    return _product("addmm", mat, mat1, mat2, beta=beta, alpha=alpha)
+
+
+def smm(input: Tensor, mat: Tensor) -> Tensor:
+    """The product of a sparse and a strided matrix, as a sparse one of whole rows."""
+    return linalg.smm(input, mat)  # type: ignore[arg-type]
+
+
+def hspmm(mat1: Tensor, mat2: Tensor) -> Tensor:
+    """The product of a sparse and a strided matrix: rows, at one sparse dimension."""
+    return linalg.hspmm(mat1, mat2)  # type: ignore[arg-type]
+
+
+def sspaddmm(
+    input: Tensor, mat1: Tensor, mat2: Tensor, *, beta: float = 1, alpha: float = 1
+) -> Tensor:
+    """``beta * input + alpha * (mat1 @ mat2)`` for sparse ``input`` and ``mat1``; sparse."""
+    return linalg.sspaddmm(input, mat1, mat2, beta=beta, alpha=alpha)
+
+
+def sampled_addmm(
+    input: Tensor, mat1: Tensor, mat2: Tensor, *, beta: float = 1.0, alpha: float = 1.0
+) -> Tensor:
+    """``alpha * (mat1 @ mat2) + beta * input`` at the indices of ``input`` alone.
+
+    Only these products are computed.
+
+    Args:
+        input: (m, n), of layout ``sparse_csr``.
+        mat1: (m, k), strided.
+        mat2: (k, n), strided.
+
+    Raises:
+        NotImplementedError: ``input`` is of another layout.
+        RuntimeError: the shapes do not fit.
+
+    Example:
+        >>> import nnkit
+        >>> at = nnkit.eye(2).to_sparse_csr()
+        >>> nnkit.sparse.sampled_addmm(at, nnkit.ones(2, 3), nnkit.ones(3, 2)).values()
+        tensor([4., 4.])
+    """
+    x: Any = input
+    if x.layout is not sparse_csr:
+        raise NotImplementedError(f"sampled_addmm(): expected a CSR matrix, got layout {x.layout}")
+    if mat1.ndim != 2 or mat2.ndim != 2 or mat1.shape[1] != mat2.shape[0]:
+        raise RuntimeError(
+            f"sampled_addmm: mat1 and mat2 shapes cannot be multiplied ({list(mat1.shape)} and "
+            f"{list(mat2.shape)})"
+        )
+    if (mat1.shape[0], mat2.shape[1]) != tuple(x.shape):
+        raise RuntimeError(
+            f"sampled_addmm: expected input of shape {[mat1.shape[0], mat2.shape[1]]}, got "
+            f"{list(x.shape)}"
+        )
+    row, column = to_coordinates(x)._coordinates
+    products = (mat1[row] * mat2.t()[column]).sum(1)
+    return x.like(products * alpha + x.stored() * beta)
+
+
+def sum(input: Tensor, dim: Any = None, dtype: Any = None) -> Tensor:
+    """The sum along dimensions of a tensor of layout ``sparse_coo``.
+
+    It is sparse while a dimension with indices is left.
+
+    Args:
+        dim: a dimension or several, all by default.
+        dtype: the type to add in.
+
+    Example:
+        >>> import nnkit
+        >>> x = nnkit.tensor([[0.0, 2.0], [3.0, 4.0]]).to_sparse()
+        >>> nnkit.sparse.sum(x, 1).to_dense()
+        tensor([2., 7.])
+    """
+    return reduction.total(_coordinates("sum", input), dim, dtype)
+
+
+def softmax(input: Tensor, dim: int, *, dtype: Any = None) -> Tensor:
+    """The softmax along a dimension, where what is not stored counts as minus infinity.
+
+    Example:
+        >>> import nnkit
+        >>> x = nnkit.tensor([[0.0, 2.0], [3.0, 3.0]]).to_sparse()
+        >>> nnkit.sparse.softmax(x, 1).to_dense()
+        tensor([[0.0000, 1.0000],
+                [0.5000, 0.5000]])
+    """
+    return reduction.softmax(_coordinates("softmax", input), dim, dtype)
+
+
+def log_softmax(input: Tensor, dim: int, *, dtype: Any = None) -> Tensor:
+    """The logarithm of `softmax` at the indices of a tensor of layout ``sparse_coo``."""
+    return reduction.softmax(_coordinates("log_softmax", input), dim, dtype, log=True)
+
+
+def _coordinates(name: str, input: Any) -> CoordinateTensor:
+    if isinstance(input, CoordinateTensor):
+        return input
+    raise NotImplementedError(
+        f"sparse.{name}(): expected a tensor of layout {sparse_coo}, got {input.layout}"
+    )
+
+
+def spdiags(diagonals: Tensor, offsets: Tensor, shape: Sequence[int], layout: Any = None) -> Tensor:
+    """A sparse matrix with these diagonals.
+
+    Args:
+        diagonals: (d, n): of each diagonal the element in column j stands at place j.
+        offsets: for each diagonal how far above (or, negative, below) the main one it lies.
+        shape: the two sizes.
+        layout: ``sparse_coo`` by default, ``sparse_csr`` or ``sparse_csc``.
+
+    Raises:
+        RuntimeError: the shapes do not fit, or an offset stands twice.
+
+    Example:
+        >>> import nnkit
+        >>> nnkit.sparse.spdiags(nnkit.ones(1, 2), nnkit.tensor([1]), (2, 2)).to_dense()
+        tensor([[0., 1.],
+                [0., 0.]])
+    """
+    diagonals = diagonals[None] if diagonals.ndim == 1 else diagonals
+    offsets = offsets.reshape(-1)
+    if diagonals.ndim != 2 or offsets.shape[0] != diagonals.shape[0]:
+        raise RuntimeError(
+            f"Number of diagonals ({diagonals.shape[0]}) does not match the number of offsets "
+            f"({offsets.shape[0]})"
+        )
+    if len(shape) != 2:
+        raise RuntimeError(f"Output shape must be 2d, got {list(shape)}")
+    if offsets.unique().shape[0] != offsets.shape[0]:
+        raise RuntimeError("Offset tensor contains duplicate values")
+    if layout not in (None, sparse_coo, sparse_csr, sparse_csc):
+        raise RuntimeError(
+            f"Only output layouts (Sparse, SparseCsc, SparseCsr) are supported, got {layout}"
+        )
+    columns = PUBLIC["arange"](diagonals.shape[1], device=diagonals.device).expand(diagonals.shape)
+    rows = columns - offsets[:, None]
+    kept = (rows >= 0) & (rows < shape[0]) & (columns < shape[1])
+    indices = PUBLIC["stack"]([rows[kept], columns[kept]])
+    out = CoordinateTensor.of(indices, diagonals[kept], shape)
+    return out if layout in (None, sparse_coo) else conversions.to_sparse(out, None, layout, None)
+
+
+def as_sparse_gradcheck(gradcheck: Callable) -> Callable:
+    """A gradcheck that takes sparse inputs: it is called on their values.
+
+    Example:
+        >>> import nnkit
+        >>> check = nnkit.sparse.as_sparse_gradcheck(nnkit.autograd.gradcheck)
+        >>> x = nnkit.eye(2, dtype=nnkit.float64).to_sparse().requires_grad_()
+        >>> check(lambda x: nnkit.sparse.mm(x, x.to_dense()).sum(), [x])
+        True
+    """
+
+    def check(function: Callable, inputs: Any, masked: bool = False, **options: Any) -> bool:
+        given = inputs if isinstance(inputs, (tuple, list)) else (inputs,)
+        forms: list = [x if isinstance(x, (CoordinateTensor, CompressedTensor)) else None
+                       for x in given]  # fmt: skip
+
+        def of_values(*values: Any) -> Any:
+            made = [v if form is None else form.detach().like(v)
+                    for form, v in zip(forms, values, strict=True)]  # fmt: skip
+            out = function(*made)
+            outs = out if isinstance(out, (tuple, list)) else (out,)
+            found = tuple(
+                o.stored() if isinstance(o, (CoordinateTensor, CompressedTensor)) else o
+                for o in outs
+            )
+            return found if isinstance(out, (tuple, list)) else found[0]
+
+        values = [
+            x if form is None else form.stored().detach().requires_grad_(x.requires_grad)
+            for form, x in zip(forms, given, strict=True)
+        ]
+        return gradcheck(of_values, values, **options)
+
+    return check

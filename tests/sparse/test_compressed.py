@@ -1,0 +1,125 @@
+"""Matrices of the layouts csr, csc, bsr and bsc."""
+
+from __future__ import annotations
+
+from types import ModuleType
+from typing import Any
+
+import pytest
+
+from tests.frameworks import raises
+from tests.sparse.cases import coordinates, strided
+from tests.sparse.test_coordinates import same
+
+pytestmark = pytest.mark.filterwarnings("ignore:Sparse")
+LAYOUTS = ["csr", "csc", "bsr", "bsc"]
+each_layout = pytest.mark.parametrize("name", LAYOUTS)
+
+
+def matrix(lib: ModuleType, name: str, shape: tuple[int, int] = (4, 6), seed: int = 1) -> Any:
+    x = coordinates(lib, shape, 9, seed)
+    return getattr(x, f"to_sparse_{name}")(*[(2, 3)] * name.startswith("b"))
+
+
+@each_layout
+def test_parts_and_conversions(lib: ModuleType, name: str) -> None:
+    x = matrix(lib, name)
+    a = coordinates(lib, (4, 6), 9, 1).to_dense()
+    assert x.layout is getattr(lib, f"sparse_{name}") and not x.is_sparse
+    assert x.is_sparse_csr is (name == "csr") and tuple(x.shape) == (4, 6)
+    assert x._nnz() == x.values().shape[0]
+    starts, others = (
+        (x.crow_indices(), x.col_indices())
+        if name[-1] == "r"
+        else (x.ccol_indices(), x.row_indices())
+    )
+    assert starts[0].item() == 0 and starts[-1].item() == others.shape[0] == x._nnz()
+    wrong = x.ccol_indices if name[-1] == "r" else x.crow_indices
+    with raises(lib, RuntimeError, "compressed tensor layout"):
+        wrong()
+    same(x.to_dense(), a)
+    same(x.to_sparse(), a)
+    for other in LAYOUTS:
+        block = [(2, 3)] * other.startswith("b")
+        if name[0] == "b" and other != name:
+            continue  # torch converts blocks only to coordinates
+        out = getattr(x, f"to_sparse_{other}")(*block)
+        assert out.layout is getattr(lib, f"sparse_{other}")
+        same(out, a)
+    for other in LAYOUTS:
+        out = getattr(a, f"to_sparse_{other}")(*[(2, 3)] * other.startswith("b"))
+        same(out, a)
+    made = lib.sparse_compressed_tensor(starts, others, x.values(), (4, 6), layout=x.layout)
+    same(made, a)
+    make = getattr(lib, f"sparse_{name}_tensor")
+    same(make(starts, others, x.values(), (4, 6)), a)
+    same(x.t() if name[0] == "c" else x.transpose(0, 1), a.t())
+    same(x.clone(), a)
+    same(x.detach().float(), a.float())
+
+
+def test_arithmetic_and_products(lib: ModuleType) -> None:
+    x, y = matrix(lib, "csr"), matrix(lib, "csr", seed=2)
+    a, b = x.to_dense(), y.to_dense()
+    d, v = strided(lib, (6, 3), 3), strided(lib, (6,), 4)
+    c, e = strided(lib, (4, 3), 5), strided(lib, (4, 6), 9)
+    for out, expected in (
+        (x + y, a + b), (lib.add(x, y, alpha=2), a + 2 * b), (x * 2, a * 2), (-x, -a),
+        (x.sin(), a.sin()), (x.abs(), a.abs()), (x @ d, a @ d), (x @ v, a @ v),
+        (lib.sparse.mm(x, d), a @ d),
+        (lib.addmm(c, x, d, beta=2, alpha=3), 2 * c + 3 * (a @ d)), (x @ y.t(), a @ b.t()),
+        (a + x, a + a), (x.sum(), a.sum()), (x.sum(1, keepdim=True), a.sum(1, keepdim=True)),
+        (x[1], a[1]), (x[1, 2], a[1, 2]), (x * b, a * b), (e.sparse_mask(x), e * (a != 0)),
+        (lib.nn.functional.linear(d.t(), x), d.t() @ a.t()),
+    ):  # fmt: skip
+        same(out, expected)
+    assert (x + y).layout is lib.sparse_csr and (x * 2).layout is lib.sparse_csr
+    out = x.clone()
+    assert out.mul_(2) is out and out.add_(y) is out and out.neg_() is out
+    same(out, -(2 * a + b))
+    assert out.zero_() is out
+    same(out, a * 0)
+    for refused in (
+        lambda: x.indices(), lambda: x.coalesce(), lambda: x.sum(0), lambda: x.stride(),
+        lambda: x.contiguous(), lambda: x / 2, lambda: x == 0, lambda: lib.exp(x),
+        lambda: x.copy_(a),
+    ):  # fmt: skip
+        with pytest.raises((RuntimeError, NotImplementedError)):
+            refused()
+
+
+def test_sampled_products(lib: ModuleType) -> None:
+    x = matrix(lib, "csr")
+    p, q = strided(lib, (4, 5), 6), strided(lib, (5, 6), 7)
+    out = lib.sparse.sampled_addmm(x, p, q, beta=2.0, alpha=3.0)
+    at = x.to_dense() != 0
+    same(out, (3 * (p @ q) + 2 * x.to_dense()) * at)
+    with pytest.raises((RuntimeError, NotImplementedError)):
+        lib.sparse.sampled_addmm(x.to_sparse(), p, q)
+    with raises(lib, RuntimeError, "shape"):
+        lib.sparse.sampled_addmm(x, q, p)
+
+
+def test_diagonals(lib: ModuleType) -> None:
+    d = lib.arange(9.0).reshape(3, 3)
+    out = lib.sparse.spdiags(d, lib.tensor([0, -1, 2]), (3, 4))
+    expected = [[0.0, 0.0, 8.0, 0.0], [3.0, 1.0, 0.0, 0.0], [0.0, 4.0, 2.0, 0.0]]
+    assert out.to_dense().tolist() == expected
+    out = lib.sparse.spdiags(d, lib.tensor([0, -1, 2]), (3, 4), layout=lib.sparse_csr)
+    assert out.layout is lib.sparse_csr and out.to_dense().tolist() == expected
+    for offsets, layout in (([0, 0, 1], None), ([0, 1], None), ([0, 1, 2], lib.strided)):
+        with pytest.raises(RuntimeError):
+            lib.sparse.spdiags(d, lib.tensor(offsets), (3, 4), layout=layout)
+
+
+def test_what_does_not_fit(lib: ModuleType) -> None:
+    make = lib.sparse_csr_tensor
+    x = make([0, 1, 2], [0, 1], [1.0, 2.0])
+    assert tuple(x.shape) == (2, 2)
+    with raises(lib, RuntimeError, "layout"):
+        lib.sparse_compressed_tensor([0, 1], [0], [1.0], layout=lib.strided)
+    for starts, others in (([0, 2, 1], [0, 1]), ([1, 1, 2], [0, 1]), ([0, 1, 2], [0, 5])):
+        with pytest.raises(RuntimeError):
+            make(starts, others, [1.0, 2.0], (2, 2), check_invariants=True)
+    with raises(lib, RuntimeError, "block"):
+        lib.ones(3, 3).to_sparse_bsr((2, 2))

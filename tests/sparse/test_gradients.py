@@ -1,0 +1,252 @@
+"""Derivatives through sparse tensors, and gradients that are sparse."""
+
+from __future__ import annotations
+
+import io
+from types import ModuleType
+from typing import Any
+
+import pytest
+
+import nnkit
+from tests.frameworks import raises
+from tests.sparse.cases import coordinates, strided
+
+pytestmark = pytest.mark.filterwarnings("ignore:Sparse")
+
+FUNCTIONS = {
+    "to_dense": lambda lib, x, d: x.to_dense() * 3,
+    "mm": lambda lib, x, d: lib.sparse.mm(x, d),
+    "matmul": lambda lib, x, d: (x @ d).sin(),
+    "sum": lambda lib, x, d: lib.sparse.sum(x, 0).to_dense() * d[:, 0],
+    "add": lambda lib, x, d: (x + x * 2).to_dense(),
+    "mul": lambda lib, x, d: (x * x).to_dense(),
+    "transpose": lambda lib, x, d: x.t().to_dense(),
+    "addmm": lambda lib, x, d: lib.sparse.addmm(lib.ones(3, 2, dtype=lib.float64), x, d),
+    "softmax": lambda lib, x, d: lib.sparse.softmax(x, 1).to_dense(),
+    "coalesce": lambda lib, x, d: x.coalesce().values() ** 2,
+}
+
+
+@pytest.mark.parametrize("name", FUNCTIONS)
+def test_values(lib: ModuleType, name: str) -> None:
+    """The gradient of the values, by the derivative of the strided computation."""
+    if lib.__name__ == "torch" and name == "mul":
+        pytest.skip("torch has no derivative of a product with itself")
+    x = coordinates(lib, (3, 4), 6, 3, coalesced=True)
+    rows, d = x.indices(), strided(lib, (4, 2), 4)
+    values = x.values().clone().requires_grad_()
+    d.requires_grad_()
+
+    def of_values(v: Any, d: Any) -> Any:
+        return FUNCTIONS[name](lib, lib.sparse_coo_tensor(rows, v, (3, 4), is_coalesced=True), d)
+
+    assert lib.autograd.gradcheck(of_values, (values, d))
+    leaf = x.clone().requires_grad_()
+    FUNCTIONS[name](lib, leaf, d).sum().backward()
+    of_values(values, d).sum().backward()
+    assert leaf.is_leaf and tuple(leaf.grad.shape) == (3, 4)
+    assert leaf.grad.is_sparse or lib is not nnkit  # of torch's matmul it is strided
+    found = (leaf.grad.to_dense() if leaf.grad.is_sparse else leaf.grad)[tuple(rows)]
+    assert found.tolist() == pytest.approx(values.grad.tolist())
+
+
+def test_second_derivatives() -> None:
+    x = coordinates(nnkit, (3, 4), 6, 3, coalesced=True)
+    rows, d = x.indices(), strided(nnkit, (4, 2), 4).requires_grad_()
+
+    def function(v: Any, d: Any) -> Any:
+        s = nnkit.sparse_coo_tensor(rows, v, (3, 4), is_coalesced=True)
+        return nnkit.sparse.mm(s, d).sin().sum() + nnkit.sparse.softmax(s, 1).to_dense().sum()
+
+    assert nnkit.autograd.gradgradcheck(function, (x.values().clone().requires_grad_(), d))
+
+
+def test_accumulation_in_a_sparse_leaf(lib: ModuleType) -> None:
+    x = lib.eye(2).to_sparse().requires_grad_()
+    d = lib.tensor([[1.0, 2.0], [3.0, 4.0]])
+    for times in (1, 2):
+        lib.sparse.mm(x, d).sum().backward()
+        assert x.grad.to_dense().tolist() == [[3.0 * times, 0.0], [0.0, 7.0 * times]]
+    x.grad = None
+    assert x.grad is None
+    with pytest.raises(RuntimeError):
+        x.mul_(2)
+
+
+def test_gradients_of_tables(lib: ModuleType) -> None:
+    F = lib.nn.functional
+    table = lib.nn.Embedding(5, 2, sparse=True, padding_idx=1)
+    table(lib.tensor([[1, 2], [2, 0]])).sum().backward()
+    grad = table.weight.grad
+    assert grad.is_sparse and not grad.is_coalesced() and tuple(grad.shape) == (5, 2)
+    assert grad._indices().tolist() == [[2, 2, 0]] and grad._values().tolist() == [[1, 1]] * 3
+    table(lib.tensor([3, 4])).sum().backward()
+    assert table.weight.grad._indices().tolist() == [[2, 2, 0, 3, 4]]
+    table.zero_grad()
+    (table(lib.tensor([3, 4])).sum() + table(lib.tensor([2, 4])).sum()).backward()
+    assert table.weight.grad._indices().tolist() == [[2, 3, 4]]
+    assert table.weight.grad._values().tolist() == [[1, 1], [1, 1], [2, 2]]
+    (table.weight.sum() + table(lib.tensor([2, 4])).sum()).backward()
+    assert not table.weight.grad.is_sparse
+    assert table.weight.grad[:, 0].tolist() == [1, 1, 3, 2, 4]
+    (found,) = lib.autograd.grad(table(lib.tensor([2, 4])).sum(), table.weight)
+    assert found.is_sparse and found._indices().tolist() == [[2, 4]]
+    seen: list = []
+    table.zero_grad()
+    table.weight.register_hook(seen.append)
+    table(lib.tensor([3])).sum().backward()
+    assert seen[0].is_sparse and table.weight.grad.is_sparse
+    w: Any = lib.ones(3, 2, requires_grad=True)
+    lib.gather(w, 0, lib.tensor([[0, 1], [2, 0]]), sparse_grad=True).sum().backward()
+    assert w.grad._indices().tolist() == [[0, 1, 2, 0], [0, 1, 0, 1]]
+    for mode, value in (("sum", 1.0), ("mean", 0.5)):
+        w = w.detach().clone().requires_grad_()
+        bags = F.embedding_bag(lib.tensor([[1, 2], [1, 1]]), w, mode=mode, sparse=True)
+        bags.sum().backward()
+        assert w.grad.is_sparse and w.grad.to_dense()[2].tolist() == [value] * 2
+    with pytest.raises((ValueError, RuntimeError)):
+        out = F.embedding_bag(lib.tensor([[1, 2]]), w, mode="max", sparse=True)
+        out.sum().backward()
+    with raises(lib, RuntimeError, "scale_grad_by_freq"):
+        out = F.embedding(lib.tensor([1]), w, sparse=True, scale_grad_by_freq=True)
+        out.sum().backward()
+    # On the way to an operation it becomes strided, or stays sparse: the numbers are the same.
+    w = w.detach().clone().requires_grad_()
+    F.embedding(lib.tensor([1, 1]), w * 2, sparse=True).sum().backward()
+    grad = w.grad.to_dense() if w.grad.is_sparse else w.grad
+    assert grad.tolist() == [[0, 0], [4, 4], [0, 0]]
+    with lib.no_grad():
+        assert F.embedding(lib.tensor([1]), w, sparse=True).tolist() == [[1, 1]]
+
+
+def train(lib: ModuleType, name: str, **options: Any) -> tuple[list, dict]:
+    w = lib.nn.Parameter(lib.arange(10.0).reshape(5, 2) / 10)
+    optimizer = getattr(lib.optim, name)([w], lr=0.1, **options)
+    for index in ([1, 2, 2], [0, 2], [4, 4, 1]):
+        optimizer.zero_grad()
+        rows = lib.nn.functional.embedding(lib.tensor(index), w, sparse=True)
+        (rows**2).sum().backward()
+        optimizer.step()
+    return w.tolist(), optimizer.state[w]
+
+
+@pytest.mark.parametrize(
+    ("name", "options"),
+    [
+        ("SGD", {}),
+        ("SGD", {"momentum": 0.9}),
+        ("SGD", {"momentum": 0.9, "nesterov": True}),
+        ("SGD", {"momentum": 0.9, "dampening": 0.5, "maximize": True}),
+        ("Adagrad", {}),
+        ("Adagrad", {"lr_decay": 0.1, "maximize": True}),
+        ("SparseAdam", {}),
+        ("SparseAdam", {"betas": (0.5, 0.6), "maximize": True}),
+    ],
+)
+def test_optimizers(torch: ModuleType, name: str, options: dict) -> None:
+    ours, theirs = train(nnkit, name, **options), train(torch, name, **options)
+    for row, expected in zip(ours[0], theirs[0], strict=True):
+        assert row == pytest.approx(expected, rel=1e-6)
+    assert ours[1].keys() == theirs[1].keys()
+
+
+def test_sparse_adam_moves_what_was_read(lib: ModuleType) -> None:
+    moved, state = train(lib, "SparseAdam")
+    assert moved[3] == pytest.approx([0.6, 0.7]) and state["step"] == 3
+    assert moved[4] == pytest.approx([0.736119, 0.836119], abs=1e-6)
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        *("Adam", "AdamW", "NAdam", "RAdam", "Adamax", "RMSprop", "Adadelta", "ASGD", "Rprop"),
+        "Adafactor",
+    ],
+)
+def test_optimizers_that_refuse(lib: ModuleType, name: str) -> None:
+    with raises(lib, RuntimeError, "does not support sparse gradients"):
+        train(lib, name)
+
+
+def test_refusals_come_before_any_update(lib: ModuleType) -> None:
+    for name in ("SGD", "Adagrad"):
+        with pytest.raises(RuntimeError):
+            train(lib, name, weight_decay=0.1)
+    a, b = lib.nn.Parameter(lib.ones(2)), lib.nn.Parameter(lib.ones(2, 1))
+    optimizer = lib.optim.RMSprop([a, b])
+    rows = lib.nn.functional.embedding(lib.tensor([1]), b, sparse=True)
+    (a.sum() + rows.sum()).backward()
+    with pytest.raises(RuntimeError):
+        optimizer.step()
+    assert a.tolist() == [1, 1]
+    dense = lib.optim.SparseAdam([a])
+    with raises(lib, RuntimeError, "does not support dense gradients"):
+        dense.step()
+    with raises(lib, ValueError, "requires dense parameter tensors"):
+        lib.optim.SparseAdam([lib.eye(2).to_sparse().requires_grad_()])
+
+
+def test_zeroed_and_clipped(lib: ModuleType) -> None:
+    w: Any = lib.nn.Parameter(lib.ones(3, 2))
+    optimizer = lib.optim.SGD([w])
+    lib.nn.functional.embedding(lib.tensor([1, 1]), w, sparse=True).sum().backward()
+    optimizer.zero_grad(set_to_none=False)
+    assert w.grad.is_sparse and w.grad._nnz() == 0
+    if lib is nnkit:  # torch has no norm of it
+        nnkit.nn.functional.embedding(nnkit.tensor([1, 1]), w, sparse=True).sum().backward()
+        assert nnkit.nn.utils.clip_grad_norm_(w, 1.0).item() == pytest.approx(8**0.5)
+        assert w.grad.to_dense().norm().item() == pytest.approx(1)
+
+
+def test_compiled_steps_run_eagerly() -> None:
+    w = nnkit.nn.Parameter(nnkit.ones(3, 2))
+    optimizer = nnkit.optim.SparseAdam([w], lr=0.1)
+
+    @nnkit.compile
+    def step(index: Any) -> Any:
+        optimizer.zero_grad()
+        loss = nnkit.nn.functional.embedding(index, w, sparse=True).sum()
+        loss.backward()
+        optimizer.step()
+        return loss
+
+    with pytest.warns(UserWarning, match="a sparse gradient"):
+        for index in ([0], [1, 1], [2], [0]):
+            step(nnkit.tensor(index))
+    assert w[:, 0].tolist() == pytest.approx([0.8, 0.9, 0.9], abs=0.05)
+
+
+def test_files(torch: ModuleType) -> None:
+    for one, other in ((nnkit, torch), (torch, nnkit)):
+        x = coordinates(one, (3, 4), 6, 1, coalesced=True)
+        value = {"coo": x, "csr": x.to_sparse_csr(), "layout": one.sparse_coo}
+        stream = io.BytesIO()
+        one.save(value, stream)
+        stream.seek(0)
+        found = other.load(stream)
+        assert found["layout"] is other.sparse_coo
+        for name in ("coo", "csr"):
+            assert str(found[name].layout).endswith(f"sparse_{name}")
+            assert found[name].to_dense().tolist() == x.to_dense().tolist()
+
+
+def test_indices_of_files_are_checked() -> None:
+    x = nnkit.sparse_coo_tensor([[7]], [1.0], (2,))
+    stream = io.BytesIO()
+    nnkit.save(x, stream)
+    stream.seek(0)
+    with pytest.raises(Exception, match="index 7"):
+        nnkit.load(stream)
+
+
+def test_modules_hold_sparse_tensors(lib: ModuleType) -> None:
+    module = lib.nn.Module()
+    module.register_buffer("adjacency", lib.eye(2).to_sparse())
+    module.weight = lib.nn.Parameter(lib.eye(2).to_sparse())
+    assert module.weight.is_sparse and [name for name, _ in module.named_parameters()] == ["weight"]
+    state = module.double().state_dict()
+    assert state["adjacency"].is_sparse and state["adjacency"].dtype is lib.float64
+    module.load_state_dict({name: value * 3 for name, value in state.items()})
+    assert module.adjacency.to_dense().tolist() == [[3, 0], [0, 3]]
+    assert module.weight.to_dense().tolist() == [[3, 0], [0, 3]]
