@@ -268,7 +268,8 @@ def print_formula(name: str, formula: Formula) -> Callable:
         head.append(f"if {' or '.join(half)}: return {steps}")
         if first != "g" and len(others) == 1:
             head.append(_as_array(first, others[0]))
-        head += [_as_array(o, first) for o in others if printer.computes_with(o, first)]
+        chooses = trace.outputs[0].function == "where"  # maybe between numbers alone
+        head += [_as_array(o, first) for o in others if chooses or printer.computes_with(o, first)]
         same = "".join(
             f" and ({o}.__class__ is not ndarray or {first}.shape == {o}.shape)" for o in others
         )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from typing import Any
 
 import numpy as np
 
@@ -107,11 +108,17 @@ def _hurwitz(s: np.ndarray, q: np.ndarray) -> np.ndarray:
     return np.where(np.isposinf(q), 0.0, value)
 
 
+def _wide(dtype: np.dtype, *values: Any) -> list[np.ndarray]:
+    """Arrays and numbers of a dtype in double precision, in one shape: a number is rounded to the
+    dtype first, as an element of an array is."""
+    return list(np.broadcast_arrays(*(np.asarray(v, dtype).astype(np.float64) for v in values)))
+
+
 def zeta(s, q, out=None):
     """Hurwitz's zeta function, the sum of (q + k)^-s over k >= 0. Infinite where s is 1 or q is 0
     or a negative integer; NaN for s < 1 and, unless s is an integer, for other negative q."""
     dtype = np.result_type(s, q)
-    s, q = np.broadcast_arrays(np.asarray(s, np.float64), np.asarray(q, np.float64))
+    s, q = _wide(dtype, s, q)
     value = _hurwitz(s, np.where(q > 0, q, 1))
     left = q < 0
     if left.any():
@@ -180,7 +187,7 @@ def _upper(a: np.ndarray, x: np.ndarray) -> np.ndarray:
 def _share(a: np.ndarray, x: np.ndarray, upper: bool, out: np.ndarray | None) -> np.ndarray:
     """The share of Gamma(a) that its integral has up to x, or from there on."""
     dtype = np.result_type(a, x)
-    a, x = np.broadcast_arrays(np.asarray(a, np.float64), np.asarray(x, np.float64))
+    a, x = _wide(dtype, a, x)
     value = np.full(a.shape, np.nan)
     inside = (x > 0) & (a > 0) & np.isfinite(a) & np.isfinite(x)
     above = (x > 1) & (x > a)
