@@ -195,6 +195,8 @@ def fma(x: np.ndarray, scale: float, shift: float) -> np.ndarray:
         return x * scale
     if scale == 1 or not (math.isfinite(scale) and math.isfinite(shift)):
         return x * scale + shift
+    if max(abs(scale), abs(shift)) > 2.0**990:  # whose halves would overflow
+        return fma(x, scale * 2.0**-64, shift * 2.0**-64) * 2.0**64
     x_high = x * 134217729.0
     x_high -= x_high - x
     x_low = x - x_high

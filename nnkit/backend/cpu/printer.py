@@ -290,8 +290,16 @@ def print_formula(name: str, formula: Formula) -> Callable:
         # A number is not rounded to half precision before it is used.
         x, y = arrays
         kind = f"({x} if {x}.__class__ is ndarray else {y}).dtype in HALF"
-        head.append(f"if {x}.__class__ is not {y}.__class__ and {kind}:")
+        # And of equal zeros NumPy gives another one in half precision.
+        differ = f"{x}.__class__ is not {y}.__class__ and "
+        is_extreme = trace.outputs[0].function in ("maximum", "minimum")
+        head.append(f"if {'' if is_extreme else differ}{kind}:")
         head.append(f"    return {narrowed}")
+    elif operations == 1 and trace.outputs[0].function == "where":
+        x, y = arrays[-2:]
+        for number, array in ((x, y), (y, x)):  # which makes NumPy widen bfloat16
+            head.append(f"if {array}.__class__ is ndarray and {array}.dtype in HALF:")
+            head.append(f"    {_as_array(number, array)}")
     elif result in arrays:
         body = [f"r = {result}.copy()"]
     elif not _operations(trace) or not printer.trace.symbols(trace.outputs[0]) & set(arrays):
