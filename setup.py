@@ -24,7 +24,7 @@ from setuptools.command.build_ext import build_ext
 ROOT = Path(__file__).resolve().parent
 BACKEND = Path("nnkit/backend")
 NATIVE = BACKEND / "cpu/native"
-COMPILED = Path("nnkit/autograd/compiled")
+COMPILED = (Path("nnkit/autograd/compiled"), Path("nnkit/compiler"))
 FLAGS = [
     "-std=c++17", "-g0", "-fvisibility=hidden", "-pthread", "-Wall", "-Wno-psabi",
     # No contraction to fused operations: an element-wise result has the same bits everywhere.
@@ -73,8 +73,8 @@ def targets() -> list[str]:
 
 
 def native_sources() -> list[Path]:
-    found = [*(ROOT / BACKEND).glob("*.h"), *(ROOT / COMPILED).iterdir()]
-    found += (ROOT / NATIVE).rglob("*.*")
+    found = [*(ROOT / BACKEND).glob("*.h"), *(ROOT / NATIVE).rglob("*.*")]
+    found += [path for folder in COMPILED for path in (ROOT / folder).iterdir()]
     return sorted(path for path in found if path.suffix in (".cpp", ".h"))
 
 

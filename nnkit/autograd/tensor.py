@@ -16,6 +16,7 @@ from typing import Any
 from nnkit.autograd.compiled import bind_wrap
 from nnkit.autograd.engine.node import Node, OutputEdge, RemovableHandle, Unknown, leaf_hooks
 from nnkit.autograd.grad_mode import MODE, refuse_in_transform
+from nnkit.autograd.living import Living
 from nnkit.backend.array import Array
 from nnkit.backend.device import cpu, device
 from nnkit.backend.dtype import COMPLEX, FLOATING, OF_ARRAY, dtype, package_of
@@ -76,7 +77,7 @@ class Size(tuple[int, ...]):
 _size_of = tuple.__new__
 
 
-class Tensor:
+class Tensor(Living):
     """A multi-dimensional array of one dtype that can be differentiated through.
 
     Made by `nnkit.tensor`, `nnkit.zeros`, ...; ``Tensor(2, 3)`` gives an uninitialised float32
@@ -99,7 +100,7 @@ class Tensor:
     @staticmethod
     def _make_subclass(subclass: type, data: Tensor, require_grad: bool = False) -> Any:
         """A tensor of class ``subclass`` on the memory of ``data``, as a new leaf."""
-        self: Any = object.__new__(subclass)
+        self = blank(subclass)
         fill(self, data._data, data._device)
         self._writes = data._writes
         return self._set_requires_grad(require_grad)
@@ -485,7 +486,7 @@ def replace_memory(x: Tensor, data: Any) -> None:
     x._data = data
 
 
-_new = object.__new__
+blank: Any = Living.__new__  # an object of a class of Tensors with empty slots
 
 
 def fill(self: Tensor, data: Array, place: Any) -> None:
@@ -508,7 +509,7 @@ def fill(self: Tensor, data: Array, place: Any) -> None:
 
 def wrap_in_python(data: Array, place: Any = cpu) -> Tensor:
     """A new leaf Tensor on a backend array."""
-    self = _new(Tensor)
+    self = blank(Tensor)
     self._data = data
     self._device = place if place.__class__ is device else place.place_of(data)
     self._requires_grad = False

@@ -7,6 +7,7 @@ from collections.abc import Callable as _Callable
 from collections.abc import Iterator as _Iterator
 from collections.abc import Sequence as _Sequence
 from nnkit.autograd.engine.node import RemovableHandle as _RemovableHandle
+from nnkit.autograd.living import Living as _Living
 from nnkit.autograd.surface.storage import TypedStorage as _TypedStorage
 from nnkit.autograd.surface.storage import UntypedStorage as _UntypedStorage
 from nnkit.backend.array import Array as _Array
@@ -37,7 +38,7 @@ class Size(builtins.tuple[builtins.int, ...]):
     def numel(self) -> builtins.int:
         """The product of the sizes: how many elements a tensor of this shape has."""
 
-class Tensor(builtins.object):
+class Tensor(_Living):
     """A multi-dimensional array of one dtype that can be differentiated through."""
     __array_priority__: builtins.int
     _base: _Any
@@ -2259,4 +2260,5 @@ def differentiable(x: Tensor) -> Tensor:
 TRACED: builtins.set[builtins.type]
 UNTRACKED: _Any
 WRAPPED: _Any
+blank: _Any
 wrap: _Callable[..., Tensor]

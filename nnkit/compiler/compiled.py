@@ -20,6 +20,7 @@ from nnkit.backend.dtype import default_dtype
 from nnkit.backend.program import Program, difference, geometry, print_program
 from nnkit.backend.program.outside import RECORDERS
 from nnkit.backend.program.passes import improved
+from nnkit.backend.program.source import defined
 from nnkit.backend.reproducibility import are_deterministic_algorithms_enabled
 from nnkit.backend.warning import warn
 from nnkit.compiler.attempt import RECORDED, Attempt
@@ -268,8 +269,7 @@ class Compiled:
             entry.backward = improved(attempt.backward.program, backend)
             attempt.backward.run = print_program(entry.backward, backend)
         source = f"def replay(leaves):\n    return run({', '.join(texts)})[0]\n"
-        exec(compile(source, "<effects>", "exec"), scope)
-        entry.run = scope["replay"]
+        entry.run = defined("replay", source, "<effects>", scope)
         entry.unchecked = self.options.get("check", 0)
 
 
@@ -379,8 +379,7 @@ def print_takes(entry: Entry, key: tuple, leaves: list) -> Callable[[tuple], boo
         ]
     tests += ["modes() == known_modes", "holds()"]
     source = f"def takes(args):\n    return {' and '.join(tests)}\n"
-    exec(compile(source, "<takes>", "exec"), scope)
-    return scope["takes"]
+    return defined("takes", source, "<takes>", scope)
 
 
 def _geometry(tensor: Tensor) -> tuple:

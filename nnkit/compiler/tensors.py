@@ -6,11 +6,11 @@ that live are looked at, before a recorded run and where it ends.
 
 from __future__ import annotations
 
-import gc
 from typing import Any
 
 from nnkit.autograd.tensor import UNTRACKED, Tensor, wrap
 from nnkit.backend.device import cpu
+from nnkit.backend.program.source import defined
 
 
 class State:
@@ -29,14 +29,6 @@ class State:
         self.hooks = tensor._hooks
 
 
-def living() -> list[Tensor]:
-    """All Tensors that live: each object refers to its class."""
-    kinds: list[type] = [Tensor]
-    for kind in kinds:  # those of subclasses are added on the way
-        kinds += kind.__subclasses__()
-    return [value for value in gc.get_referrers(*kinds) if Tensor in type(value).__mro__]
-
-
 class World:
     """The Tensors that lived when a recording began, and how they were when last looked at."""
 
@@ -45,7 +37,7 @@ class World:
         self.states: dict[int, State] = {}
         self.entry: dict[int, State] = {}
         self.holders: dict[int, list[Tensor]] = {}
-        for t in sorted(living(), key=id):  # in one order in all runs
+        for t in Tensor._living():
             if hasattr(t, "_data"):
                 self.add(t)
 
@@ -183,10 +175,7 @@ class Effects:
         parameters = ", ".join(f"b{n}" for n in self.reads)
         lines = "".join(f"    {line}\n" for line in [*self.lines, last])
         source = f"def effects({parameters}):\n{lines}"
-        exec(compile(source, "<effects>", "exec"), self.scope)
-        function = self.scope["effects"]
-        function.source = source
-        return function
+        return defined("effects", source, "<effects>", self.scope)
 
 
 def _beyond(old: State, new: State) -> str | None:

@@ -11,6 +11,7 @@ from types import CodeType, FrameType
 from typing import Any
 
 import nnkit
+from nnkit.backend.cpu.native import MODULE
 
 OWN = str(Path(nnkit.__file__).parent)
 _PATHS = sysconfig.get_paths()
@@ -31,6 +32,10 @@ REFUSED.update(
         ("dtype.py", "set_default_dtype"): "the default dtype is changed",
     }
 )
+
+
+# The compiled one does not ask about what is settled.
+_set_profiler: Callable = sys.setprofile if MODULE is None else MODULE.trace
 
 
 def whose(filename: str) -> str:
@@ -58,7 +63,7 @@ class Trace:
 
     def __enter__(self) -> Trace:
         self.previous = sys.getprofile()
-        sys.setprofile(self._look)
+        _set_profiler(self._look)
         return self
 
     def __exit__(self, *error: Any) -> None:
@@ -71,21 +76,25 @@ class Trace:
             found = self.kinds[filename] = whose(filename)
         return found
 
-    def _look(self, frame: FrameType, event: str, argument: Any) -> None:
+    def _look(self, frame: FrameType, event: str, argument: Any) -> bool:
+        """Look at an event; whether no such event in the same code ever needs a look."""
         code = frame.f_code
         if self.paused or event not in ("call", "c_call") or code.co_name == "<module>":
-            return  # what runs at import, or is printed by nnkit
+            return False  # what runs at import, or is printed by nnkit
         kind = self._kind(code.co_filename)
-        if event == "call":
-            if kind == "user":
-                if code not in self.ran and not _is_importing(frame):
-                    self.ran.add(code)
-            elif kind == "own":
-                name = basename(code.co_filename), code.co_name
-                if name in REFUSED and "backend" in code.co_filename:
-                    self.refuse(REFUSED[name])
-        elif kind == "user" or (kind == "standard" and self._is_users(frame)):
-            self._look_at_c(frame, argument, kind)
+        if event == "c_call":
+            if kind == "user" or (kind == "standard" and self._is_users(frame)):
+                self._look_at_c(frame, argument, kind)
+            return kind == "own"
+        if kind == "user":
+            if code not in self.ran and not _is_importing(frame):
+                self.ran.add(code)
+            return False
+        name = basename(code.co_filename), code.co_name
+        if kind == "own" and name in REFUSED and "backend" in code.co_filename:
+            self.refuse(REFUSED[name])
+            return False
+        return True
 
     def _is_users(self, frame: FrameType | None) -> bool:
         """Whether Python's library was called by the user's code, and not in an import."""

@@ -34,6 +34,7 @@ from nnkit.autograd.tensor import Tensor
 from nnkit.backend.cost import is_array
 from nnkit.backend.device import device
 from nnkit.backend.dtype import dtype
+from nnkit.backend.program.source import defined
 from nnkit.compiler.tensors import State
 from nnkit.compiler.tracing import whose
 from nnkit.nn.modules import module_hooks
@@ -317,12 +318,12 @@ class Watch:
         ):
             return self.refuse(f"{path} draws random numbers, which is not seen")
         own = whose(getattr(library, "__file__", None) or "<frozen >") == "user"
-        for name, value in list(vars(library).items()):
-            if self.names is not None and name in self.names:
-                inside = f"{path}.{name}"
-                self._check(f"{{}}.__dict__[{name!r}]", library, value, inside)
-                if own or isinstance(value, (FunctionType, ModuleType)):
-                    self.visit(value, inside)
+        content = vars(library)
+        for name in sorted((self.names or set()) & content.keys()):
+            inside, value = f"{path}.{name}", content[name]
+            self._check(f"{{}}.__dict__[{name!r}]", library, value, inside)
+            if own or isinstance(value, (FunctionType, ModuleType)):
+                self.visit(value, inside)
 
     def _object(self, value: Any, path: str) -> None:
         kind = type(value)
@@ -374,7 +375,7 @@ class Watch:
             if isinstance(place, Tensor) and not tensors:
                 continue
             try:
-                now = eval(text.replace("{}", "place", 1), {**self.scope, "place": place})
+                now = eval(_asked(text), self.scope, {"place": place})
             except (LookupError, AttributeError):  # it is gone
                 return path
             if not (now is found or (type(found) in PLAIN and same(now, found))):
@@ -407,8 +408,7 @@ class Watch:
         lines = [f"        if not ({' and '.join(part)}): return False\n" for part in parts]
         gone = "    except (LookupError, AttributeError): return False\n"
         source = f"def holds():\n    try:\n{''.join(lines)}        pass\n{gone}    return True\n"
-        exec(compile(source, "<effects>", "exec"), self.scope)
-        return self.scope["holds"]
+        return defined("holds", source, "<effects>", self.scope)
 
 
 def same(now: Any, found: Any) -> bool:
@@ -418,6 +418,12 @@ def same(now: Any, found: Any) -> bool:
     if type(now) is not type(found) or now != found:
         return False
     return bool(now) or str(now) == str(found)  # of zeros the sign counts
+
+
+@cache
+def _asked(text: str) -> CodeType:
+    """The code of a check's text, in which the object looked into is ``place``."""
+    return compile(text.replace("{}", "place", 1), "<effects>", "eval")
 
 
 def _nested(code: CodeType) -> Iterable[CodeType]:

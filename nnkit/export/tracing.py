@@ -15,7 +15,6 @@ from nnkit.backend.device import cpu
 from nnkit.backend.door import Doorkeeper, standing
 from nnkit.backend.warning import users_line
 from nnkit.compiler.compile import EXPORTING
-from nnkit.compiler.tensors import living
 from nnkit.export.operations import GETTERS, SHAPE, enter_grad_mode, operation
 from nnkit.export.traced_number import (
     OPPOSITES,
@@ -69,7 +68,7 @@ class Tracing(TorchFunctionMode):
         self.sizes = sizes
         self.paths = paths
         self.nodes: dict[int, Node] = {}
-        self.known: list[Any] = living()  # which also keeps all ids from being used again
+        self.known: list[Any] = Tensor._living()  # which also keeps all ids from being used again
         self.outer = {id(t) for t in self.known}
         self.constants: dict[str, Tensor] = {}  # by path
         self.properties: dict[tuple, TracedInt] = {}

@@ -7,14 +7,21 @@ Each function gives the compiled form of its twin, or the twin where the extensi
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, TypeVar
 
 from nnkit.backend.cpu.native import MODULE
+
+Class = TypeVar("Class")
 
 
 def bind_modes(twin: type) -> type:
     """The compiled class of the object that has the modes of each thread."""
     return MODULE.Modes if MODULE is not None else twin
+
+
+def bind_living(twin: type[Class]) -> type[Class]:
+    """The compiled base class of objects that can be enumerated while they live."""
+    return MODULE.Living if MODULE is not None else twin
 
 
 def bind_wrap(tensor: type, cpu: Any, untracked: list, twin: Callable) -> Callable:

@@ -4,6 +4,7 @@
 
 #include <utility>
 
+#include "living.h"
 #include "owned.h"
 
 namespace nnkit {
@@ -85,6 +86,7 @@ PyObject* wrap(PyObject* data, PyObject* device) {
     }
     PyObject* self = tensors.type->tp_alloc(tensors.type, 0);
     if (self == nullptr) return nullptr;
+    enlist(self);
     slot(self, tensors.data) = Py_NewRef(data);
     slot(self, tensors.device) = Py_NewRef(device);
     slot(self, tensors.requires_grad) = Py_NewRef(Py_False);
@@ -114,6 +116,9 @@ PyObject* set_tensor(PyObject*, PyObject* args) {
     if (!PyArg_ParseTuple(args, "O!OO!:set_tensor", &PyType_Type, &type, &cpu, &PyList_Type,
                           &untracked)) {
         return nullptr;
+    }
+    if (!is_living_type(reinterpret_cast<PyTypeObject*>(type))) {
+        return fail(PyExc_TypeError, "set_tensor: %R is not derived from Living", type);
     }
     TensorLayout found;
     const std::pair<const char*, Py_ssize_t*> slots[] = {

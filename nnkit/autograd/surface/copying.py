@@ -9,7 +9,7 @@ from nnkit.autograd.op.public import attach
 from nnkit.autograd.ops.shape.strided import geometry
 from nnkit.autograd.surface.metadata import is_conj, is_neg
 from nnkit.autograd.surface.storage import storage
-from nnkit.autograd.tensor import Tensor, fill
+from nnkit.autograd.tensor import Tensor, blank, fill
 from nnkit.backend.device import cpu
 from nnkit.backend.lazy import LazyPlace, alike, memory_of, plain, put_off
 from nnkit.backend.memory import extent
@@ -17,7 +17,7 @@ from nnkit.backend.memory import extent
 
 def shallow_copy(self: Tensor) -> Tensor:
     """A leaf of the same class on the same memory, which requires a gradient if this one does."""
-    copy = object.__new__(type(self))
+    copy = blank(type(self))
     fill(copy, self._data, self._device)
     _count_set(copy)
     copy._requires_grad = self.requires_grad
@@ -40,7 +40,7 @@ def deep_copy(self: Tensor, memo: dict) -> Tensor:
             "Only Tensors created explicitly by the user (graph leaves) support the deepcopy "
             f"protocol at the moment: got one made by {self.grad_fn.name()}"
         )
-    copy = object.__new__(type(self))
+    copy = blank(type(self))
     memory: Any = storage(self)._elements
     place = ("memory", self._device, memory.data_ptr(), memory.nbytes)
     if place not in memo:
@@ -71,7 +71,7 @@ def rebuild(
 ) -> Any:  # fmt: skip
     """Make the tensor that was pickled from the piece of memory that it lay in; of one without
     memory its size and its dtype."""
-    tensor = object.__new__(cls)
+    tensor = blank(cls)
     B = place.backend
     if isinstance(elements, tuple):
         memory = B.empty(elements[0], elements[1].array)

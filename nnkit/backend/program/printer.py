@@ -12,6 +12,7 @@ from typing import Any
 
 from nnkit.backend.door import Slot
 from nnkit.backend.program.program import Outside, Program, slots_in
+from nnkit.backend.program.source import defined
 
 _LITERALS = (int, bool, str, type(None))
 
@@ -19,11 +20,7 @@ _LITERALS = (int, bool, str, type(None))
 def print_program(program: Program, backend: Any) -> Callable[..., tuple]:
     """The function from the inputs' arrays to a tuple of the outputs', on a backend."""
     printed = _Printer(program, backend)
-    source = printed.source()
-    exec(compile(source, "<program>", "exec"), printed.scope)
-    run = printed.scope["run"]
-    run.source = source
-    return run
+    return defined("run", printed.source(), "<program>", printed.scope)
 
 
 class _Printer:

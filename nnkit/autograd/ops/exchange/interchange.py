@@ -12,7 +12,7 @@ from nnkit.autograd.ops.creation.conversion import clone, converted, to
 from nnkit.autograd.surface.limits import fitting
 from nnkit.autograd.surface.metadata import is_conj, is_neg
 from nnkit.autograd.surface.storage import Storage
-from nnkit.autograd.tensor import Size, Tensor, fill, wrap
+from nnkit.autograd.tensor import Size, Tensor, blank, fill, wrap
 from nnkit.backend.device import cpu, device
 from nnkit.backend.dtype import (
     FLOATING,
@@ -537,7 +537,7 @@ def _refuse_device(name: str, arguments: tuple, device: Any) -> None:
 
 def _legacy(name: str, cls: type, arguments: tuple, place: Any, d: dtype_type) -> Tensor:
     first = arguments[0] if arguments else ()
-    self = object.__new__(cls)
+    self = blank(cls)
     if isinstance(first, Storage):
         first = first.tensor(d)
     if len(arguments) == 1 and isinstance(first, Tensor):

@@ -13,19 +13,21 @@
 #include "formula.h"
 #include "fused.h"
 #include "held.h"
+#include "living.h"
 #include "memory.h"
 #include "node.h"
 #include "op.h"
 #include "owned.h"
 #include "parallel.h"
 #include "tensor.h"
+#include "tracing.h"
 #include "update.h"
 
 namespace nnkit {
 namespace {
 
 // Of what this file offers to native/__init__.py, where the same number stands.
-constexpr long interface_number = 3;
+constexpr long interface_number = 4;
 
 // Filled by static objects in the other files while the module is loaded.
 std::map<std::string, KernelFunction>& kernels() {
@@ -242,6 +244,7 @@ PyMethodDef methods[] = {
     {"bind_record", bind_record, METH_VARARGS, "What makes the nodes of an op."},
     {"unpack_array", reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(unpack_array)),
      METH_FASTCALL, "The array of a saved value."},
+    {"trace", trace, METH_O, "Set a profiler that looks at calls of this thread."},
     {"names", names, METH_NOARGS, "The primitives that have a kernel."},
     {"set_threads", python_set_threads, METH_O, "Set the number of threads of a section."},
     {"threads", python_threads, METH_NOARGS, "The number of threads of a section."},
@@ -289,10 +292,11 @@ PyMODINIT_FUNC NNKIT_INIT() {
     if (module == nullptr) return nullptr;
     nnkit::kernel_type = PyType_FromSpec(&nnkit::kernel_spec);
     nnkit::Owned entry(nnkit::make_entry_type()), held(nnkit::make_held_type());
-    nnkit::Owned modes(nnkit::make_modes_type());
-    if (nnkit::kernel_type == nullptr || !entry || !held || !modes ||
+    nnkit::Owned modes(nnkit::make_modes_type()), living(nnkit::make_living_type());
+    if (nnkit::kernel_type == nullptr || !entry || !held || !modes || !living ||
         PyModule_AddObjectRef(module, "Kernel", nnkit::kernel_type) < 0 ||
         PyModule_AddObjectRef(module, "Entry", entry.object()) < 0 ||
+        PyModule_AddObjectRef(module, "Living", living.object()) < 0 ||
         PyModule_AddObjectRef(module, "Held", held.object()) < 0 ||
         PyModule_AddObjectRef(module, "Modes", modes.object()) < 0 ||
         PyModule_AddIntConstant(module, "INTERFACE", nnkit::interface_number) < 0) {
