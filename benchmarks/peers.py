@@ -1,7 +1,8 @@
-"""The same workloads by other means: hand-written NumPy, JAX, and `torch.compile`."""
+"""The same workloads by other means: hand-written NumPy, JAX, and what `compile` makes."""
 
 from __future__ import annotations
 
+import importlib
 import sys
 from collections.abc import Callable
 from typing import Any
@@ -127,14 +128,14 @@ def jax_step(name: str) -> Step | None:
     return step
 
 
-def compiled_step(workload: Callable[[Any], Step]) -> Step | None:
-    """The eager step given to `torch.compile`; None where torch or its compiler is missing."""
+def compiled_step(framework: str, workload: Callable[[Any], Step]) -> Step | None:
+    """The eager step given to a framework's `compile`; None where that, or its compiler, is
+    missing."""
     try:
-        import torch
-
-        step = torch.compile(workload(torch))
+        module = importlib.import_module(framework)
+        step = module.compile(workload(module))
         step()
     except Exception as error:  # whatever a missing compiler raises, in whatever version
-        print(f"torch.compile is left out: {type(error).__name__}", file=sys.stderr)
+        print(f"{framework}.compile is left out: {type(error).__name__}", file=sys.stderr)
         return None
     return step

@@ -41,7 +41,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     add_only(parser)
     add_clock(parser)
     add_patience(parser)
-    parser.add_argument("--compile", action="store_true", help="add torch.compile")
+    parser.add_argument("--compile", action="store_true", help="add what both compile")
     parser.add_argument("--json", metavar="FILE", help="write everything measured to a file")
 
 
@@ -51,7 +51,7 @@ def contestants(name: str, with_compile: bool) -> dict[str, Callable[[], Any]]:
     found = {f: workload(importlib.import_module(f)) for f in FRAMEWORKS if has(f)}
     others = {"NumPy": numpy_step(name), "JAX": jax_step(name)}
     if with_compile:
-        others["torch.compile"] = compiled_step(workload)
+        others |= {f"{f}.compile": compiled_step(f, workload) for f in FRAMEWORKS}
     return found | {label: step for label, step in others.items() if step is not None}
 
 

@@ -26,6 +26,7 @@ from nnkit.compiler.tracing import Trace
 from nnkit.compiler.watch import PLAIN, Watch
 from nnkit.utils._pytree import tree_flatten
 
+LARGE = 1 << 14  # bytes of a gradient that is worth a line
 RECORDED = Lock()  # the door of a device is watched by one recording at a time
 
 
@@ -52,6 +53,7 @@ class Attempt:
         self.pinned: dict[int, Tensor] = {}  # Tensors from outside that have a name in effects
         self.carried: dict[int, int] = {}  # Tensors that effects make and later ones may change
         self.handed: list[tuple[Any, Outside]] = []  # what is given to calls outside
+        self.dropped: list[tuple[Tensor, Tensor]] = []  # Tensors with the gradients they had
         self.backward: BackwardRecord | None = None
 
     @property
@@ -84,6 +86,7 @@ class Attempt:
             g = t._grad
             if g is not None and id(g) not in self.gradients and id(g) not in self.arguments:
                 self.gradients[id(g)] = (t, g)
+        recording.at_first = self._note_dropped
         self.trace = Trace(recording.break_off)
         cpu.backend = recording  # type: ignore[assignment]
         RECORDERS[get_ident()] = self
@@ -107,10 +110,18 @@ class Attempt:
                 raise
             self.recording.break_off(f"{type(error).__name__} in recording it: {error}")
 
+    def _note_dropped(self) -> None:
+        """Note whose gradients the step drops before all else: what is large, replays drop first
+        too, so that its memory serves the step."""
+        for holder, grad in self.gradients.values():
+            if holder._grad is None and grad._device is cpu and grad._data.nbytes >= LARGE:
+                self.dropped.append((holder, grad))
+
     def forget(self) -> None:
         """Let go of the Tensors and arrays that took part."""
         self.world = self.recording = self.result = None
         self.leaves, self.tensors, self.pinned, self.gradients = [], [], {}, {}
+        self.dropped = []
         self.handed = []
         if self.backward is not None:
             self.backward.forget()
@@ -295,9 +306,9 @@ class Attempt:
     # What comes of it
 
     def programs(self, watch: Watch) -> tuple[Program, list[str], dict[str, Any]] | None:
-        """The program, what each of its inputs is called in a replay, and what the names in that
-        stand for. None where there can be none, and why in ``reason``."""
-        numbers, texts, scope = self._entry(watch)
+        """The program, the lines of its replay, and what the names in them stand for. None where
+        there can be none, and why in ``reason``."""
+        numbers, lines, scope = self._entry(watch)
         known = self._outer_arrays(watch, numbers)
         if known is None:
             return None
@@ -307,10 +318,10 @@ class Attempt:
         constants = {n: a for n, a in known.items() if n in used}
         outputs = [self.calls[-1].makes[0]]
         shapes = self.recording.shapes
-        return Program(self.calls, numbers, constants, outputs, shapes), texts, scope
+        return Program(self.calls, numbers, constants, outputs, shapes), lines, scope
 
     def _entry(self, watch: Watch) -> tuple[list[int], list[str], dict[str, Any]]:
-        """The buffers that a run is given, and what each is called in a replay."""
+        """The buffers that a run is given, and the lines that give them."""
         recording = self.recording
         used = {n for call in self.calls for n in call.reads}
         numbers: list[int] = []
@@ -323,6 +334,16 @@ class Attempt:
                 texts.append(text)
 
         places = {id(leaf): i for i, leaf in reversed(list(enumerate(self.leaves)))}
+
+        def named(holder: Tensor) -> str | None:
+            if id(holder) in self.arguments:
+                return f"leaves[{places[id(holder)]}]"
+            if id(holder) not in watch.tensors:
+                return None
+            name = f"holder{len(scope)}"
+            scope[name] = holder
+            return name
+
         for t in self.tensors:
             give(recording.numbers[id(t._data)], f"leaves[{places[id(t)]}]._data")
             give(self.arguments[id(t)], f"leaves[{places[id(t)]}]")
@@ -331,17 +352,19 @@ class Attempt:
             of_array = recording.numbers.get(id(grad._data))
             if number not in used and of_array not in used:
                 continue
-            if id(holder) in self.arguments:
-                name = f"leaves[{places[id(holder)]}]"
-            elif id(holder) in watch.tensors:
-                name = f"holder{len(scope)}"
-                scope[name] = holder
-            else:
+            name = named(holder)
+            if name is None:
                 recording.break_off("a gradient is read of a tensor that cannot be watched")
                 break
             give(of_array, f"{name}._grad._data")
             give(number, f"{name}._grad")
-        return numbers, texts, scope
+        lines = []
+        for holder, grad in self.dropped:
+            reads = used.intersection(map(recording.numbers.get, (id(grad), id(grad._data))))
+            name = named(holder)
+            if name is not None and not reads and holder._grad is not grad:
+                lines.append(f"{name}._grad = None")
+        return numbers, [*lines, f"return run({', '.join(texts)})[0]"], scope
 
     def _outer_arrays(self, watch: Watch, given: list[int]) -> dict[int, Any] | None:
         """The arrays that programs read and do not make, by number: each belongs to a Tensor that

@@ -261,14 +261,14 @@ class Compiled:
         made = attempt.programs(watch)
         if made is None:
             return
-        program, texts, scope = made
+        program, lines, scope = made
         backend = cpu.backend
         entry.program = improved(program, backend)
         scope["run"] = print_program(entry.program, backend)
         if attempt.backward is not None:
             entry.backward = improved(attempt.backward.program, backend)
             attempt.backward.run = print_program(entry.backward, backend)
-        source = f"def replay(leaves):\n    return run({', '.join(texts)})[0]\n"
+        source = "def replay(leaves):\n" + "".join(f"    {line}\n" for line in lines)
         entry.run = defined("replay", source, "<effects>", scope)
         entry.unchecked = self.options.get("check", 0)
 

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 import nnkit
-from nnkit import optim
+from nnkit import Tensor, nn, optim
 from nnkit.nn import functional as F
 from tests.compiler.programs import features, mlp
 from tests.compiler.test_programs import bits, state
@@ -157,3 +157,46 @@ def test_the_first_run_counts_where_it_made_the_calls_of_the_next(name: str, run
         step(*features(i))
         gc.collect()  # which puts objects into another order
     assert "\nzeros" not in str(step.program())
+
+
+def test_gradients_that_a_step_drops_first_are_gone_while_it_is_replayed() -> None:
+    table = nn.Embedding(64, 128)
+    optimizer = optim.Adam(table.parameters())
+
+    @nnkit.compile
+    def step(places: Tensor) -> Tensor:
+        optimizer.zero_grad()
+        loss = table(places).square().sum()
+        loss.backward()
+        optimizer.step()
+        return loss
+
+    places = nnkit.tensor([1, 2, 3])
+    for _ in range(4):
+        step(places)
+    step.program()
+    assert table.weight.grad is not None
+    with pytest.raises(IndexError):
+        step(nnkit.tensor([1, 2, 64]))
+    assert table.weight.grad is None  # as eagerly
+    step(places)
+    assert table.weight.grad is not None
+
+
+def test_a_gradient_that_is_put_back_is_not_dropped() -> None:
+    layer = nn.Linear(128, 128)
+    layer(nnkit.ones(1, 128)).sum().backward()
+
+    @nnkit.compile
+    def step(x: Tensor) -> Tensor:
+        before = layer.weight.grad
+        layer.weight.grad = None
+        y = layer(x).sum()
+        layer.weight.grad = before
+        return y
+
+    before = layer.weight.grad
+    for _ in range(4):
+        step(nnkit.ones(1, 128))
+        assert layer.weight.grad is before
+    step.program()

@@ -12,10 +12,13 @@ import nnkit
 from nnkit import Tensor
 from nnkit.backend.door import standing
 from nnkit.backend.program import Program, Recording, print_program
+from nnkit.backend.program.lifetimes import Lifetimes
 from nnkit.backend.program.passes import (
+    delay,
     drop_dead,
     fold_constants,
     fuse_formulas,
+    recompute,
     reuse_memory,
     share_common,
 )  # fmt: skip
@@ -296,3 +299,51 @@ def test_a_listing() -> None:
     assert "b2 = mul(b0, b1)    # float32[3, 4]" in text
     assert "exp_(b2)" in text
     assert text.splitlines()[-1] == "3 calls, 48 bytes made"
+
+
+def both(x: Tensor, w: Tensor, v: Tensor, changed: bool = False, given_back: bool = False) -> tuple:
+    """Something like a forward and a backward, which reads what was made long before."""
+    h = x @ w
+    a = h.tanh()
+    if changed:
+        h += 1
+    c = (a @ v) @ v.T
+    return a * c, h * c, *([a] if given_back else [])
+
+
+x, w, v = nnkit.randn(64, 256), nnkit.randn(256, 256), nnkit.randn(256, 2048)
+
+
+def test_a_formula_whose_operands_are_kept_is_computed_again_for_the_backward() -> None:
+    before = recorded(both, x, w, v)
+    after = recompute(before)
+    assert names(after).count("tanh") == 2
+    assert Lifetimes(after).peak() < Lifetimes(before).peak()
+    assert results(before, x, w, v) == results(after, x, w, v)
+
+
+def test_what_was_written_or_is_seen_outside_is_not_computed_again() -> None:
+    def written(x: Tensor, w: Tensor, v: Tensor) -> tuple:
+        return both(x, w, v, changed=True)
+
+    def seen(x: Tensor, w: Tensor, v: Tensor) -> tuple:
+        return both(x, w, v, given_back=True)
+
+    for f in written, seen:
+        before = recorded(f, x, w, v)
+        assert names(recompute(before)) == names(before)
+
+
+def test_a_gradient_of_a_weight_waits_until_larger_arrays_are_gone() -> None:
+    x, y = nnkit.randn(2, 512), nnkit.randn(2, 512)
+
+    def f(x: Tensor, y: Tensor) -> tuple:
+        weight = x.T @ y  # (512, 512) of what is kept anyway
+        large = (y.T @ x).sum(0)
+        return weight.sum(1) * large, x * y
+
+    before = recorded(f, x, y)
+    after = delay(before)
+    assert Lifetimes(after).peak() < Lifetimes(before).peak()
+    assert sorted(names(after)) == sorted(names(before))
+    assert results(before, x, y) == results(after, x, y)

@@ -18,6 +18,7 @@ def ids(tensors):
 
 
 def test_all_tensors_that_live_are_found_and_no_others():
+    gc.collect()
     before = ids(Tensor._living())
 
     class Named(Tensor):

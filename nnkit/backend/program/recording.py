@@ -44,6 +44,7 @@ class Recording(Recorder):
         shapes: shape, dtype and strides of each array, by number.
         broken: why there will be no program, None while there may be.
         paused: whether the calls belong to something that will be called itself in each replay.
+        at_first: called before the first call is written down.
     """
 
     def __init__(self, backend: Any, strict: bool = False) -> None:
@@ -53,6 +54,7 @@ class Recording(Recorder):
         self.shapes: dict[int, tuple] = {}
         self.broken: str | None = None
         self.paused = False
+        self.at_first: Callable[[], None] | None = None
         self.thread = get_ident()
 
     def break_off(self, reason: str, line: str | None = None) -> None:
@@ -95,10 +97,17 @@ class Recording(Recorder):
         if name in KNOWN_ADDRESSES:
             return
         given = self._slot(arguments, False)
+        self._begin()
         self.program.append(Call(name, given, self._slot(result, True), users_line()))
+
+    def _begin(self) -> None:
+        if self.at_first is not None:
+            self.at_first()
+            self.at_first = None
 
     def called_outside(self, function: Callable[..., Any], title: str) -> Outside:
         """Write down a call of something that is no primitive, and get the line to complete."""
+        self._begin()
         outside = Outside(function, title, users_line())
         self.program.append(outside)
         return outside

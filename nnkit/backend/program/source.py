@@ -8,7 +8,7 @@ from types import CodeType
 from typing import Any
 
 
-@lru_cache(maxsize=256)
+@lru_cache(maxsize=64)
 def code_of(source: str, file: str) -> CodeType:
     """The code of a source. Runs of one step print the same ones, with other values in scope."""
     return compile(source, file, "exec")
