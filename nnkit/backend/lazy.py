@@ -26,7 +26,8 @@ _OF_PARTS = frozenset("imag real view_as_complex view_as_real".split())
 
 # Of which of the operands' zeros the results are zeros that nobody may write.
 OF_ZEROS: dict[str, Callable[[list[bool]], bool]] = {
-    "add": all, "sub": all, "mul": any, "div": lambda zeros: zeros == [True, False],
+    "add": all, "sub": all, "mul": any, "mul_grad_x": any, "mul_grad_y": any,
+    "div": lambda zeros: zeros == [True, False],
 }  # fmt: skip
 
 
@@ -206,15 +207,16 @@ def _compute(B: Resolving, primitive: Primitive, *arguments: Any) -> Any:
 
 
 def _combine(B: Resolving, primitive: Primitive, *arguments: Any) -> Any:
-    """A sum, product or quotient, without memory if torch gives zeros without. In an operation on
-    Tensors all operands are lazy where one is of zeros; in a gradient on arrays they are zeros as
-    any others."""
+    """A sum, product or quotient: zeros, without memory, if torch gives zeros without. In an
+    operation on Tensors all operands are lazy where one is of zeros; a gradient on arrays goes on
+    to nodes that know of memory alone."""
     result = _compute(B, primitive, *arguments)
     zeros = list(map(is_zero, arguments))
-    on_tensors = all(a.__class__ is Lazy for a in arguments if hasattr(a, "shape"))
-    if any(zeros) and on_tensors and OF_ZEROS[primitive.name](zeros):
+    if not any(zeros) or not OF_ZEROS[primitive.name](zeros):
+        return result
+    if all(a.__class__ is Lazy for a in arguments if hasattr(a, "shape")):
         return LazyPlace.before(B.home).zeros(result.shape, result.dtype)
-    return result
+    return B.home.backend.zeros_like(result)
 
 
 def _of_memory(B: Resolving, primitive: Primitive, *arguments: Any) -> Any:

@@ -445,6 +445,43 @@ x3 = [watch(f(x0, x1)) for f in (
     lambda a, b: b.clone().as_strided_scatter(a[:1], (1,), (1,)))]
 x4 = [each.split(".")[1] for several in log for each in several]
 """,
+    "what has no derivative says so as soon as a gradient arrives": """
+log = []
+def refused(written, function):
+    x = [T.ones(2).requires_grad_(), T.ones(2).requires_grad_()]
+    for place, each in enumerate(x):
+        each.register_hook(lambda g, place=place: log.append(place))
+    y = written(x[1])
+    y.register_hook(lambda g: log.append(2))
+    try:
+        function(x[0], y).sum().backward()
+    except RuntimeError:
+        log.append(3)
+    return [each.grad is not None for each in x]
+x0 = refused(lambda b: b // 2, lambda a, b: a.sum() * b.sum())
+x1 = refused(lambda b: b // 2, lambda a, b: b.sum() * a.sum())
+x2 = refused(lambda b: b // 2, lambda a, b: a * b)
+x3 = refused(lambda b: b // 2, lambda a, b: a.exp() * b)
+x4 = refused(lambda b: b.clone().floor_divide_(2), lambda a, b: a.exp() * b)
+x5 = refused(lambda b: T.heaviside(b, b.detach()), lambda a, b: b.exp() * a.exp())
+x6 = list(log)
+""",
+    "hooks see the gradients of mapped operands in their dtypes": """
+log = []
+def look(function):
+    x = T.tensor([[1.0]]).half().requires_grad_()
+    y = T.func.vmap(function)(x)
+    y.grad_fn.register_hook(lambda given, _: log.append([None if g is None else str(g.dtype)[-7:]
+                                                         for g in given]))
+    y.sum().backward()
+    return y
+x0 = T.ones(1)
+x1 = [look(f) for f in (
+    lambda t: t + x0, lambda t: t * x0, lambda t: T.where(t > 0, t, x0), lambda t: t - x0.double(),
+    lambda t: T.maximum(t, x0), lambda t: T.add(x0, t, alpha=2), lambda t: x0.addcmul(t, t),
+    lambda t: T.cat([t, x0]))]
+x2 = list(log)
+""",
     "what saves a copy of an inference tensor, and what would save a view of it": """
 def refused(function, *arguments):
     try:

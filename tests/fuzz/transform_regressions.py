@@ -9,6 +9,26 @@ x2 = T.func.vmap(T.no_grad()(T.func.grad(lambda t: t.sum())))(x1)
 x3 = T.no_grad()(T.func.vmap(T.func.grad(lambda t: t.sum())))(x1)
 x4 = T.func.vmap(T.func.grad(lambda t: t.sum()))(x1)
 """,
+    "a mapped linear map adds its bias in a node of its own": """
+x0 = T.nn.Linear(2, 2)
+x1 = T.func.vmap(x0)(T.tensor([[0.75, -1.5]])).sum()
+x1.backward()
+def refused():
+    try:
+        x1.backward()
+    except RuntimeError:
+        return True
+x2 = refused()
+x3 = [T.arange(12.0).reshape(3, 2, 2), T.arange(9.0)[:6].reshape(3, 2), T.ones(3, 4, 2)]
+x4 = T.func.vmap(T.nn.functional.linear)(x3[2], x3[0], x3[1])
+x5 = T.func.vmap(T.func.grad(lambda w, b, x: T.nn.functional.linear(x, w, b).square().sum(),
+                             argnums=(0, 1, 2)), in_dims=(0, 0, None))(x3[0], x3[1], x3[2][0, 0])
+""",
+    "a zero without memory stays one beside a NaN": """
+x0 = T.ones((2, 2), requires_grad=True)
+x1 = T.func.hessian(lambda t: (T.zeros_like(t).copy_(t * t)).sum())(x0)
+x1.backward(T.full((2, 2, 2, 2), float('nan')))
+""",
     "views of tangents in bfloat16": """
 x0 = T.func.hessian(lambda t: T.stack([t * t]))(T.tensor([[.5, .75]], dtype=T.bfloat16))
 x1 = T.func.vjp(lambda t: T.func.jvp(lambda t: t.reshape(-1), (t,), (T.ones_like(t),)), x0)[0]

@@ -19,6 +19,17 @@ x1.sum().backward()
 x2 = T.nn.functional.pdist(T.ones(2, 3, requires_grad=True) * x0[0, 0]).sqrt()
 x3 = T.autograd.grad(x2.sum(), x0)
 """,
+    "no rounding of the mean is left of equal slopes in a normalisation": """
+x0 = T.tensor([0.93510365, 0.9411784]).requires_grad_()
+T.nn.functional.layer_norm(x0, (2,)).sum().backward()
+""",
+    "gradients raise bfloat16 numbers to the third power in steps": """
+x0 = T.full((2,), 1.5, dtype=T.bfloat16, requires_grad=True)
+x1 = T.autograd.grad(x0.rsqrt(), x0, T.full((2,), 3.0, dtype=T.bfloat16))
+x2 = x1[0].view(T.int16)
+x3 = T.tensor([0.8, 1.7, 2.3, 2.9, 0.3], dtype=T.bfloat16, requires_grad=True)
+x4 = [T.autograd.grad((x3 ** n).sum(), x3)[0].view(T.int16) for n in (4, -1)]
+""",
     "the gradient of a NaN that was chosen is NaN": """
 x0 = T.tensor([0.5, float('nan'), 0.2], requires_grad=True)
 x1 = T.tensor([0.1, float('nan'), 0.7], requires_grad=True)

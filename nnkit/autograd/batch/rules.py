@@ -185,6 +185,16 @@ def _leading(B: Any, primitive: Primitive, operands: list, statics: tuple) -> An
     return B.results(call(primitive, wholes, statics), 0)
 
 
+def _linear(B: Any, primitive: Primitive, operands: list, statics: tuple) -> Any:
+    """Rows times a matrix; as in torch, a bias is added to them by a node of its own."""
+    x, weight, bias = operands
+    if bias is not None:
+        return B.add(B.linear(x, weight, None), bias)
+    if is_batched(weight):
+        return B.matmul(x, B.mT(weight))
+    return _leading(B, primitive, operands, statics)
+
+
 def _embedding(B: Any, primitive: Primitive, operands: list, statics: tuple) -> Any:
     weight, index = operands
     if is_batched(weight):
@@ -303,8 +313,9 @@ _RULES: dict[str, Callable] = {
         _at_positions: "index_select index_select_adjoint index_add index_copy index_fill",
         _leading: (
             "mT mH tril triu inverse det cholesky svd eigh eig slogdet qr one_hot layer_norm"
-            " rms_norm linear"
+            " rms_norm"
         ),
+        _linear: "linear",
         _embedding: "embedding",
         _product: "matmul mm mv bmm dot",
         _of_images: (

@@ -21,6 +21,7 @@ from nnkit.autograd.engine.node import (
     Promotion,
     Unknown,
     edge_of,
+    made_at,
     sum_of,
 )
 from nnkit.autograd.engine.saved import misfits, unpack_all
@@ -84,7 +85,7 @@ class Pass:
             self.captures.setdefault(target_of(edge)[0], [])
         needed = set(targets) if accumulate else set()
         nodes = [target for target in self._reachable() if isinstance(target, Node)]
-        for node in sorted(nodes, key=lambda n: n.order):
+        for node in sorted(nodes, key=made_at):
             for edge in node.edges:
                 target = target_of(edge)[0]
                 if target is not None and (target in targets or target in needed):

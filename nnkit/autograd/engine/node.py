@@ -16,6 +16,7 @@ from collections.abc import Callable, Iterable
 from typing import Any, NamedTuple
 
 sequence = itertools.count(1)
+LATEST = 2**64 - 1  # torch's order of nodes that run as soon as they can
 # Classes of tensors that are gradients as they are, where others are arrays: sparse ones.
 SPARSE: set[type] = set()
 
@@ -96,6 +97,14 @@ class Node:
         return f"<{type(self).__name__} object at {id(self):#x}>"
 
 
+_MADE: Any = Node.__dict__["order"]
+
+
+def made_at(node: Node) -> int:
+    """When a node was made: after the nodes of its inputs."""
+    return _MADE.__get__(node)
+
+
 class Unknown(Node):
     """The history of a view that was made while grad mode was off, which is not known: torch says
     that it requires grad, but no gradient goes any further."""
@@ -132,10 +141,33 @@ class _Running(threading.local):
 RUNNING = _Running()  # the backward passes of this thread: one may start another
 
 
-class NotImplementedBackward(Node):
+class Refusing(Node):
+    """The node of an operation without a derivative. As in torch it runs, and raises, as soon as a
+    gradient arrives; the slot of its order still tells when it was made."""
+
+    __slots__ = ()
+
+    @property
+    def order(self) -> int:  # pyright: ignore[reportIncompatibleVariableOverride]
+        return LATEST
+
+    @order.setter
+    def order(self, value: int) -> None:
+        _MADE.__set__(self, value)
+
+
+class NotImplementedBackward(Refusing):
     """The history of what an operation without a derivative has written."""
 
     __slots__ = ()
+
+    @property
+    def order(self) -> int:  # pyright: ignore[reportIncompatibleVariableOverride]
+        return LATEST if self.values[0] is RuntimeError else _MADE.__get__(self)
+
+    @order.setter
+    def order(self, value: int) -> None:
+        _MADE.__set__(self, value)
 
     def gradients(self, B: Any, grads: list, unpack: Callable) -> Any:
         error, operation = self.values

@@ -8,7 +8,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from nnkit.autograd.arguments.dims import broadcast_shape
-from nnkit.autograd.batch.examples import is_batched, lowest
+from nnkit.autograd.batch.examples import is_batched, lowest, of_all
 from nnkit.autograd.engine.node import Promotion
 from nnkit.autograd.grad_mode import MODE
 from nnkit.autograd.op.registry import OPS
@@ -148,8 +148,13 @@ def operands_of(name: str, input: Any, other: Any, kind: str, refuses: tuple[str
 
 
 def _in_place_of(operand: Tensor, cast: Tensor) -> Tensor:
-    """An operand in another dtype: writes to the operand count, which torch saves in its place."""
+    """An operand in the dtype of the operation that it is for, whose node alone is seen. Writes to
+    the operand count, which torch saves in its place."""
     lowest(cast)._writes = lowest(operand)._writes
+    given, made = of_all(operand), of_all(cast)
+    if made._requires_grad:
+        meta = ((given._data.shape, given._data.dtype),)
+        made._edge = Promotion(made._edge.edges, (), given._device, meta)
     return cast
 
 
@@ -299,11 +304,7 @@ def promote(
 
 
 def cast_inside(operand: Tensor, d: dtype) -> Tensor:
-    """An operand in the dtype of the operation that it is for, whose node alone is seen."""
+    """An operand in the dtype of an operation, as a part of that."""
     if operand._data.dtype is d.array:
         return operand
-    cast = _in_place_of(operand, OPS["cast"](operand, d.array))
-    if cast._requires_grad:
-        meta = ((operand._data.shape, operand._data.dtype),)
-        cast._edge = Promotion(cast._edge.edges, (), operand._device, meta)
-    return cast
+    return _in_place_of(operand, OPS["cast"](operand, d.array))

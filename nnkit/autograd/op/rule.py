@@ -29,6 +29,7 @@ from nnkit.autograd.engine.node import (
     Node,
     NotImplementedBackward,
     OutputEdge,
+    Refusing,
     SavedOutput,
     Unknown,
     edge_of,
@@ -183,7 +184,8 @@ class Op:
             "shows_unasked": bool(self.primitive.sequences),
             "__module__": "nnkit.autograd", **saved_attributes(self),
         }  # fmt: skip
-        self.node_type = scope["NodeType"] = type(self.node_name, (Node,), members)
+        bases: Any = (Refusing if self.node_name == "NotImplemented" else Node,)
+        self.node_type = scope["NodeType"] = type(self.node_name, bases, members)
         self.record = self._compiled(scope["record"])
         return self.record
 

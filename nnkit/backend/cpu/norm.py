@@ -101,18 +101,21 @@ def _standardize(x, weight, bias, axes, eps, centre, keep=None):
 
 def _standardize_grad(g, x, weight, mean, variance, axes, eps, centre, keep=None):
     count = math.prod([x.shape[a] for a in axes])
-    scale = 1 / np.sqrt(variance + eps)
+    scale, exact = 1 / np.sqrt(variance + eps), mean
     if keep is not None:
         mean, scale = keep(mean, variance)
     standard = x - mean if centre else x.copy()
     standard *= scale
     g_x = g.copy() if weight is None else np.multiply(g, weight, order="C")
-    along = sum_along(g_x * standard, axes)
-    along /= count
     if centre:
         across = sum_along(g_x, axes)
         across /= count
         g_x -= across
+    # Without the mean slope in it, so that no rounding of the mean is left of equal slopes.
+    along = sum_along(g_x * standard, axes)
+    along /= count
+    if centre:
+        along += across * (exact - mean) * scale
     g_x -= standard * along
     g_x *= scale
     if weight is None:

@@ -19,7 +19,7 @@ import numpy as np
 
 from nnkit.backend.cpu.half import rounded
 from nnkit.backend.cpu.memory import arranged
-from nnkit.backend.dtype import HALF
+from nnkit.backend.dtype import HALF, bfloat16
 from nnkit.backend.formula import Expression, Formula, Trace, interpret
 
 BLOCK = 4096  # elements; below it the temporaries of a formula stay in the first-level cache
@@ -49,6 +49,15 @@ class _Rounding:
 
     def __init__(self, half: Any) -> None:
         self.half = half
+
+    def pow(self, x: Any, exponent: Any) -> Any:
+        """A power, to some numbers in steps: as torch raises what is bfloat16, and that alone."""
+        if self.half == bfloat16.array and not np.ndim(exponent):
+            if exponent == 3:
+                return self.mul(self.mul(x, x), x)
+            if exponent == -2:
+                return self.reciprocal(self.mul(x, x))
+        return self.power(x, exponent)
 
     def __getattr__(self, name: str) -> Callable:
         function = _known()[UFUNCS.get(name, name)]

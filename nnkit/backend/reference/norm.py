@@ -25,9 +25,9 @@ def standardize_grad(B, g, x, weight, mean, variance, axes, eps, centre):
     # The statistics are computed anew, so that this can be differentiated by x alone.
     standard, _, variance = B.standardize(x, None, None, axes, eps, centre)
     g_x = g if weight is None else B.mul(g, weight)
-    along = B.mul(standard, B.mean(B.mul(g_x, standard), axes, True))
     if centre:
         g_x = B.sub(g_x, B.mean(g_x, axes, True))
+    along = B.mul(standard, B.mean(B.mul(g_x, standard), axes, True))
     g_x = B.mul(B.sub(g_x, along), B.rsqrt(B.add(variance, eps)))
     return g_x, None if weight is None else B.sum_to(B.mul(g, standard), tuple(weight.shape))
 

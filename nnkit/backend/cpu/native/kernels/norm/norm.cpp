@@ -74,21 +74,25 @@ void forward(const Rows& rows, const T* x, const T* weight, const T* bias, doubl
 }
 
 // The gradient of one row whose elements have weights of their own; `sums`, of one row, takes what
-// the weights get.
+// the weights get. The exact mean is `lost` more than `mean`.
 template <class T, bool weighted>
-void row_gradient(const T* g, const T* x, const T* weight, Index count, T mean, T scale,
+void row_gradient(const T* g, const T* x, const T* weight, Index count, T mean, T lost, T scale,
                   bool centre, T* out, T* sums) {
     T along, across = 0;
     T n = static_cast<T>(count);
+    // Without the mean slope in it, so that no rounding of the mean is left of equal slopes.
     if constexpr (weighted) {
-        along = sum_of<T>(
-            count, [mean](auto a, auto b, auto w) { return a * w * (b - mean); }, g, x, weight);
         if (centre) across = sum_of<T>(count, [](auto a, auto w) { return a * w; }, g, weight) / n;
+        along = sum_of<T>(
+            count,
+            [mean, across](auto a, auto b, auto w) { return (a * w - across) * (b - mean); }, g, x,
+            weight);
     } else {
-        along = sum_of<T>(count, [mean](auto a, auto b) { return a * (b - mean); }, g, x);
         if (centre) across = sum_of(g, count) / n;
+        along = sum_of<T>(
+            count, [mean, across](auto a, auto b) { return (a - across) * (b - mean); }, g, x);
     }
-    along = along * scale / n;
+    along = (along / n + across * lost) * scale;
     for (Index i = 0; i < count; ++i) {
         T standard = (x[i] - mean) * scale, slope = g[i];
         if constexpr (weighted) {
@@ -112,15 +116,16 @@ void elements_backward(const Rows& rows, const T* g, const T* x, const T* weight
         if (weight != nullptr) std::fill_n(piece, all, T(0));
         for (Index r = begin; r < end; ++r) {
             Index at = r * size, first = rows.channel(r);
-            T average = mean == nullptr ? T(0) : kept(mean[r], rows.type);
+            T exact = mean == nullptr ? T(0) : mean[r];
+            T average = kept(exact, rows.type), lost = exact - average;
             T scale = inverse_deviation(variance[r], eps);
             if (mean != nullptr) scale = kept(scale, rows.type);
             if (weight == nullptr) {
-                row_gradient<T, false>(g + at, x + at, nullptr, size, average, scale,
-                                       mean != nullptr, g_x + at, nullptr);
+                row_gradient<T, false>(g + at, x + at, nullptr, size, average, lost,
+                                       scale, mean != nullptr, g_x + at, nullptr);
             } else {
-                row_gradient<T, true>(g + at, x + at, weight + first, size, average, scale,
-                                      mean != nullptr, g_x + at, piece + first);
+                row_gradient<T, true>(g + at, x + at, weight + first, size, average, lost,
+                                      scale, mean != nullptr, g_x + at, piece + first);
             }
         }
     });
