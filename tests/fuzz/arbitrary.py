@@ -49,16 +49,15 @@ def _integer_of_history(d: Difference) -> bool:
 
 
 def _shows_bits(d: Difference) -> bool:
-    """Whether integers differ that are the bits of rounded numbers, or of a NaN, under another
-    name."""
-    if (
-        d.aspect != "values"
-        or ".view(T." not in d.earlier
-        or np.asarray(d.actual).dtype.kind != "i"
-    ):
+    """Whether integers differ that are the bits of rounded numbers, or any numbers that are the
+    bits of a NaN, under another name."""
+    if d.aspect != "values" or ".view(T." not in d.earlier:
         return False
-    pairs = [(record_of(d.wanted, name), record_of(d.shown, name)) for name in d.wanted]
-    return any(a and b and a[2] != b[2] and close(b, a, a[0]) for a, b in pairs)
+    records = [(record_of(d.wanted, name), record_of(d.shown, name)) for name in d.wanted]
+    pairs = [(a, b) for a, b in records if a and b and a[2] != b[2] and close(b, a, a[0])]
+    if np.asarray(d.actual).dtype.kind == "i":
+        return bool(pairs)
+    return any(np.isnan(array_of(a)).any() for a, _ in pairs)
 
 
 def _writes_repeated(d: Difference) -> bool:
@@ -294,10 +293,10 @@ def _writes_own_operand(d: Difference) -> bool:
     return shapes[1:] != [shapes[0]] * 2
 
 
-def _leaf_of_old_shape(d: Difference) -> bool:
-    """Whether torch refuses a backward after a leaf was given another shape, or sums its gradient.
-    The graph keeps its accumulator, with the old shape, and what else it saved of it; and it takes
-    a gradient that nobody else has if the leaf's steps are its, of which it reads too many."""
+def _of_old_shape(d: Difference) -> bool:
+    """Whether torch refuses a backward after a tensor was given another shape, or sums its
+    gradient. The graph keeps its node, with the old shape, and what else it saved of it; and a leaf
+    takes a gradient that nobody else has if its steps are its, of which it reads too many."""
     changed = re.findall(r"out=\(?(x\d+)|(x\d+)\.(?:data = |set_|as_strided_)", d.earlier)
     ended = d.errors[1] in (None, "ValueError") or d.aspect in ("grad", "existence")
     refused = d.errors == (None, "RuntimeError") or (
@@ -308,11 +307,7 @@ def _leaf_of_old_shape(d: Difference) -> bool:
     )
     if not (refused or summed) or not re.search(r"backward\(|grad\(", d.statement):
         return False
-    return any(
-        d.seen("requires_grad", d.wanted, n) and d.seen("is_leaf", d.wanted, n)
-        for pair in changed
-        for n in pair
-    )
+    return any(d.seen("requires_grad", d.wanted, n) for pair in changed for n in pair)
 
 
 def _expanded_gradient(d: Difference) -> bool:
@@ -491,7 +486,7 @@ RULES: dict[str, Callable[[Difference], bool]] = {
     ),
     "which node of a function comes last, and what it saves": _runs_last_node,
     "torch resizes an out= before it reads it as an operand": _writes_own_operand,
-    "torch's graph keeps the shape that a leaf had when it was used": _leaf_of_old_shape,
+    "torch's graph keeps the shape that a tensor had when it was used": _of_old_shape,
     "torch does not write gradients that are views of what was made without grad": (
         _expanded_gradient
     ),
@@ -517,6 +512,13 @@ RULES: dict[str, Callable[[Difference], bool]] = {
             and re.search(r"diagonal_scatter|as_strided_scatter|where|fill_?\(|dist\(", d.earlier)
             is not None
             and any(d.seen("dtype", d.before, n) == "complex64" for n in d.before)
+        )
+    ),
+    "torch writes the memory of a conjugate anew, by rows, when a dimension of it is squeezed": (
+        lambda d: (
+            _statement(r"\.squeeze_\(.", "values", "strides")(d)
+            and re.search(r"conj|adjoint|\.mH\b", d.earlier) is not None
+            and "complex" in (d.seen("dtype", d.wanted) or "")
         )
     ),
     "torch counts no write of running statistics": lambda d: (

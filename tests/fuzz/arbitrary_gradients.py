@@ -60,6 +60,14 @@ def _of_leading_infinities(d: Difference) -> bool:
     return np.array_equal(np.where(np.isnan(expected) & (actual == 0), 0, expected), actual, True)
 
 
+def _nothing_of_sgn(d: Difference) -> bool:
+    """Whether a gradient is 0 in torch that is NaN here, of `sgn`."""
+    if d.aspect != "values" or not re.search(r"\bsgn_?\(", d.earlier) or not _is_backward(d):
+        return False
+    expected, actual = np.asarray(d.expected), np.asarray(d.actual)
+    return np.array_equal(np.where(np.isnan(actual) & (expected == 0), 0, actual), expected, True)
+
+
 def _divides_by_integers(d: Difference) -> bool:
     """Whether torch refuses the gradient of a quotient by integers in `addcdiv`: its derivative
     divides a number in memory of their dtype."""
@@ -102,6 +110,9 @@ RULES: dict[str, Callable[[Difference], bool]] = {
     "the steps in which the gradient of logcumsumexp is rounded in half precision": _in_logarithms,
     "torch takes the logarithm of a gradient, and so has NaN before the first of logcumsumexp's "
     "elements that is not -inf, where no gradient comes from": _of_leading_infinities,
+    "the gradient of sgn has no memory in torch: it is 0 after any product, with a NaN too": (
+        _nothing_of_sgn
+    ),
     "torch divides by integers, in their own dtype, in a gradient of addcdiv": (
         _divides_by_integers
     ),
