@@ -18,57 +18,86 @@ from nnkit.autograd.views.history import write
 from nnkit.backend.dtype import BOOL, COMPLEX, FLOATING, python_number
 
 maximum = pointwise(
-    "maximum", lambda x, y: fn.maximum(x, y),
+    "maximum",
+    lambda x, y: fn.maximum(x, y),
     "The larger of two elements; NaN if one is. Ties share the gradient in equal halves.",
     example=("nnkit.tensor([1.0, nnkit.nan]), nnkit.tensor([3.0, 2.0])", "tensor([3., nan])"),
-    in_place=False, refuses=("complex",),
+    in_place=False,
+    refuses=("complex",),
     x=lambda g, x, y: fn.where(fn.eq(x, y), g / 2, fn.where(x < y, 0, g)),
-    y=lambda g, x, y: fn.where(fn.eq(x, y), g / 2, fn.where(x > y, 0, g)), numbers="none",
+    y=lambda g, x, y: fn.where(fn.eq(x, y), g / 2, fn.where(x > y, 0, g)),
+    numbers="none",
 )
 minimum = pointwise(
-    "minimum", lambda x, y: fn.minimum(x, y),
+    "minimum",
+    lambda x, y: fn.minimum(x, y),
     "The smaller of two elements; NaN if one is. Ties share the gradient in equal halves.",
     example=("nnkit.tensor([1.0, nnkit.nan]), nnkit.tensor([3.0, 2.0])", "tensor([1., nan])"),
-    in_place=False, refuses=("complex",),
+    in_place=False,
+    refuses=("complex",),
     x=lambda g, x, y: fn.where(fn.eq(x, y), g / 2, fn.where(x > y, 0, g)),
-    y=lambda g, x, y: fn.where(fn.eq(x, y), g / 2, fn.where(x < y, 0, g)), numbers="none",
+    y=lambda g, x, y: fn.where(fn.eq(x, y), g / 2, fn.where(x < y, 0, g)),
+    numbers="none",
 )
 fmax = pointwise(
-    "fmax", lambda x, y: fn.fmax(x, y), "The larger of two elements, ignoring a single NaN.",
+    "fmax",
+    lambda x, y: fn.fmax(x, y),
+    "The larger of two elements, ignoring a single NaN.",
     example=("nnkit.tensor([1.0, nnkit.nan]), nnkit.tensor([3.0, 2.0])", "tensor([3., 2.])"),
-    in_place=False, refuses=("complex",),
+    in_place=False,
+    refuses=("complex",),
     x=lambda g, x, y: fn.where(fn.logical_or(x >= y, fn.isnan(y)), g, 0),
     y=lambda g, x, y: fn.where(fn.logical_or(x >= y, fn.isnan(y)), 0, g),
-    by_rows=("x", "y"), numbers="none",
+    by_rows=("x", "y"),
+    numbers="none",
 )
 fmin = pointwise(
-    "fmin", lambda x, y: fn.fmin(x, y), "The smaller of two elements, ignoring a single NaN.",
+    "fmin",
+    lambda x, y: fn.fmin(x, y),
+    "The smaller of two elements, ignoring a single NaN.",
     example=("nnkit.tensor([1.0, nnkit.nan]), nnkit.tensor([3.0, 2.0])", "tensor([1., 2.])"),
-    in_place=False, refuses=("complex",),
+    in_place=False,
+    refuses=("complex",),
     x=lambda g, x, y: fn.where(fn.logical_or(x <= y, fn.isnan(y)), g, 0),
     y=lambda g, x, y: fn.where(fn.logical_or(x <= y, fn.isnan(y)), 0, g),
-    by_rows=("x", "y"), numbers="none",
+    by_rows=("x", "y"),
+    numbers="none",
 )
 _clamp_min = pointwise(
-    "clamp_min", lambda x, y: fn.maximum(x, y), public=False,
-    refuses=("bool", "complex"), node="ClampMinBackward0", alone="number",
-    x=lambda g, x, y: fn.where(x >= y, g, 0), y=lambda g, x, y: fn.where(x < y, g, 0),
+    "clamp_min",
+    lambda x, y: fn.maximum(x, y),
+    public=False,
+    refuses=("bool", "complex"),
+    node="ClampMinBackward0",
+    alone="number",
+    x=lambda g, x, y: fn.where(x >= y, g, 0),
+    y=lambda g, x, y: fn.where(x < y, g, 0),
 )
 _clamp_max = pointwise(
-    "clamp_max", lambda x, y: fn.minimum(x, y), public=False,
-    refuses=("bool", "complex"), node="ClampMaxBackward0", alone="number",
-    x=lambda g, x, y: fn.where(x <= y, g, 0), y=lambda g, x, y: fn.where(x > y, g, 0),
+    "clamp_max",
+    lambda x, y: fn.minimum(x, y),
+    public=False,
+    refuses=("bool", "complex"),
+    node="ClampMaxBackward0",
+    alone="number",
+    x=lambda g, x, y: fn.where(x <= y, g, 0),
+    y=lambda g, x, y: fn.where(x > y, g, 0),
 )
 _clamp_tensors = pointwise(
-    "clamp_tensors", lambda x, low, high: fn.minimum(fn.maximum(x, low), high), function=False,
+    "clamp_tensors",
+    lambda x, low, high: fn.minimum(fn.maximum(x, low), high),
+    function=False,
     node="ClampBackward0",
     x=lambda g, x, low, high: fn.where(fn.logical_and(x >= low, x <= high), g, 0),
     low=lambda g, x, low, high: fn.where(fn.logical_and(x < low, low < high), g, 0),
     high=lambda g, x, low, high: fn.where(fn.logical_or(x > high, high < low), g, 0),
 )
 _clamp_between = pointwise(
-    "clamp_between", lambda x, low, high: fn.minimum(fn.maximum(x, low), high),
-    scalars=("low", "high"), function=False, node="ClampBackward1",
+    "clamp_between",
+    lambda x, low, high: fn.minimum(fn.maximum(x, low), high),
+    scalars=("low", "high"),
+    function=False,
+    node="ClampBackward1",
     x=lambda g, x, low, high: fn.where(fn.logical_and(x >= low, x <= high), g, 0),
 )
 _nan_to_num = pointwise(
@@ -78,7 +107,10 @@ _nan_to_num = pointwise(
         nan,
         fn.where(fn.eq(x, math.inf), posinf, fn.where(fn.eq(x, -math.inf), neginf, x)),
     ),
-    scalars=("nan", "posinf", "neginf"), function=False, node="NanToNumBackward0", alone="refused",
+    scalars=("nan", "posinf", "neginf"),
+    function=False,
+    node="NanToNumBackward0",
+    alone="refused",
     stepwise=(),
     x=lambda g, x, nan, posinf, neginf: fn.where(fn.isfinite(x), g, g * 0),
 )
@@ -145,8 +177,9 @@ def clamp(
         if isinstance(bound, complex):
             raise RuntimeError(f"clamp(): argument '{parameter}' must be real, got {bound}")
     numbers = not isinstance(min, Tensor) and not isinstance(max, Tensor)
-    if min is not None and max is not None and numbers and input.dtype.category == FLOATING:
-        low, high = (fitting_beside("clamp", bound, input) for bound in (min, max))
+    if numbers and input.dtype.category == FLOATING:
+        low = -math.inf if min is None else fitting_beside("clamp", min, input)
+        high = math.inf if max is None else fitting_beside("clamp", max, input)
         return _clamp_between(input, low, high)
     if isinstance(min, Tensor) and isinstance(max, Tensor):
         operands = promote("clamp", input, min, max)
@@ -195,6 +228,8 @@ def _replaced(
         return complex_(*parts)
     largest = finfo(input.dtype).max
     return _nan_to_num(
-        input, nan or 0.0, largest if posinf is None else posinf,
+        input,
+        nan or 0.0,
+        largest if posinf is None else posinf,
         -largest if neginf is None else neginf,
     )
