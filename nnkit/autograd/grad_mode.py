@@ -28,6 +28,8 @@ class _Mode(bind_modes(_Modes)):
     level: Any = None
     saves_inference: bool | None = None
     refuses_random = False
+    # Whether what `enable_grad` says records nothing: in a forward transform in inference mode.
+    bars_grad = False
     threads = True  # the setting of `set_multithreading_enabled`
     wrapping: Any = None  # the innermost level that is entered (`nnkit.autograd.forward.level`)
 
@@ -43,11 +45,11 @@ def is_grad_enabled() -> bool:
         >>> nnkit.is_grad_enabled()
         True
     """
-    return MODE.grad_in_inference if MODE.inference else MODE.enabled
+    return MODE.grad_in_inference if MODE.inference or MODE.bars_grad else MODE.enabled
 
 
 def _enable_grad(enabled: bool) -> None:
-    if MODE.inference:
+    if MODE.inference or MODE.bars_grad:
         MODE.grad_in_inference = enabled
     else:
         MODE.enabled = enabled
@@ -248,10 +250,10 @@ class inference_mode(_Context):
         return type(self)(self.mode)
 
     def __enter__(self) -> None:
-        self._before = MODE.enabled, MODE.inference, MODE.grad_in_inference
+        self._before = MODE.enabled, MODE.inference, MODE.grad_in_inference, MODE.bars_grad
         MODE.inference = self.mode
         MODE.enabled = not self.mode
-        MODE.grad_in_inference = False
+        MODE.grad_in_inference = MODE.bars_grad = False
 
     def __exit__(self, *exception: Any) -> None:
-        MODE.enabled, MODE.inference, MODE.grad_in_inference = self._before
+        MODE.enabled, MODE.inference, MODE.grad_in_inference, MODE.bars_grad = self._before

@@ -248,12 +248,13 @@ def _as_inferred(value: Any, sources: Iterable[Any]) -> Any:
 
 @contextmanager
 def transforming() -> Iterator[None]:
-    """A block in which a function is transformed, whose results are no inference tensors."""
-    enabled = MODE.enabled
+    """A block in which a function is transformed, whose results are no inference tensors. In
+    inference mode nothing is recorded there all the same."""
+    enabled, barred = MODE.enabled, MODE.inference or MODE.bars_grad
     MODE.transforms += 1
     try:
         with inference_mode(False):
-            MODE.enabled = enabled
+            MODE.enabled, MODE.bars_grad = enabled, barred
             yield
     finally:
         MODE.transforms -= 1

@@ -29,6 +29,19 @@ x0 = T.ones((2, 2), requires_grad=True)
 x1 = T.func.hessian(lambda t: (T.zeros_like(t).copy_(t * t)).sum())(x0)
 x1.backward(T.full((2, 2, 2, 2), float('nan')))
 """,
+    "nothing is recorded around a forward transform in inference mode": """
+x0 = T.tensor([[2.0, 1.0]], requires_grad=True)
+def recorded(t):
+    with T.enable_grad():
+        return t * t.sin()
+def along(f): return lambda t: T.func.jvp(f, (t,), (T.ones_like(t),))
+with T.inference_mode():
+    x1 = along(recorded)(x0)
+    x2 = T.func.jacfwd(recorded)(x0)
+    x3 = T.func.vmap(along(recorded))(x0)
+    x4 = along(T.func.grad(lambda t: recorded(t).sum()))(x0)
+    x5 = T.func.grad(lambda t: along(recorded)(t)[1].sum())(x0)
+""",
     "views of tangents in bfloat16": """
 x0 = T.func.hessian(lambda t: T.stack([t * t]))(T.tensor([[.5, .75]], dtype=T.bfloat16))
 x1 = T.func.vjp(lambda t: T.func.jvp(lambda t: t.reshape(-1), (t,), (T.ones_like(t),)), x0)[0]
