@@ -27,75 +27,41 @@ from nnkit.backend.lazy import plain
 
 
 class FunctionNode(Node):
-    """The node of a user's Function; it is also the ``ctx`` of its forward and backward."""
+    """The node of a user's Function."""
 
-    # No __slots__: users keep their own attributes on ctx.
+    __slots__ = (
+        "__dict__", "attributes", "carries", "dirty", "materializes", "materializes_non_diff",
+        "non_differentiable", "saves_arrays", "slots", "to_carry", "to_save",
+    )  # fmt: skip
     runs_always = runs_user_code = True
     runs_freed = True  # by `saved_tensors`
     _function: type[Function]
 
     def __init__(self, needs: tuple[bool, ...]) -> None:
         super().__init__((), (), None)
-        self.needs_input_grad = needs
+        self.attributes: dict[str, Any] = {"needs_input_grad": needs}  # those of ctx
         self.to_save: tuple = ()
         self.to_carry: tuple = ()
         self.carries = False  # whether `jvp` is running, which sees what was saved for it
         self.materializes = True
-        self._materialize_non_diff_grads = True
+        self.materializes_non_diff = True
+        self.saves_arrays = False
+        self.slots = None
         self.dirty: tuple = ()
         self.non_differentiable: tuple = ()
+
+    def context(self) -> FunctionContext:
+        """What stands for this node in the user's methods."""
+        return FunctionContext(self)
+
+    def __getattr__(self, name: str) -> Any:
+        if name[:2] == "__":
+            raise AttributeError(name)
+        return getattr(self.context(), name)
 
     @property
     def operation(self) -> str:
         return type(self).__name__
-
-    def save_for_backward(self, *tensors: Tensor | None) -> None:
-        """Keep tensors for backward, where ``saved_tensors`` gives them back."""
-        self.to_save = tensors
-
-    @property
-    def saved_variables(self) -> tuple:
-        """The old name of `saved_tensors`."""
-        warnings.warn(
-            "'saved_variables' is deprecated; use 'saved_tensors'", DeprecationWarning, stacklevel=2
-        )
-        return self.saved_tensors
-
-    @property
-    def _raw_saved_tensors(self) -> tuple[SavedTensor, ...]:
-        """What `save_for_backward` got, whose hooks can be registered."""
-        if self.values is None:
-            raise RuntimeError(FREED)
-        return tuple([SavedTensor(self, place) for place in range(len(self.values))])
-
-    @property
-    def saved_tensors(self) -> tuple:
-        """The tensors of `save_for_backward`; in ``jvp`` those of `save_for_forward`."""
-        if self.carries:
-            return self.to_carry
-        if self.values is None:
-            raise RuntimeError(FREED)
-        if self.to_save:
-            return self.to_save
-        return tuple(None if v is None else unpack_tensor(self, v) for v in self.values)
-
-    def mark_dirty(self, *tensors: Tensor) -> None:
-        """Say which inputs forward wrote in place; they must be among its outputs."""
-        self.dirty = _checked("mark_dirty", tensors)
-
-    def mark_non_differentiable(self, *tensors: Tensor) -> None:
-        """Say which outputs never get a gradient."""
-        self.non_differentiable = _checked("mark_non_differentiable", tensors)
-
-    def set_materialize_grads(self, value: bool) -> None:
-        """Whether backward gets zeros (the default) or None for outputs without gradient."""
-        if not isinstance(value, bool):
-            raise TypeError(f"set_materialize_grads: value must be bool, got {value!r}")
-        self.materializes = value
-
-    def save_for_forward(self, *tensors: Tensor | None) -> None:
-        """Keep tensors for ``jvp``, where ``saved_tensors`` gives them back."""
-        self.to_carry = tensors
 
     def forget(self) -> None:
         """Let go of what only `apply` asks for, some of which holds this node."""
@@ -113,7 +79,7 @@ class FunctionNode(Node):
                 f"{function.__name__}: implementing both 'backward' and 'vjp' for a custom "
                 "Function is not allowed"
             )
-        results = backward(self, *shown)
+        results = backward(self.context(), *shown)
         results = list(results) if isinstance(results, tuple) else [results]
         results = self._check(results)
         return [
@@ -152,6 +118,89 @@ class FunctionNode(Node):
                     f"{list(result.shape)} but expected shape compatible with {list(meta[0])}"
                 )
         return results
+
+
+class FunctionContext:
+    """The ``ctx`` of a Function's methods: its node, with attributes of the user's own.
+
+    They may have any name, such as ``device`` or ``outputs``, whatever the node calls its own.
+    """
+
+    __slots__ = ("__dict__", "__weakref__", "_node")
+
+    def __init__(self, node: FunctionNode) -> None:
+        self.__dict__ = node.attributes
+        self._node = node
+
+    @property
+    def __class__(self) -> Any:  # in torch it is the node itself
+        return type(self._node)
+
+    def __getattr__(self, name: str) -> Any:
+        try:
+            return object.__getattribute__(self._node, name)
+        except AttributeError:
+            kind = type(self._node).__name__
+            raise AttributeError(f"{kind!r} object has no attribute {name!r}") from None
+
+    def save_for_backward(self, *tensors: Tensor | None) -> None:
+        """Keep tensors for backward, where ``saved_tensors`` gives them back."""
+        self._node.to_save = tensors
+
+    @property
+    def saved_variables(self) -> tuple:
+        """The old name of `saved_tensors`."""
+        warnings.warn(
+            "'saved_variables' is deprecated; use 'saved_tensors'", DeprecationWarning, stacklevel=2
+        )
+        return self.saved_tensors
+
+    @property
+    def _raw_saved_tensors(self) -> tuple[SavedTensor, ...]:
+        """What `save_for_backward` got, whose hooks can be registered."""
+        values = self._node.values
+        if values is None:
+            raise RuntimeError(FREED)
+        return tuple([SavedTensor(self._node, place) for place in range(len(values))])
+
+    @property
+    def saved_tensors(self) -> tuple:
+        """The tensors of `save_for_backward`; in ``jvp`` those of `save_for_forward`."""
+        node = self._node
+        if node.carries:
+            return node.to_carry
+        if node.values is None:
+            raise RuntimeError(FREED)
+        if node.to_save:
+            return node.to_save
+        return tuple(None if v is None else unpack_tensor(node, v) for v in node.values)
+
+    def mark_dirty(self, *tensors: Tensor) -> None:
+        """Say which inputs forward wrote in place; they must be among its outputs."""
+        self._node.dirty = _checked("mark_dirty", tensors)
+
+    def mark_non_differentiable(self, *tensors: Tensor) -> None:
+        """Say which outputs never get a gradient."""
+        self._node.non_differentiable = _checked("mark_non_differentiable", tensors)
+
+    def set_materialize_grads(self, value: bool) -> None:
+        """Whether backward gets zeros (the default) or None for outputs without gradient."""
+        if not isinstance(value, bool):
+            raise TypeError(f"set_materialize_grads: value must be bool, got {value!r}")
+        self._node.materializes = value
+
+    def save_for_forward(self, *tensors: Tensor | None) -> None:
+        """Keep tensors for ``jvp``, where ``saved_tensors`` gives them back."""
+        self._node.to_carry = tensors
+
+    @property
+    def _materialize_non_diff_grads(self) -> bool:
+        """Whether backward gets zeros for outputs that never get a gradient."""
+        return self._node.materializes_non_diff
+
+    @_materialize_non_diff_grads.setter
+    def _materialize_non_diff_grads(self, value: bool) -> None:
+        self._node.materializes_non_diff = value
 
 
 def _checked(method: str, tensors: tuple) -> tuple:
@@ -295,11 +344,11 @@ class Function:
                 return node, result
         with no_grad():
             if not separate:
-                result = cls.forward(node, *arguments, **options)
+                result = cls.forward(node.context(), *arguments, **options)
             else:
                 if not levels:
                     result = cls.forward(*arguments, **options)
-                cls.setup_context(node, arguments, result)
+                cls.setup_context(node.context(), arguments, result)
         outputs = result if isinstance(result, tuple) else (result,)
         for t in node.dirty:
             wrote(t, node.name())
@@ -437,7 +486,7 @@ def _connect(node: FunctionNode, inputs: tuple, outputs: tuple) -> tuple:
         connected.append(out)
     node.outputs = [
         (o._data.shape, o._data.dtype)
-        if isinstance(o, Tensor) and (o._requires_grad or node._materialize_non_diff_grads)
+        if isinstance(o, Tensor) and (o._requires_grad or node.materializes_non_diff)
         else None
         for o in connected
     ]
@@ -497,7 +546,7 @@ def _save(node: FunctionNode, outputs: tuple) -> None:
         pack_values(node, outputs)
 
 
-class _TwiceError(Node):
+class Error(Node):
     """Stands where a once-differentiable backward would be differentiated again."""
 
     __slots__ = ()
@@ -518,16 +567,17 @@ def once_differentiable(function: Callable) -> Callable:
         if not MODE.enabled or not any(isinstance(g, Tensor) and g.requires_grad for g in grads):
             return result
         outputs = result if isinstance(result, tuple) else (result,)
-        guarded = []
-        for out in outputs:
-            if isinstance(out, Tensor):
-                out = out.detach()
-                edges = tuple(
-                    edge_of(g) if isinstance(g, Tensor) and g.requires_grad else None for g in grads
-                )
-                out._edge = _TwiceError(edges, (), out._device)
+        guarded = [o.detach() if isinstance(o, Tensor) else o for o in outputs]
+        found = [(i, o) for i, o in enumerate(guarded) if isinstance(o, Tensor)]
+        if found:
+            leaves = {i: o.detach().requires_grad_() for i, o in found}  # stand for what came here
+            edges = tuple([leaves.get(i) for i in range(len(outputs))])
+            node = Error(edges, (), found[0][1]._device)
+            node.outputs = [None] * len(outputs)
+            for i, out in found:
+                node.outputs[i] = (out._data.shape, out._data.dtype)
+                out._edge = OutputEdge(node, i) if len(outputs) > 1 else node
                 out._requires_grad = True
-            guarded.append(out)
         return tuple(guarded) if isinstance(result, tuple) else guarded[0]
 
     return backward

@@ -114,7 +114,8 @@ class Attempt:
         """Note whose gradients the step drops before all else: what is large, replays drop first
         too, so that its memory serves the step."""
         for holder, grad in self.gradients.values():
-            if holder._grad is None and grad._device is cpu and grad._data.size * grad.itemsize >= LARGE:
+            size = grad._data.size * grad.itemsize
+            if holder._grad is None and grad._device is cpu and size >= LARGE:
                 self.dropped.append((holder, grad))
 
     def forget(self) -> None:

@@ -41,7 +41,7 @@ def _pushed(function: Any, node: Any, lowered: list, outputs: tuple) -> list[Ten
         given.append(tangent)
     node.carries = True
     try:
-        result = function.jvp(node, *given)
+        result = function.jvp(node.context(), *given)
     finally:
         node.carries = False
     found = result if isinstance(result, tuple) else (result,)

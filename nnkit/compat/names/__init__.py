@@ -15,6 +15,7 @@ from nnkit.autograd.arguments.overriding import (
     DisableTorchFunctionSubclass as DisableTorchFunctionSubclass,
 )
 from nnkit.backend.dtype import bool_
+from nnkit.backend.memory import layout
 from nnkit.backend.warning import warn
 from nnkit.compat.foreign import stand_in
 from nnkit.compat.names._foreach import FUNCTIONS
@@ -39,6 +40,7 @@ _convert_indices_from_coo_to_csr, _convert_indices_from_csr_to_coo = coo_to_csr,
 Storage = FloatStorage
 native_channel_shuffle = channel_shuffle
 SymInt, SymFloat, SymBool = int, float, bool
+jagged = layout("jagged")  # of nested tensors: to compare with, no tensor has it
 PyTorchFileReader = stand_in("torch.jit", "PyTorchFileReader")
 PyTorchFileWriter = stand_in("torch.jit", "PyTorchFileWriter")
 

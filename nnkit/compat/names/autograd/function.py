@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from nnkit.autograd.function import Function, FunctionNode
+from nnkit.autograd.function import Function, FunctionContext
 
-FunctionCtx = BackwardCFunction = _ContextMethodMixin = FunctionNode
+FunctionCtx = BackwardCFunction = _ContextMethodMixin = FunctionContext
 
 
 class InplaceFunction(Function):
