@@ -104,3 +104,39 @@ def test_a_tensor_prints_all_examples() -> None:
     shown: list[str] = []
     nnkit.vmap(lambda x: shown.append(repr(x)) or x, in_dims=1)(nnkit.tensor([[0.0, 1.0]]))
     assert shown == ["BatchedTensor(lvl=1, bdim=1, value=\n    tensor([[0., 1.]])\n)"]
+
+
+F = nnkit.nn.functional
+LABELS = nnkit.tensor([0, 2, 1])
+# Their rules read outputs that nobody sees.
+READ_BY_RULES = {
+    "cross_entropy": lambda x: F.cross_entropy(x, LABELS),
+    "cross_entropy, smoothed": lambda x: F.cross_entropy(x, LABELS, label_smoothing=0.1),
+    "layer_norm": lambda x: (F.layer_norm(x, (4,)) ** 3).sum(),
+    "rms_norm": lambda x: (F.rms_norm(x, (4,)) ** 3).sum(),
+    "group_norm": lambda x: (F.group_norm(x, 2) ** 3).sum(),
+    "batch_norm": lambda x: (F.batch_norm(x, None, None, training=True) ** 3).sum(),
+    "attention": lambda x: (F.scaled_dot_product_attention(x, x, x) ** 2).sum(),
+    "max": lambda x: (x.max(-1).values ** 3).sum(),
+}
+
+
+@pytest.mark.parametrize("name", READ_BY_RULES)
+def test_second_derivatives_by_what_is_not_mapped(name: str) -> None:
+    nnkit.manual_seed(0)
+    x = nnkit.randn(EXAMPLES, 3, 5, dtype=nnkit.float64)
+    weight = nnkit.randn(5, 4, dtype=nnkit.float64, requires_grad=True)
+
+    def loss(weight: Any, x: Any) -> Any:
+        return READ_BY_RULES[name](x @ weight)
+
+    def after_a_step(x: Any) -> Any:
+        return loss(weight - 0.1 * nnkit.func.grad(loss)(weight, x), x)
+
+    for function in (after_a_step, lambda x: nnkit.func.grad(loss)(weight, x).square().sum()):
+        mapped, alone = nnkit.vmap(function)(x).sum(), sum(map(function, x))
+        (found,), (wanted,) = (
+            nnkit.autograd.grad(mapped, weight),
+            nnkit.autograd.grad(alone, weight),
+        )
+        np.testing.assert_allclose(found.numpy(), wanted.numpy(), 1e-12, 1e-12)

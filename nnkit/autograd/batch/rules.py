@@ -12,6 +12,9 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from nnkit.autograd.batch.examples import Batched
+from nnkit.autograd.engine.node import Node, SavedOutput
+from nnkit.autograd.engine.unpacking import unpack_tensor
+from nnkit.autograd.op.code import OUTPUT
 from nnkit.autograd.op.registry import LIFTED
 from nnkit.autograd.ops.shape.reshaping import expand, movedim
 from nnkit.autograd.tensor import Tensor
@@ -30,7 +33,23 @@ def call(primitive: Primitive, tensors: Sequence[Any], statics: Any) -> Any:
         place = tensors[0]._device
         return getattr(place.backend, primitive.name)(*[t._data for t in tensors], *statics)
     function = getattr(LIFTED, primitive.name)
-    return function(*((tuple(tensors),) if primitive.sequences else tensors), *statics)
+    found = function(*((tuple(tensors),) if primitive.sequences else tensors), *statics)
+    op = getattr(function, "op", None)
+    return _traced(op, found) if op is not None and op.only_first else found
+
+
+def _traced(op: Any, outputs: tuple) -> tuple:
+    """The outputs, those with their history that a rule reads: around a level they are no node's
+    own values, and derivatives of a derivative go through them."""
+    node = outputs[0]._edge
+    if not isinstance(node, Node):
+        return outputs
+    found = list(outputs)
+    for i, (name, out) in enumerate(zip(op.primitive.outputs, outputs, strict=True)):
+        if i and (OUTPUT, i) in op.values and name not in op.primitive.constants:
+            saved = SavedOutput(out._data, out._writes, i, outputs[0]._data)
+            found[i] = unpack_tensor(node, (saved, out._writes[0]))
+    return tuple(found)
 
 
 def viewed(primitive: Primitive, operands: Sequence[Any]) -> Any:
