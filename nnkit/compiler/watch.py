@@ -35,6 +35,7 @@ from nnkit.backend.cost import is_array
 from nnkit.backend.device import device
 from nnkit.backend.dtype import dtype
 from nnkit.backend.program.source import defined
+from nnkit.compiler.checks import EQUALITY, IDENTITY, SAMENESS, both, compiled_check
 from nnkit.compiler.tensors import State
 from nnkit.compiler.tracing import whose
 from nnkit.nn.modules import module_hooks
@@ -44,7 +45,6 @@ from nnkit.optim.optimizer import Optimizer
 
 PLAIN = (bool, int, float, complex, str, bytes, range, device, dtype, type(None), type(...))
 MISSING = object()
-EMPTY = ("len({})", 0)  # what is asked for more shortly
 LIMIT = 20_000  # values that are looked at before a step counts as too much to watch
 # Names whose use means that any attribute may be read.
 BY_NAME = frozenset(("getattr", "vars", "__dict__", "hasattr"))
@@ -385,30 +385,39 @@ class Watch:
     def printed(self) -> Any:
         """The function without arguments that tells whether all is as it was."""
         names: dict[int, str] = {}
-        tests = []
+        tests: list[str] = []
+        compiled = []
         for text, place, found, _ in self.checks:
+            means = _means(found)
+            check = compiled_check(text, place, found, means, self.scope)
+            if check is not None:
+                compiled.append(check)
+                continue
             where = names.get(id(place))
             if where is None:
                 where = names[id(place)] = f"p{len(names)}"
                 self.scope[where] = place
             now = text.replace("{}", where, 1)
-            if found is None or isinstance(found, bool):
-                tests.append(f"{now} is {found}")
-                continue
-            if type(found) is int:
-                tests.append(f"not {where}" if (text, found) == EMPTY else f"{now} == {found}")
-                continue
             value = f"v{len(tests)}"
             self.scope[value] = found
-            if type(found) in PLAIN:
-                tests.append(f"same({now}, {value})")
-            else:
-                tests.append(f"{now} is {value}")
+            form = ("{} is {}", "{} == {}", "same({}, {})")[means]
+            tests.append(form.format(now, value))
+        if not tests:
+            return both(compiled, same, None)
         parts = [tests[i : i + 100] for i in range(0, len(tests), 100)]
         lines = [f"        if not ({' and '.join(part)}): return False\n" for part in parts]
         gone = "    except (LookupError, AttributeError): return False\n"
         source = f"def holds():\n    try:\n{''.join(lines)}        pass\n{gone}    return True\n"
-        return defined("holds", source, "<effects>", self.scope)
+        return both(compiled, same, defined("holds", source, "<effects>", self.scope))
+
+
+def _means(found: Any) -> int:
+    """How what is there must be what was found."""
+    if found is None or isinstance(found, bool):
+        return IDENTITY
+    if type(found) is int:
+        return EQUALITY
+    return SAMENESS if type(found) in PLAIN else IDENTITY
 
 
 def same(now: Any, found: Any) -> bool:

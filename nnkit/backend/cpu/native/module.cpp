@@ -22,6 +22,7 @@
 #include "tensor.h"
 #include "tracing.h"
 #include "update.h"
+#include "checks.h"
 
 namespace nnkit {
 namespace {
@@ -293,10 +294,12 @@ PyMODINIT_FUNC NNKIT_INIT() {
     nnkit::kernel_type = PyType_FromSpec(&nnkit::kernel_spec);
     nnkit::Owned entry(nnkit::make_entry_type()), held(nnkit::make_held_type());
     nnkit::Owned modes(nnkit::make_modes_type()), living(nnkit::make_living_type());
-    if (nnkit::kernel_type == nullptr || !entry || !held || !modes || !living ||
+    nnkit::Owned checks(nnkit::make_checks_type());
+    if (nnkit::kernel_type == nullptr || !entry || !held || !modes || !living || !checks ||
         PyModule_AddObjectRef(module, "Kernel", nnkit::kernel_type) < 0 ||
         PyModule_AddObjectRef(module, "Entry", entry.object()) < 0 ||
         PyModule_AddObjectRef(module, "Living", living.object()) < 0 ||
+        PyModule_AddObjectRef(module, "Checks", checks.object()) < 0 ||
         PyModule_AddObjectRef(module, "Held", held.object()) < 0 ||
         PyModule_AddObjectRef(module, "Modes", modes.object()) < 0 ||
         PyModule_AddIntConstant(module, "INTERFACE", nnkit::interface_number) < 0) {

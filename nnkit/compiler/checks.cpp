@@ -1,0 +1,202 @@
+#include "checks.h"
+
+#include <structmember.h>
+
+#include <cstring>
+#include <new>
+#include <vector>
+
+#include "owned.h"
+
+namespace nnkit {
+namespace {
+
+// What is looked at in an object, and how that must be what was found.
+enum class Look { attribute, absence, item, truth, length };
+enum class Means { identity, equality, sameness };
+
+struct Check {
+    Look look;
+    Means means;
+    PyObject *place, *key, *found;
+    Py_ssize_t offset;   // of the slot that holds the attribute, 0 where none does
+    PyTypeObject* type;  // whose slot it is
+};
+
+struct Checks {
+    PyObject_HEAD
+    vectorcallfunc call;
+    PyObject* same;  // (now, found): whether plain values are the same to every program
+    std::vector<Check> checks;
+};
+
+// The place of the slot that an attribute of an object is; 0 where it is something else.
+Py_ssize_t slot_of(PyObject* place, PyObject* name) {
+    PyObject* member = _PyType_Lookup(Py_TYPE(place), name);
+    if (member == nullptr || !Py_IS_TYPE(member, &PyMemberDescr_Type)) return 0;
+    const PyMemberDef* known = reinterpret_cast<PyMemberDescrObject*>(member)->d_member;
+    return known->type == T_OBJECT_EX ? known->offset : 0;
+}
+
+PyObject* attribute(const Check& check) {
+    if (check.offset > 0 && Py_TYPE(check.place) == check.type) {
+        PyObject* now = *reinterpret_cast<PyObject**>(reinterpret_cast<char*>(check.place) +
+                                                      check.offset);
+        if (now != nullptr) return Py_NewRef(now);
+    }
+    return PyObject_GetAttr(check.place, check.key);
+}
+
+PyObject* item(const Check& check) {
+    if (!PyDict_Check(check.place)) return PyObject_GetItem(check.place, check.key);
+    PyObject* now = PyDict_GetItemWithError(check.place, check.key);
+    if (now == nullptr && !PyErr_Occurred()) PyErr_SetObject(PyExc_KeyError, check.key);
+    return Py_XNewRef(now);
+}
+
+int is_found(const Checks& checks, const Check& check, PyObject* now) {
+    if (now == check.found) return 1;
+    switch (check.means) {
+        case Means::identity: return 0;
+        case Means::equality: return PyObject_RichCompareBool(now, check.found, Py_EQ);
+        default:
+            PyObject* values[] = {now, check.found};
+            Owned answer(PyObject_Vectorcall(checks.same, values, 2, nullptr));
+            return answer ? PyObject_IsTrue(answer.object()) : -1;
+    }
+}
+
+// 1 or 0; -1 with an error set.
+int holds(const Checks& checks, const Check& check) {
+    if (check.look == Look::length) {
+        Py_ssize_t now = PyObject_Size(check.place);
+        return now < 0 ? -1 : now == PyLong_AsSsize_t(check.found);
+    }
+    bool in_slot = check.look == Look::attribute || check.look == Look::absence;
+    Owned now(in_slot ? attribute(check) : item(check));
+    if (!now) return -1;
+    if (check.look == Look::absence) {
+        return (now.object() == Py_None) == (check.found == Py_True);
+    }
+    if (check.look == Look::truth) {
+        int truth = PyObject_IsTrue(now.object());
+        return truth < 0 ? -1 : truth == (check.found == Py_True);
+    }
+    return is_found(checks, check, now.object());
+}
+
+PyObject* call_checks(PyObject* self, PyObject* const*, std::size_t, PyObject*) {
+    auto* own = reinterpret_cast<Checks*>(self);
+    Owned kept(Py_NewRef(self));
+    for (const Check& check : own->checks) {
+        int found = holds(*own, check);
+        if (found > 0) continue;
+        if (found < 0) {  // it is gone
+            if (!PyErr_ExceptionMatches(PyExc_LookupError) &&
+                !PyErr_ExceptionMatches(PyExc_AttributeError)) {
+                return nullptr;
+            }
+            PyErr_Clear();
+        }
+        Py_RETURN_FALSE;
+    }
+    Py_RETURN_TRUE;
+}
+
+// (look, means, place, key, found)
+bool read_check(PyObject* tuple, Check* check) {
+    int look, means;
+    if (!PyTuple_Check(tuple) || !PyArg_ParseTuple(tuple, "iiOOO", &look, &means, &check->place,
+                                                   &check->key, &check->found)) {
+        return false;
+    }
+    check->look = static_cast<Look>(look);
+    check->means = static_cast<Means>(means);
+    check->type = Py_TYPE(check->place);
+    bool named = check->look == Look::attribute || check->look == Look::absence;
+    check->offset = named && PyUnicode_Check(check->key) ? slot_of(check->place, check->key) : 0;
+    return true;
+}
+
+PyObject* new_checks(PyTypeObject* type, PyObject* args, PyObject*) {
+    PyObject *checks, *same;
+    if (!PyArg_ParseTuple(args, "O!O:Checks", &PyList_Type, &checks, &same)) return nullptr;
+    PyObject* self = type->tp_alloc(type, 0);
+    if (self == nullptr) return nullptr;
+    auto* own = reinterpret_cast<Checks*>(self);
+    new (&own->checks) std::vector<Check>;
+    own->call = call_checks;
+    own->same = Py_NewRef(same);
+    for (Py_ssize_t i = 0; i < PyList_GET_SIZE(checks); ++i) {
+        Check check;
+        if (!read_check(PyList_GET_ITEM(checks, i), &check)) {
+            Py_DECREF(self);
+            return nullptr;
+        }
+        for (PyObject* part : {check.place, check.key, check.found}) Py_INCREF(part);
+        Py_INCREF(check.type);
+        own->checks.push_back(check);
+    }
+    return self;
+}
+
+int traverse_checks(PyObject* self, visitproc visit, void* arg) {
+    auto* own = reinterpret_cast<Checks*>(self);
+    Py_VISIT(Py_TYPE(self));
+    Py_VISIT(own->same);
+    for (const Check& check : own->checks) {
+        Py_VISIT(check.place);
+        Py_VISIT(check.key);
+        Py_VISIT(check.found);
+        Py_VISIT(check.type);
+    }
+    return 0;
+}
+
+int clear_checks(PyObject* self) {
+    auto* own = reinterpret_cast<Checks*>(self);
+    std::vector<Check> gone;
+    gone.swap(own->checks);
+    for (const Check& check : gone) {
+        for (PyObject* part : {check.place, check.key, check.found}) Py_DECREF(part);
+        Py_DECREF(check.type);
+    }
+    Py_CLEAR(own->same);
+    return 0;
+}
+
+void free_checks(PyObject* self) {
+    PyTypeObject* type = Py_TYPE(self);
+    PyObject_GC_UnTrack(self);
+    clear_checks(self);
+    reinterpret_cast<Checks*>(self)->checks.~vector();
+    type->tp_free(self);
+    Py_DECREF(type);
+}
+
+PyMemberDef members[] = {
+    {"__vectorcalloffset__", T_PYSSIZET, offsetof(Checks, call), READONLY, nullptr},
+    {nullptr, 0, 0, 0, nullptr},
+};
+
+PyType_Slot slots[] = {
+    {Py_tp_new, reinterpret_cast<void*>(new_checks)},
+    {Py_tp_call, reinterpret_cast<void*>(PyVectorcall_Call)},
+    {Py_tp_dealloc, reinterpret_cast<void*>(free_checks)},
+    {Py_tp_traverse, reinterpret_cast<void*>(traverse_checks)},
+    {Py_tp_clear, reinterpret_cast<void*>(clear_checks)},
+    {Py_tp_members, members},
+    {Py_tp_doc, const_cast<char*>("Checks([(look, means, place, key, found), ...], same)")},
+    {0, nullptr},
+};
+
+PyType_Spec spec = {
+    "nnkit.compiler.checks.Checks", sizeof(Checks), 0,
+    Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_GC | Py_TPFLAGS_HAVE_VECTORCALL, slots,
+};
+
+}  // namespace
+
+PyObject* make_checks_type() { return PyType_FromSpec(&spec); }
+
+}  // namespace nnkit
