@@ -235,3 +235,35 @@ def hooks_cannot_be_forbidden_among_hooks(fw):
 
     with graph.saved_tensors_hooks(lambda t: t, lambda t: t):
         return raised(forbid)
+
+
+@scenario
+def what_a_node_has_saved(fw):
+    a = leaf(fw, 1.0, 2.0)
+    b = a * 3
+    product, exponential = a * b, a.exp()
+    node, other = product.grad_fn, exponential.grad_fn
+    found = [
+        node._saved_self is a,
+        node._saved_other is b,
+        other._saved_result is exponential,
+        other._saved_result.grad_fn is other,
+        hasattr(node, "_saved_result"),
+    ]
+    other._raw_saved_result.register_hooks(lambda x: x.tolist(), lambda x: fw.tensor(x) * 2)
+    exponential.sum().backward()
+    product.sum().backward()
+    return [*found, [round(v, 4) for v in a.grad.tolist()], raised(lambda: node._saved_self)]
+
+
+@scenario
+def gradients_for_edges_alone(fw):
+    x, y = leaf(fw, 1.0) * 1, leaf(fw, 1.0) * 1
+    edge = fw.autograd.graph.get_gradient_edge
+    out = x.clone().sum()
+
+    def ask(*inputs):
+        options = {"allow_unused": True, "retain_graph": True, "materialize_grads": True}
+        return [g.tolist() for g in fw.autograd.grad(out, inputs, **options)]
+
+    return [ask(edge(x), y), raised(lambda: ask(x, edge(y)))]

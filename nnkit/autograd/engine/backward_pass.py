@@ -376,7 +376,7 @@ class Pass:
 
     def _value(self, tensor: Any) -> Any:
         as_is = self.lifted or tensor is None or tensor.__class__ in SPARSE
-        return tensor if as_is else plain(tensor._data)  # pyright: ignore[reportOptionalMemberAccess]
+        return tensor if as_is else plain(tensor._data)  # type: ignore[union-attr]
 
     def _tensor_hooks(self, node: Node, grads: list) -> list:
         """The gradients after the hooks of the node's outputs, of which some are kept."""
