@@ -460,6 +460,16 @@ def test_expanded(lib: ModuleType) -> None:
         assert expanded.log_prob(value)[1].tolist() == made.log_prob(value).tolist()
 
 
+def test_counts_of_any_dtype(lib: ModuleType) -> None:
+    counts = lib.tensor([3, 4])
+    for kind in (lib.distributions.Binomial, lib.distributions.NegativeBinomial):
+        for dtype in (lib.float32, lib.float64):
+            made = kind(counts, lib.tensor([0.5, 0.25], dtype=dtype))
+            assert {made.total_count.dtype, made.sample().dtype, made.mean.dtype} == {dtype}
+            alike = kind(counts.to(dtype), made.probs)
+            assert lib.equal(made.log_prob(lib.ones(2)), alike.log_prob(lib.ones(2)))
+
+
 def test_finite_supports(lib: ModuleType) -> None:
     d = lib.distributions
     assert d.Bernoulli(lib.full((2,), 0.5)).enumerate_support().tolist() == [[0, 0], [1, 1]]

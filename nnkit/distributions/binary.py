@@ -38,7 +38,7 @@ class BinaryDistribution(Distribution):
         probs: the probability.
         logits: instead: ``log(p / (1 - p))``.
         validate_args: check parameters and values.
-        others: further parameters.
+        others: further parameters, which get the dtype of this one.
 
     Raises:
         ValueError: not exactly one of probs and logits is given, or one is out of range.
@@ -51,10 +51,10 @@ class BinaryDistribution(Distribution):
         self, probs: Any, logits: Any, validate_args: bool | None = None, **others: Any
     ) -> None:
         one_of(type(self).__name__, probs, logits)
-        made = parameters(probs if logits is None else logits, *others.values())
-        names = ("probs" if logits is None else "logits", *others)
-        self.__dict__.update(zip(names, made, strict=True))
-        super().__init__(made[0].shape, (), validate_args)
+        given, *counts = parameters(probs if logits is None else logits, *others.values())
+        self.__dict__["probs" if logits is None else "logits"] = given
+        self.__dict__.update(zip(others, [count.type_as(given) for count in counts], strict=True))
+        super().__init__(given.shape, (), validate_args)
 
     @lazy_property
     def probs(self) -> Tensor:
