@@ -42,6 +42,9 @@ def test_scales_skips_and_adapts(lib: ModuleType) -> None:
     other.scale(lib.ones(1))
     other.update(2.0)
     assert other.get_scale() == 2
+    for name, value in (("growth_factor", 3.0), ("backoff_factor", 0.25), ("growth_interval", 7)):
+        getattr(other, f"set_{name}")(value)
+        assert getattr(other, f"get_{name}")() == other.state_dict()[name] == value
 
 
 def test_disabled(lib: ModuleType) -> None:

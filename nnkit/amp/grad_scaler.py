@@ -188,6 +188,30 @@ class GradScaler:
         """The scale; 1 where scaling is disabled."""
         return self._scale if self._enabled else 1.0
 
+    def get_growth_factor(self) -> float:
+        """What the scale is multiplied by after steps without an overflow."""
+        return self._growth_factor
+
+    def set_growth_factor(self, new_factor: float) -> None:
+        """Set what the scale is multiplied by after steps without an overflow."""
+        self._growth_factor = new_factor
+
+    def get_backoff_factor(self) -> float:
+        """What the scale is multiplied by after an overflow."""
+        return self._backoff_factor
+
+    def set_backoff_factor(self, new_factor: float) -> None:
+        """Set what the scale is multiplied by after an overflow."""
+        self._backoff_factor = new_factor
+
+    def get_growth_interval(self) -> int:
+        """How many steps without an overflow let the scale grow."""
+        return self._growth_interval
+
+    def set_growth_interval(self, new_interval: int) -> None:
+        """Set how many steps without an overflow let the scale grow."""
+        self._growth_interval = new_interval
+
     def is_enabled(self) -> bool:
         """Whether losses are scaled."""
         return self._enabled
