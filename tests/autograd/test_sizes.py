@@ -150,6 +150,14 @@ def test_integers_beyond_64_bits(number, value):
         call(value)
 
 
+def test_integers_of_64_bits_without_sign():
+    assert nnkit.tensor(2**64 - 1, dtype=nnkit.uint64).item() == 2**64 - 1
+    assert nnkit.as_tensor([2**63, 0], dtype=nnkit.uint64).tolist() == [2**63, 0]
+    for value in (-1, [2**63, -1], 2**64):
+        with pytest.raises(OverflowError):
+            nnkit.tensor(value, dtype=nnkit.uint64)
+
+
 # Numbers that are large, but mean something: the same as the next smaller one that does.
 LARGE = [
     (lambda n: F.conv2d(image, kernel, stride=n), 4),

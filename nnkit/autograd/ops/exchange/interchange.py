@@ -25,6 +25,7 @@ from nnkit.backend.dtype import (
     int64,
     of_number,
     promote_types,
+    uint64,
 )
 from nnkit.backend.dtype import (
     dtype as dtype_type,
@@ -189,7 +190,12 @@ def _common(found: set) -> dtype_type:
 
 def _checked(value: Any, d: dtype_type) -> Any:
     if d.category == INTEGER and value.__class__ is int and not -(2**63) <= value < 2**63:
-        raise ValueError(f"Overflow when unpacking long long: {value}")
+        if d is not uint64:
+            raise ValueError(f"Overflow when unpacking long long: {value}")
+        if not 0 <= value < 2**64:
+            raise OverflowError(f"int too big to convert to {d}: {value}")
+    elif d is uint64 and value.__class__ is int and value < 0:
+        raise OverflowError(f"can't convert negative int to unsigned: {value}")
     if isinstance(value, complex) and not d.is_complex:
         raise TypeError("must be real number, not complex")
     if d.category < FLOATING:
