@@ -121,9 +121,12 @@ def _seen_inside(d: Difference) -> bool:
     name = str(d.wanted.get(d.label.partition("]")[0] + "]"))
     if not (d.label.startswith("log[") and name.startswith(("node", "prehook"))):
         return False
-    if d.aspect == "values":  # its CopySlices runs what was written through a view within
-        return re.search(r"kl_div|\] .?= |\w\..*\.\w+_\(", d.earlier) is not None
-    return d.aspect in ("dtype", "shape") and re.search(COMPOSED, d.earlier) is not None
+    # Its CopySlices runs what was written through a view within.
+    written = re.search(r"\] .?= |\w\..*\.\w+_\(", d.earlier) is not None
+    if d.aspect == "values":
+        return written or "kl_div" in d.earlier
+    composed = written or re.search(COMPOSED, d.earlier) is not None
+    return d.aspect in ("dtype", "shape") and composed
 
 
 def _stopped_elsewhere(d: Difference) -> bool:
