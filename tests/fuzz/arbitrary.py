@@ -81,7 +81,7 @@ def _reads_what_it_writes(d: Difference) -> bool:
     names = d.named()
     # A detached tensor, or one of other data or of NumPy's, does not tell whose memory it has.
     hidden = re.search(r"\.data = |from_numpy\(|detach\(\)", d.earlier) is not None
-    writes = r"|(scatter|index|put)\w*_\(|\] = x" * hidden
+    writes = r"|(scatter|index|put|addmm|baddbmm)\w*_\(|\] = x" * hidden
     if re.search(r"masked_scatter_\(" + writes, d.statement):
         held = [d.seen("values", d.before, name) for name in names]
         if len(set(held)) < len(held):
