@@ -179,6 +179,22 @@ def test_refuses_forward_mode_without_jvp(lib: ModuleType) -> None:
         lib.func.jvp(function(lib, jvp=None).apply, (x, x), (x, x))
 
 
+@pytest.mark.parametrize("save", ["save_for_backward", "save_for_forward"])
+def test_refuses_to_save_an_input_that_is_returned(lib: ModuleType, save: str) -> None:
+    class Same(lib.autograd.Function):
+        @staticmethod
+        def forward(x):
+            return x
+
+        @staticmethod
+        def setup_context(ctx, inputs, output):
+            getattr(ctx, save)(output)
+
+    for call in (Same.apply, lib.func.grad(Same.apply)):
+        with pytest.raises(RuntimeError, match="returned as-is"):
+            call(lib.ones(()))
+
+
 def test_module_with_backward_hooks_is_mapped(lib: ModuleType) -> None:
     module = lib.nn.Linear(2, 2)
     module.register_full_backward_hook(lambda *_: None)

@@ -349,6 +349,7 @@ class Function:
                 if not levels:
                     result = cls.forward(*arguments, **options)
                 cls.setup_context(node.context(), arguments, result)
+                _check_returned(node, arguments, result)
         outputs = result if isinstance(result, tuple) else (result,)
         for t in node.dirty:
             wrote(t, node.name())
@@ -449,6 +450,18 @@ def _constant(node: FunctionNode, out: Any, inputs: tuple) -> Any:
     if is_in(out, inputs):
         return out.detach()
     return out.detach_() if out._base is None else out
+
+
+def _check_returned(node: FunctionNode, inputs: tuple, result: Any) -> None:
+    """RuntimeError where `setup_context` saves an input that forward has returned as it is."""
+    outputs = result if isinstance(result, tuple) else (result,)
+    for saved in (*node.to_save, *node.to_carry):
+        if saved is not None and is_in(saved, inputs) and is_in(saved, outputs):
+            if not is_in(saved, node.dirty):
+                raise RuntimeError(
+                    f"{type(node).__name__}: an input that has been returned as-is as output is "
+                    "being saved, which setup_context() cannot do: return and save a view of it"
+                )
 
 
 def _as_view(tensor: Tensor) -> Tensor:
@@ -570,7 +583,9 @@ def once_differentiable(function: Callable) -> Callable:
         guarded = [o.detach() if isinstance(o, Tensor) else o for o in outputs]
         found = [(i, o) for i, o in enumerate(guarded) if isinstance(o, Tensor)]
         if found:
-            leaves = {i: o.detach().requires_grad_() for i, o in found}  # stand for what came here
+            leaves = {i: wrap(o._data, o._device) for i, o in found}  # stand for what came here
+            for leaf in leaves.values():
+                leaf._requires_grad = True
             edges = tuple([leaves.get(i) for i in range(len(outputs))])
             node = Error(edges, (), found[0][1]._device)
             node.outputs = [None] * len(outputs)

@@ -188,37 +188,6 @@ def wrong_backward(fw):
 
 
 @scenario
-def attributes_of_any_name_on_ctx(fw):
-    names = [
-        "device", "outputs", "values", "order", "meta", "hooks", "slots", "edges", "dirty",
-        "operation", "inner", "gradients", "name", "shape", "variable", "attributes", "context",
-    ]  # fmt: skip
-    found = []
-    for name in names:
-
-        def forward(ctx, x, name=name):
-            setattr(ctx, name, "mine")
-            ctx.save_for_backward(x)
-            return x * 2, x + 1
-
-        def backward(ctx, g, h, name=name):
-            (x,) = ctx.saved_tensors
-            found.append([name, getattr(ctx, name), ctx.needs_input_grad, hasattr(ctx, "other")])
-            return g * x + h
-
-        x = leaf(fw, 3.0)
-        y, z = made(fw, forward, backward)(x)
-        y.grad_fn.noted = "later"
-        (y + z).sum().backward()
-        found.append([x.grad.tolist(), y.grad_fn.noted, isinstance(y.grad_fn, Node(fw))])
-    return found
-
-
-def Node(fw: Any) -> Any:  # noqa: N802
-    return fw.autograd.graph.Node
-
-
-@scenario
 def instantiated(fw):
     class F(fw.autograd.Function):
         pass

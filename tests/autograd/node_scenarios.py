@@ -267,3 +267,33 @@ def gradients_for_edges_alone(fw):
         return [g.tolist() for g in fw.autograd.grad(out, inputs, **options)]
 
     return [ask(edge(x), y), raised(lambda: ask(x, edge(y)))]
+
+
+@scenario
+def attributes_of_any_name_on_ctx(fw):
+    names = [
+        "device", "outputs", "values", "order", "meta", "hooks", "slots", "edges", "dirty",
+        "operation", "inner", "gradients", "name", "shape", "variable", "attributes", "context",
+    ]  # fmt: skip
+    found = []
+    for name in names:
+
+        def forward(ctx, x, name=name):
+            setattr(ctx, name, "mine")
+            ctx.save_for_backward(x)
+            return x * 2, x + 1
+
+        def backward(ctx, g, h, name=name):
+            (x,) = ctx.saved_tensors
+            found.append([name, getattr(ctx, name), ctx.needs_input_grad, hasattr(ctx, "other")])
+            return g * x + h
+
+        members = {"forward": staticmethod(forward), "backward": staticmethod(backward)}
+        x = leaf(fw, 3.0)
+        y, z = type("F", (fw.autograd.Function,), members).apply(x)
+        y.grad_fn.noted = "later"
+        (y + z).sum().backward()
+        found.append(
+            [x.grad.tolist(), y.grad_fn.noted, isinstance(y.grad_fn, fw.autograd.graph.Node)]
+        )
+    return found
