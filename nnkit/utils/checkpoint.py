@@ -138,7 +138,8 @@ def checkpoint(
     """
     if use_reentrant is None:
         warnings.warn(
-            "checkpoint: use_reentrant should be given; use_reentrant=False is recommended",
+            "checkpoint: the use_reentrant parameter should be passed explicitly; "
+            "use_reentrant=False is recommended",
             UserWarning,
             stacklevel=2,
         )
@@ -343,7 +344,7 @@ def checkpoint_sequential(
         raise ValueError(f"checkpoint_sequential: unexpected keyword arguments {', '.join(kwargs)}")
     if use_reentrant is None:
         warnings.warn(
-            "checkpoint_sequential: use_reentrant should be given; "
+            "checkpoint_sequential: the use_reentrant parameter should be passed explicitly; "
             "use_reentrant=False is recommended",
             UserWarning,
             stacklevel=2,

@@ -173,7 +173,10 @@ class Signature:
         first, *others = arguments
         if "beta" in self.factors and not self.is_method:
             first, others[0] = others[0], first
-        warn(f"{self.name}(): numbers before the other tensors are deprecated: use keywords")
+        warn(
+            f"This overload of {self.name} is deprecated: numbers before the other tensors should "
+            "be given as keywords"
+        )
         return (first, *others[count:]), dict(zip(self.factors, others[:count])) | options
 
     def checked(self, name: str, value: Any) -> Any:
