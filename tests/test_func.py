@@ -109,6 +109,16 @@ def test_modules_as_functions(lib: ModuleType) -> None:
     assert f.functional_call(tied, {"0.weight": lib.ones(1, 2)}, x).tolist() == [[6], [16]]
     params, _ = f.stack_module_state([nn.Linear(2, 3) for _ in range(4)])
     assert params["weight"].shape == (4, 3, 2) and params["weight"].requires_grad
+    with pytest.raises(RuntimeError, match="requires_grad"):
+        f.stack_module_state([layer, nn.Linear(2, 1, bias=False).requires_grad_(False)])
+    assert f.replace_all_batch_norm_modules_(model) is model
+    assert list(model.state_dict()) == ["0.weight", "0.bias", "1.weight", "1.bias"]
+
+
+def test_results_are_called_as_the_function_is(lib: ModuleType) -> None:
+    f = of(lib)
+    for transform in (f.grad, f.grad_and_value, f.jacrev, f.jacfwd, f.hessian, f.vmap):
+        assert transform(derivatives).__name__ == "derivatives"
 
 
 def test_what_a_module_assigns_is_given_back(lib: ModuleType) -> None:

@@ -7,6 +7,7 @@ import importlib
 import importlib.abc
 import importlib.machinery
 import importlib.metadata
+import importlib.util
 import inspect
 import logging
 import sys
@@ -32,6 +33,7 @@ from nnkit.compat.names.torch_version import __version__
 
 LOG = logging.getLogger("nnkit.compat")
 VERSION = str(__version__)
+OLD = "functorch"  # the package that torch.func was, and torch still brings
 _PLAIN = (bool, int, float, str, type(None))  # of a module's state: to be read each time anew
 _renamed: list[tuple[type, str]] = []
 _import = builtins.__import__
@@ -103,6 +105,9 @@ class Finder(importlib.abc.MetaPathFinder, importlib.abc.Loader):
     def find_spec(
         self, name: str, path: Sequence[str] | None = None, target: ModuleType | None = None
     ) -> importlib.machinery.ModuleSpec | None:
+        if name.partition(".")[0] == OLD:
+            found = importlib.util.find_spec(f"{__package__}.{name}", __package__)
+            return found and importlib.machinery.ModuleSpec(name, self, is_package="." not in name)
         if name != ROOT and not name.startswith(f"{ROOT}."):
             return None
         if not (known(name) and answered(name)):
@@ -115,11 +120,15 @@ class Finder(importlib.abc.MetaPathFinder, importlib.abc.Loader):
         return spec
 
     def create_module(self, spec: importlib.machinery.ModuleSpec) -> ModuleType:
+        if spec.name.partition(".")[0] == OLD:
+            return importlib.import_module(f"{__package__}.{spec.name}")
         module = TorchModule(spec.name)
         vars(module)["__load__"] = importlib.import_module
         return module
 
     def exec_module(self, module: ModuleType) -> None:
+        if not isinstance(module, TorchModule):
+            return
         for own in namesakes(module.__name__):
             for value in list(vars(own).values()):
                 at_home(module.__name__, value)
@@ -198,8 +207,9 @@ def uninstall() -> None:
     if FINDER in sys.meta_path:
         sys.meta_path.remove(FINDER)
     builtins.__import__ = _import
-    for name in [n for n, m in sys.modules.items() if isinstance(m, TorchModule)]:
-        del sys.modules[name]
+    for name, module in list(sys.modules.items()):
+        if isinstance(module, TorchModule) or name.partition(".")[0] == OLD:
+            del sys.modules[name]
     while _renamed:
         value, module = _renamed.pop()
         value.__module__ = module

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from nnkit.func.batch_norm import replace_all_batch_norm_modules_
 from nnkit.func.transforms import (
     grad,
     grad_and_value,
@@ -24,6 +25,7 @@ __all__ = [
     "jacrev",
     "jvp",
     "linearize",
+    "replace_all_batch_norm_modules_",
     "stack_module_state",
     "vjp",
     "vmap",

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import nullcontext
-from functools import partial
+from functools import partial, wraps
 from typing import Any
 
 from nnkit.autograd import Tensor, inference_mode
@@ -133,6 +133,7 @@ def grad_and_value(func: Callable, argnums: Any = 0, has_aux: bool = False) -> C
         (tensor([2., 4.]), tensor(5.))
     """
 
+    @wraps(func)
     def both(*args: Any, **kwargs: Any) -> Any:
         call = _Call("grad", func, args, argnums, kwargs, has_aux)
         value = call.value
@@ -158,6 +159,7 @@ def grad(func: Callable, argnums: Any = 0, has_aux: bool = False) -> Callable:
     """
     both = grad_and_value(func, argnums, has_aux)
 
+    @wraps(func)
     def gradient(*args: Any, **kwargs: Any) -> Any:
         found, value = both(*args, **kwargs)
         return (found, value[1]) if has_aux else found
@@ -340,6 +342,7 @@ def jacrev(
     *,
     has_aux: bool = False,
     chunk_size: int | None = None,
+    _preallocate_and_copy: bool = False,
 ) -> Callable:
     """The function that gives the Jacobian of ``func``: the output's shape, then the argument's.
 
@@ -363,6 +366,7 @@ def jacrev(
     if chunk_size is not None and chunk_size < 1:
         raise ValueError(f"jacrev: chunk_size must be at least 1, got {chunk_size}")
 
+    @wraps(func)
     def jacobian(*args: Any, **kwargs: Any) -> Any:
         _refuse_complex("jacrev", tree_leaves(args))
         call = _Call("jacrev", func, args, argnums, kwargs, has_aux)
@@ -426,6 +430,7 @@ def jacfwd(
         tensor([[1.]])
     """
 
+    @wraps(func)
     def jacobian(*args: Any, **kwargs: Any) -> Any:
         _refuse_complex("jacfwd", tree_leaves(args))
         numbers = _positions("jacfwd", argnums, len(args))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from functools import wraps
 from typing import Any
 
 from nnkit.autograd import Tensor
@@ -60,6 +61,7 @@ def vmap(
     if chunk_size is not None and chunk_size < 1:
         raise ValueError(f"vmap: chunk_size must be at least 1, got {chunk_size}")
 
+    @wraps(func)
     def batched(*args: Any, **kwargs: Any) -> Any:
         if not isinstance(in_dims, (int, tuple)):
             raise ValueError(

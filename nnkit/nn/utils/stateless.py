@@ -132,7 +132,8 @@ def stack_module_state(models: Sequence[Module]) -> tuple[dict[str, Tensor], dic
     """The parameters and the buffers of models of one class, each stacked under its name.
 
     Raises:
-        RuntimeError: there are no models, or of several classes, or not all are in training.
+        RuntimeError: there are no models, or of several classes, not all are in training, or some
+            of the tensors under a name require a gradient.
         TypeError: something else is given.
 
     Example:
@@ -150,6 +151,11 @@ def stack_module_state(models: Sequence[Module]) -> tuple[dict[str, Tensor], dic
         raise RuntimeError("stack_module_state: all models must be in training, or none")
 
     def stacked(states: list[Any]) -> dict[str, Tensor]:
+        for name, value in states[0].items():
+            if any(s[name].requires_grad != value.requires_grad for s in states):
+                raise RuntimeError(
+                    f"stack_module_state: {name} must have the same .requires_grad in all models"
+                )
         return {
             name: stack([s[name].detach() for s in states]).requires_grad_(value.requires_grad)
             for name, value in states[0].items()

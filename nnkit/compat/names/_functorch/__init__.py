@@ -1,0 +1,1 @@
+"""torch._functorch: where the package functorch has gone."""
