@@ -389,4 +389,14 @@ x5 = F.huber_loss(x0.double(), x1)
 x6 = F.huber_loss(x1, x0.half(), reduction="none")
 x7 = [refused(x5.backward), refused(x6.sum().backward)]
 """,
+    "baddbmm_ looks at the shapes before it misses a kernel for the dtype": """
+def refusal(x, batch):
+    try:
+        x.baddbmm_(batch, batch)
+    except Exception as error:
+        return type(error).__name__
+x0 = [refusal(T.zeros(n, dtype=d), T.zeros((1, 1, 1), dtype=e))
+      for n in ((1,), (2,), (1, 1), (1, 1, 1), (2, 1, 1), (1, 1, 1, 1))
+      for d in (T.bool, T.float32) for e in (T.bool, T.float32)]
+""",
 }

@@ -15,7 +15,7 @@ from nnkit.autograd.ops.creation.conversion import converted
 from nnkit.autograd.ops.creation.memory_format import arranged
 from nnkit.autograd.ops.shape.reshaping import squeeze, unsqueeze
 from nnkit.autograd.tensor import Tensor
-from nnkit.autograd.views.history import on_its_own
+from nnkit.autograd.views.history import check_fits, on_its_own, write
 from nnkit.backend.dtype import BOOL, FLOATING
 
 
@@ -398,7 +398,27 @@ def addmm(
     return _addmm(input, mat1, mat2, *_scales(input, beta, alpha))
 
 
-@public(out=True, in_place=True)
+def _check_baddbmm(input: Tensor, batch1: Tensor, batch2: Tensor) -> tuple[int, ...]:
+    """The shape of the product; errors where operands do not fit, in torch's order."""
+    size_at("baddbmm", batch1, 1, "batch1")
+    size_at("baddbmm", batch2, 2, "batch2")
+    _check_batches("baddbmm", batch1, batch2)
+    shape = (*batch1._data.shape[:2], batch2._data.shape[2])
+    _check_added("baddbmm", input._data.shape, shape)
+    check_operands("baddbmm", ("input", input), ("batch1", batch1))
+    return shape
+
+
+def _baddbmm_in_place(self: Tensor, *arguments: Any, **options: Any) -> Tensor:
+    def compute(input: Tensor, batch1: Tensor, batch2: Tensor, **scales: Any) -> Tensor:
+        # Before it is told that there is no kernel for the dtype.
+        check_fits("baddbmm_", _check_baddbmm(input, batch1, batch2), input)
+        return baddbmm(input, batch1, batch2, **scales)
+
+    return write(self, "baddbmm_", compute, *arguments, **options)
+
+
+@public(out=True, in_place=_baddbmm_in_place)
 def baddbmm(
     input: Tensor, batch1: Tensor, batch2: Tensor, *, beta: complex = 1, alpha: complex = 1
 ) -> Tensor:
@@ -410,11 +430,7 @@ def baddbmm(
         >>> nnkit.baddbmm(nnkit.ones(1, 1, 1), x, x.mT, beta=10)
         tensor([[[12.]]])
     """
-    size_at("baddbmm", batch1, 1, "batch1")
-    size_at("baddbmm", batch2, 2, "batch2")
-    _check_batches("baddbmm", batch1, batch2)
-    _check_added("baddbmm", input._data.shape, (*batch1._data.shape[:2], batch2._data.shape[2]))
-    check_operands("baddbmm", ("input", input), ("batch1", batch1))
+    _check_baddbmm(input, batch1, batch2)
     check_operands("baddbmm", ("batch1", batch1), ("batch2", batch2), kernel="baddbmm")
     return _baddbmm(input, batch1, batch2, *_scales(input, beta, alpha))
 
