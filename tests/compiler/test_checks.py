@@ -3,6 +3,7 @@
 import gc
 import weakref
 from collections import OrderedDict, defaultdict
+from typing import Any
 
 import pytest
 
@@ -19,14 +20,16 @@ class Thing:
 
 
 def cell(value):
-    return (lambda: value).__closure__[0]
+    inner: Any = lambda: value
+    return inner.__closure__[0]
 
 
 def remove_bias(m):
     del m["bias"]
 
 
-THING, KEY, T = Thing(), nnkit.ones(1), nnkit.ones(2, requires_grad=True)
+THING, T = Thing(), nnkit.ones(2, requires_grad=True)
+KEY: Any = nnkit.ones(1)
 # text, place, what is there, what that means, a change after which it must fail
 CASES = {
     "attribute": ("{}.value", Thing(), 1, EQUALITY, lambda p: setattr(p, "value", 2)),
