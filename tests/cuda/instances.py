@@ -81,8 +81,8 @@ KERNELS: dict[str, dict[str, tuple[tuple[Any, ...], ...]]] = {
         "nll_loss_grad": (FLOATING, TEAMS),
     },
     "norm": {
-        "norm_rows": (FLOATING, (0, 1), (0, 8), BOTH),
-        "norm_rows_grad": (FLOATING, (0, 1), (0, 8), BOTH),
+        "norm_rows": (FLOATING, (0, 1), (0, 8), BOTH, BOTH),
+        "norm_rows_grad": (FLOATING, (0, 1), (0, 8), BOTH, BOTH),
         "norm_columns_grad_weight": (FLOATING,),
         "norm_channel_sums": (FLOATING,),
         "norm_channels": (FLOATING, TEAMS),
@@ -122,8 +122,8 @@ KERNELS: dict[str, dict[str, tuple[tuple[Any, ...], ...]]] = {
     },
     "scan": {"scan_rows": (SCANNED,), "scan_slices": (SCANNED,)},
     "softmax": {
-        "softmax_rows": (FLOATING, BOTH, (0, 1), (0, 8)),
-        "softmax_rows_grad": (FLOATING, BOTH, (0, 1), (0, 8)),
+        "softmax_rows": (FLOATING, BOTH, (0, 1), (0, 8), BOTH),
+        "softmax_rows_grad": (FLOATING, BOTH, (0, 1), (0, 8), BOTH),
         "softmax_slices": (FLOATING, BOTH),
         "softmax_slices_grad": (FLOATING, BOTH),
     },

@@ -18,7 +18,7 @@ from nnkit.backend.cuda.differences import contiguous, empty, same_dtype
 from nnkit.backend.cuda.launch import THREADS, blocks_for
 from nnkit.backend.cuda.reduction import parts_for, sum, wide_var_mean
 from nnkit.backend.cuda.source import current_machine, kernel
-from nnkit.backend.cuda.team import OF_THREAD, kept_for, team_for
+from nnkit.backend.cuda.team import OF_THREAD, kept_for, packed_for, team_for
 from nnkit.backend.dtype import HALF
 
 CHANNELS = (0, 2)  # the axes of one mean in the view of batch norm
@@ -50,10 +50,16 @@ def _like(x: Any, *arrays: Any) -> tuple:
     return tuple(None if a is None else contiguous(same_dtype(a, x.dtype)) for a in arrays)
 
 
-def _run_rows(name: str, centre: bool, x: Any, rows: int, length: int, arguments: tuple) -> None:
+def _run_rows(
+    name: str, centre: bool, rows: int, length: int, arrays: tuple, statistics: tuple,
+    parameters: Parameters, eps: float,
+) -> None:  # fmt: skip
     kind, blocks, threads = team_for(rows, length, 1, current_machine().processors)
     kept = kept_for(kind, length, threads)
-    kernel("norm", name, x.dtype, kind, kept, centre)((blocks,), (threads,), arguments)
+    packed = packed_for(parameters.inner, length, *arrays)
+    run = kernel("norm", name, arrays[0].dtype, kind, kept, centre, packed)
+    sizes = (np.int64(rows), np.int64(length), np.float64(eps))
+    run((blocks,), (threads,), (*arrays, *statistics, parameters, *sizes))
 
 
 def standardize(x, weight, bias, axes, eps, centre):
@@ -69,9 +75,8 @@ def standardize(x, weight, bias, axes, eps, centre):
     mean, variance = (empty(kept, _wide(x), x) for _ in range(2))
     if out.size:
         parameters = _parameters(x, weight if bias is None else bias, axes)
-        given = (x, weight, bias, out, mean, variance, parameters)
-        sizes = (np.int64(rows), np.int64(length), np.float64(eps))
-        _run_rows("norm_rows", centre, x, rows, length, (*given, *sizes))
+        arrays, statistics = (x, weight, bias, out), (mean, variance)
+        _run_rows("norm_rows", centre, rows, length, arrays, statistics, parameters, eps)
     return out, mean, variance
 
 
@@ -100,9 +105,9 @@ def standardize_grad(g, x, weight, mean, variance, axes, eps, centre):
         return out, _weight_gradient(sums[1], weight)
     rows, length = _rows(x, axes)
     if out.size:
-        given = (g, x, wide_weight, out, mean, variance, _parameters(x, weight, axes))
-        sizes = (np.int64(rows), np.int64(length), np.float64(eps))
-        _run_rows("norm_rows_grad", centre, x, rows, length, (*given, *sizes))
+        arrays, statistics = (g, x, wide_weight, out), (mean, variance)
+        parameters = _parameters(x, weight, axes)
+        _run_rows("norm_rows_grad", centre, rows, length, arrays, statistics, parameters, eps)
     if weight is None:
         return out, None
     if weight.ndim == len(axes):

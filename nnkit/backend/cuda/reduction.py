@@ -27,6 +27,8 @@ SHORT = 16  # elements of a result up to which one thread adds them
 PART = 8192  # elements that a team adds up at least, before a reduction is cut into parts
 MANY = 1024  # results, from which on a reduction is not cut
 MOST_PARTS = 512
+BLOCKS = 1024  # of THREADS that a large GPU has room for
+ROWS = 64  # elements of a column that a part has at least: 8 for each thread
 NORMS = {0: 0, 1: 1, 2: 2, math.inf: 4, -math.inf: 5}  # the kinds of NormOf; 3 is any other p
 
 
@@ -48,6 +50,12 @@ def parts_for(count: int, length: int) -> int:
     if count >= MANY or length < 2 * PART:
         return 1
     return greatest(1, least(length // PART, MOST_PARTS, 2 * MANY // count))
+
+
+def parts_of_columns(count: int, length: int) -> int:
+    """The same for neighbouring results: enough blocks of WARP results each to fill a large GPU,
+    with a few elements for each thread."""
+    return greatest(1, least(length // ROWS, -(-BLOCKS // -(-count // WARP)), MOST_PARTS))
 
 
 def accumulator_bytes(name: str, dtype: np.dtype) -> int:
@@ -123,10 +131,11 @@ def _plan(operation: tuple, x: Any, axis: Any, keepdims: bool) -> Plan | None:
     arguments = ", ".join([TYPES[x.dtype], *(str(o).lower() for o in options)])
     of = f"nnkit::{name}<{arguments}>"
     processors = current_machine().processors
-    number = parts_for(count, length)
+    by_columns = _along_columns(x, others, axes, length)
+    number = (parts_of_columns if by_columns else parts_for)(count, length)
     size = accumulator_bytes(name, x.dtype)
     sizes = (np.int64(count), np.int64(length), np.int64(-(-length // number)))
-    if _along_columns(x, others, axes, length):
+    if by_columns:
         width = THREADS if length <= SHORT else WARP
         run = kernel("reduction", "reduce_columns", of)
         blocks = blocks_for(count, width, processors)

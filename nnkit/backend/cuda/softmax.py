@@ -9,7 +9,7 @@ import numpy as np
 from nnkit.backend.cuda.differences import contiguous, empty
 from nnkit.backend.cuda.launch import THREADS, around_axis, blocks_for
 from nnkit.backend.cuda.source import current_machine, kernel
-from nnkit.backend.cuda.team import kept_for, team_for
+from nnkit.backend.cuda.team import kept_for, packed_for, team_for
 
 
 def softmax(x: Any, axis: int) -> Any:
@@ -45,6 +45,7 @@ def _run(logarithm: bool, axis: int, *arrays: Any) -> Any:
         return result
     kind, blocks, threads = team_for(outer, length, 1, processors)
     kept = kept_for(kind, length, threads)
-    run = kernel("softmax", f"softmax_rows{suffix}", first.dtype, logarithm, kind, kept)
+    packed = packed_for(1, length, *arrays, result)
+    run = kernel("softmax", f"softmax_rows{suffix}", first.dtype, logarithm, kind, kept, packed)
     run((blocks,), (threads,), (*arrays, result, np.int64(outer), np.int64(length)))
     return result

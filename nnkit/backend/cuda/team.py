@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-from nnkit.backend.cuda.launch import THREADS, WARP, blocks_for, threads_for
+from typing import Any
+
+from nnkit.backend.cuda.differences import address
+from nnkit.backend.cuda.launch import THREADS, VECTOR_BYTES, WARP, blocks_for, threads_for
 
 BY_BLOCK, BY_WARP, BY_THREAD = 0, 1, 2
 OF_THREAD = 8  # elements of a row that a thread should have, so that its sum costs little
@@ -20,3 +23,12 @@ def team_for(rows: int, length: int, inner: int, processors: int) -> tuple[int, 
 def kept_for(kind: int, length: int, threads: int) -> int:
     """The number of elements of a row that a thread keeps in registers; 0: the row is too long."""
     return OF_THREAD if length <= OF_THREAD * (WARP if kind == BY_WARP else threads) else 0
+
+
+def packed_for(inner: int, length: int, *arrays: Any) -> bool:
+    """Whether rows of ``length`` elements, and runs of ``inner`` with one parameter each unless it
+    is 1, consist of whole packs in all arrays: those of the rows and of the parameters, or None."""
+    given = [a for a in arrays if a is not None]
+    width = VECTOR_BYTES // given[0].itemsize
+    is_whole = length % width == 0 and (inner == 1 or inner % width == 0)
+    return is_whole and not any(address(a) % VECTOR_BYTES for a in given)

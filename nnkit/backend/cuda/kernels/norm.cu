@@ -15,51 +15,72 @@ struct Parameters {
         if (inner == 1) return groups == 1 ? i : row % groups * channels_of_group + i;
         return row % groups * channels_of_group + i / inner;
     }
+    // Those of a pack, where a pack of its row is of one channel or each element has its own.
+    template <class C, class T, int width, bool packed>
+    __device__ void read(
+        C* values, const T* all, int64 row, const PackOfRow<T, width, packed>& place) const {
+        if (packed && inner == 1) {
+            const auto pack = place.read(all + (*this)(row, 0));
+            place.each([&](int k) { values[k] = C(pack[k]); });
+        } else if (packed) {
+            const C one = C(all[(*this)(row, place.first)]);
+            place.each([&](int k) { values[k] = one; });
+        } else {
+            place.each([&](int k) { values[k] = C(all[(*this)(row, place.first + k)]); });
+        }
+    }
 };
 
 // Without ``centre`` the mean is 0 (RMS norm).
-template <class T, int kind, int kept, bool centre>
+template <class T, int kind, int kept, bool centre, bool packed>
 __global__ void __launch_bounds__(most_threads<kind>, least_blocks<kind>)
 norm_rows(
     const T* x, const T* weight, const T* bias, T* out, compute_t<T>* means,
     compute_t<T>* variances, Parameters parameters, int64 rows, int64 length, double eps) {
     using C = compute_t<T>;
+    using Place = place_t<T, packed>;
+    constexpr int width = 16 / sizeof(T);
     const RowTeam<kind> team;
     for (int64 r = team.row; r < rows; r += team.rows_at_once) {
         const T* from = x + r * length;
         T* to = out + r * length;
-        const auto row = keep_row<C, kept>(
-            team.rank, team.size, length, [=](int64 i) { return C(from[i]); });
+        auto row = row_of<T, C, kept, packed>(team, length, [=](const Place& place, C* values) {
+            const auto pack = place.read(from);
+            place.each([&](int k) { values[k] = C(pack[k]); });
+        });
         C mean = C(0), squares = C(0);
         if (centre) {
-            row.each([&](int64, C value) { mean += value; });
+            row.each([&](C value) { mean += value; });
             mean = team.sum(mean) / C(length);
         }
-        row.each([&](int64, C value) { squares += (value - mean) * (value - mean); });
+        row.each([&](C value) { squares += (value - mean) * (value - mean); });
         const C variance = team.sum(squares) / C(length);
         const C scale = C(1) / math::sqrt(variance + C(eps));
         if (team.rank == 0) {
             means[r] = mean;
             variances[r] = variance;
         }
-        row.each([&](int64 i, C value) {
-            value = (value - mean) * scale;
-            if (weight || bias) {
-                const int64 p = parameters(r, i);
-                if (weight) value *= C(weight[p]);
-                if (bias) value += C(bias[p]);
-            }
-            to[i] = T(value);
+        row.each_pack([&](const Place& place, C* values) {
+            C factors[width], shifts[width];
+            if (weight) parameters.read(factors, weight, r, place);
+            if (bias) parameters.read(shifts, bias, r, place);
+            place.write(to, [&](int k) {
+                C value = (values[k] - mean) * scale;
+                if (weight) value *= factors[k];
+                return bias ? value + shifts[k] : value;
+            });
         });
     }
 }
 
-template <class T, int kind, int kept, bool centre>
+template <class T, int kind, int kept, bool centre, bool packed>
 __global__ void __launch_bounds__(most_threads<kind>, least_blocks<kind>)
 norm_rows_grad(
     const T* g, const T* x, const T* weight, T* out, const compute_t<T>* means,
     const compute_t<T>* variances, Parameters parameters, int64 rows, int64 length, double eps) {
     using C = compute_t<T>;
+    using Place = place_t<T, packed>;
+    constexpr int width = 16 / sizeof(T);
     struct Pair { C g, standard; };
     const RowTeam<kind> team;
     for (int64 r = team.row; r < rows; r += team.rows_at_once) {
@@ -68,21 +89,25 @@ norm_rows_grad(
         T* to = out + r * length;
         const C mean = centre ? means[r] : C(0);
         const C scale = C(1) / math::sqrt(variances[r] + C(eps));
-        const auto load = [=](int64 i) {
-            const C value = C(from_g[i]);
-            return Pair{weight ? value * C(weight[parameters(r, i)]) : value,
-                        (C(from_x[i]) - mean) * scale};
+        const auto load = [=](const Place& place, Pair* pairs) {
+            C factors[width];
+            if (weight) parameters.read(factors, weight, r, place);
+            const auto of_g = place.read(from_g), of_x = place.read(from_x);
+            place.each([&](int k) {
+                const C value = C(of_g[k]);
+                pairs[k] = {weight ? value * factors[k] : value, (C(of_x[k]) - mean) * scale};
+            });
         };
-        const auto row = keep_row<Pair, kept>(team.rank, team.size, length, load);
+        auto row = row_of<T, Pair, kept, packed>(team, length, load);
         C along = C(0), across = C(0);
-        row.each([&](int64, Pair pair) {
+        row.each([&](const Pair& pair) {
             along += pair.g * pair.standard;
             if (centre) across += pair.g;
         });
         along = team.sum(along) / C(length);
         if (centre) across = team.sum(across) / C(length);
-        row.each([&](int64 i, Pair pair) {
-            to[i] = T((pair.g - across - pair.standard * along) * scale);
+        row.write(to, [&](const Pair& pair) {
+            return (pair.g - across - pair.standard * along) * scale;
         });
     }
 }
@@ -131,12 +156,16 @@ __global__ void norm_channel_sums(
     const int64 parts = gridDim.y, count = batch * inner;
     const int64 of_part = (count + parts - 1) / parts, start = blockIdx.y * of_part;
     const int64 stop = start + of_part < count ? start + of_part : count;
+    const int64 samples = team.size / inner, elements = team.size % inner;  // of a step
     for (int64 c = team.row; c < channels; c += team.rows_at_once) {
         C total = C(0), along = C(0), mean = C(0), scale = C(0);
+        const int64 group = c / width;
         int64 known = -1;  // whose statistics these are
+        // Element i is element j of sample n; both move on without a division.
+        int64 n = (start + team.rank) / inner, j = (start + team.rank) % inner;
         for (int64 i = start + team.rank; i < stop; i += team.size) {
-            const int64 n = i / inner, at = (n * channels + c) * inner + i % inner;
-            const int64 s = n * statistics_of_sample + c / width;
+            const int64 at = (n * channels + c) * inner + j;
+            const int64 s = n * statistics_of_sample + group;
             if (s != known) {
                 mean = means[s];
                 scale = C(1) / math::sqrt(variances[s] + C(eps));
@@ -145,6 +174,12 @@ __global__ void norm_channel_sums(
             const C value = C(g[at]);
             total += value;
             along += value * ((C(x[at]) - mean) * scale);
+            n += samples;
+            j += elements;
+            if (j >= inner) {
+                j -= inner;
+                ++n;
+            }
         }
         total = team.sum(total);
         along = team.sum(along);

@@ -6,50 +6,62 @@
 
 namespace nnkit {
 
-template <class T, bool logarithm, int kind, int kept>
+template <class T, bool logarithm, int kind, int kept, bool packed>
 __global__ void __launch_bounds__(most_threads<kind>, least_blocks<kind>)
 softmax_rows(
     const T* x, T* out, int64 rows, int64 length) {
     using C = compute_t<T>;
+    using Place = place_t<T, packed>;
     const RowTeam<kind> team;
     for (int64 r = team.row; r < rows; r += team.rows_at_once) {
         const T* from = x + r * length;
         T* to = out + r * length;
-        const auto row = keep_row<C, kept>(
-            team.rank, team.size, length, [=](int64 i) { return C(from[i]); });
+        auto row = row_of<T, C, kept, packed>(team, length, [=](const Place& place, C* values) {
+            const auto pack = place.read(from);
+            place.each([&](int k) { values[k] = C(pack[k]); });
+        });
         C largest = Limits<C>::lowest(), total = C(0);
-        row.each([&](int64, C value) { largest = Maximum()(largest, value); });
+        // A NaN need not be the largest: it makes the total NaN, and with it the row.
+        row.each([&](C value) { largest = value > largest ? value : largest; });
         largest = team.maximum(largest);
-        row.each([&](int64, C value) { total += math::exp(value - largest); });
+        constexpr bool is_exponential = kept > 0 && !logarithm;
+        row.each([&](C& value) {
+            const C exponential = math::exp(value - largest);
+            total += exponential;
+            if (is_exponential) value = exponential;
+        });
         total = team.sum(total);
-        const C shift = logarithm ? math::log(total) : C(0);
-        row.each([&](int64 i, C value) {
-            const C moved = value - largest;
-            to[i] = T(logarithm ? moved - shift : math::exp(moved) / total);
+        const C shift = logarithm ? math::log(total) : C(0), share = C(1) / total;
+        row.write(to, [&](C value) {
+            if (logarithm) return value - largest - shift;
+            const C exponential = is_exponential ? value : math::exp(value - largest);
+            return sizeof(T) == 2 ? exponential * share : exponential / total;
         });
     }
 }
 
-// softmax: g y - y sum(g y); log-softmax: g - exp(y) sum(g).
-template <class T, bool logarithm, int kind, int kept>
+template <class T, bool logarithm, int kind, int kept, bool packed>
 __global__ void __launch_bounds__(most_threads<kind>, least_blocks<kind>)
 softmax_rows_grad(
     const T* g, const T* y, T* out, int64 rows, int64 length) {
     using C = compute_t<T>;
+    using Place = place_t<T, packed>;
+    struct Pair { C g, y; };
     const RowTeam<kind> team;
     for (int64 r = team.row; r < rows; r += team.rows_at_once) {
         const T* from_g = g + r * length;
         const T* from_y = y + r * length;
         T* to = out + r * length;
-        const auto row = keep_row<C, kept>(team.rank, team.size, length, [=](int64 i) {
-            return logarithm ? C(from_g[i]) : C(from_g[i]) * C(from_y[i]);
+        auto row = row_of<T, Pair, kept, packed>(team, length, [=](const Place& place, Pair* pairs) {
+            const auto of_g = place.read(from_g), of_y = place.read(from_y);
+            place.each([&](int k) { pairs[k] = {C(of_g[k]), C(of_y[k])}; });
         });
         C total = C(0);
-        row.each([&](int64, C value) { total += value; });
+        row.each([&](const Pair& pair) { total += logarithm ? pair.g : pair.g * pair.y; });
         total = team.sum(total);
-        row.each([&](int64 i, C value) {
-            const C factor = logarithm ? math::exp(C(from_y[i])) : C(from_y[i]);
-            to[i] = T(value - factor * total);
+        row.write(to, [&](const Pair& pair) {
+            const C factor = logarithm ? math::exp(pair.y) : pair.y;
+            return (logarithm ? pair.g : pair.g * pair.y) - factor * total;
         });
     }
 }

@@ -40,38 +40,90 @@ struct RowTeam {
     }
 };
 
-// Up to ``kept`` elements of a row for each thread, in registers; 0: they are loaded each time.
-template <class T, int kept, class Load>
-struct KeptRow {
-    T values[kept ? kept : 1];
+// The pack of ``width`` elements of a row from ``first`` on. ``packed``: all packs are whole and
+// aligned (backend/cuda/team.py); else elements go one by one, in the same order.
+template <class T, int width, bool packed>
+struct PackOfRow {
+    int64 first, length;
+
+    // Calls ``body(k)`` for each element that there is.
+    template <class Body>
+    __device__ void each(Body body) const {
+        #pragma unroll
+        for (int k = 0; k < width; ++k) {
+            if (packed || first + k < length) body(k);
+        }
+    }
+    __device__ Pack<T, width> read(const T* row) const {
+        if constexpr (packed) return *reinterpret_cast<const Pack<T, width>*>(row + first);
+        Pack<T, width> pack;
+        each([&](int k) { pack[k] = row[first + k]; });
+        return pack;
+    }
+    template <class Value>
+    __device__ void write(T* row, Value value) const {
+        Pack<T, width> pack;
+        each([&](int k) { pack[k] = T(value(k)); });
+        if constexpr (packed) *reinterpret_cast<Pack<T, width>*>(row + first) = pack;
+        else each([&](int k) { row[first + k] = pack[k]; });
+    }
+};
+
+template <class T, bool packed> using place_t = PackOfRow<T, 16 / sizeof(T), packed>;
+
+// The row that a team works on, by packs of 16 bytes of T; ``load(pack, values)`` gives a pack's
+// values. Each thread keeps up to ``kept`` of them in registers; 0: they are loaded each time.
+template <class T, class Value, int kept, bool packed, class Load>
+struct Row {
+    static constexpr int width = 16 / sizeof(T), packs = kept / width;
+    using Place = place_t<T, packed>;
+    Value values[packs ? packs : 1][width];
     int rank, size;
     int64 length;
     Load load;
 
-    __device__ KeptRow(int rank, int size, int64 length, Load load)
-        : rank(rank), size(size), length(length), load(load) {
+    template <class Team>
+    __device__ Row(const Team& team, int64 length, Load load)
+        : rank(team.rank), size(team.size), length(length), load(load) {
         #pragma unroll
-        for (int k = 0; k < kept; ++k) {
-            const int64 i = rank + k * size;
-            values[k] = i < length ? load(i) : T();
+        for (int p = 0; p < packs; ++p) {
+            const Place place{int64(rank + p * size) * width, length};
+            if (place.first < length) load(place, values[p]);
+        }
+    }
+    // Calls ``body(place, values)`` for each pack. What it changes stays changed if it is kept.
+    template <class Body>
+    __device__ void each_pack(Body body) {
+        if constexpr (packs > 0) {
+            #pragma unroll
+            for (int p = 0; p < packs; ++p) {
+                const Place place{int64(rank + p * size) * width, length};
+                if (place.first < length) body(place, values[p]);
+            }
+        } else {
+            for (int64 first = int64(rank) * width; first < length; first += int64(size) * width) {
+                const Place place{first, length};
+                load(place, values[0]);
+                body(place, values[0]);
+            }
         }
     }
     template <class Body>
-    __device__ void each(Body body) const {
-        if constexpr (kept > 0) {
-            #pragma unroll
-            for (int k = 0; k < kept; ++k) {
-                const int64 i = rank + k * size;
-                if (i < length) body(i, values[k]);
-            }
-        } else {
-            for (int64 i = rank; i < length; i += size) body(i, load(i));
-        }
+    __device__ void each(Body body) {
+        each_pack([&](const Place& place, Value* pack) {
+            place.each([&](int k) { body(pack[k]); });
+        });
+    }
+    template <class F>
+    __device__ void write(T* to, F f) {
+        each_pack([&](const Place& place, Value* pack) {
+            place.write(to, [&](int k) { return f(pack[k]); });
+        });
     }
 };
-template <class T, int kept, class Load>
-__device__ KeptRow<T, kept, Load> keep_row(int rank, int size, int64 length, Load load) {
-    return KeptRow<T, kept, Load>(rank, size, length, load);
+template <class T, class Value, int kept, bool packed, class Team, class Load>
+__device__ Row<T, Value, kept, packed, Load> row_of(const Team& team, int64 length, Load load) {
+    return Row<T, Value, kept, packed, Load>(team, length, load);
 }
 
 template <class T, int width, class F, class... Packs>
