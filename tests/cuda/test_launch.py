@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 from nnkit.backend.cuda import launch
+from nnkit.backend.cuda.reduction import parts_of_columns
 
 
 @pytest.mark.parametrize("count", [0, 1, 255, 256, 257, 10**6, 10**12])
@@ -99,3 +100,10 @@ def test_plans_do_not_pile_up(monkeypatch: pytest.MonkeyPatch) -> None:
     for key in range(7):
         assert plans.keep(key, str(key)) == str(key)
         assert plans[key] == str(key) and len(plans) <= 3
+
+
+@pytest.mark.parametrize(("rows", "columns"), [(65536, 1024), (8192, 768), (32768, 1)])
+def test_sums_of_columns_fill_a_gpu(rows: int, columns: int) -> None:
+    parts = parts_of_columns(columns, rows)
+    assert parts == 512 or -(-columns // 32) * parts >= 1024 or rows // parts < 128
+    assert rows // parts >= 64
