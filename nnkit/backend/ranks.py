@@ -22,7 +22,7 @@ from typing import Any
 
 import numpy as np
 
-from nnkit.backend import rendezvous
+from nnkit.backend import rendezvous, shared_sums
 from nnkit.backend.errors import DistBackendError, DistNetworkError, DistStoreError
 
 INSTALL = "pip install 'nnkit[mpi]' (which brings mpi4py and mpich)"
@@ -179,7 +179,9 @@ class World:
         with self.lock:
             lanes, requests = zip(*[control.Idup() for _ in LANES])
         self.wait(requests, ranks, name, seconds)
-        return Group(self, ranks, control, dict(zip(LANES, lanes)), seconds)
+        made = Group(self, ranks, control, dict(zip(LANES, lanes)), seconds)
+        made.shared = shared_sums.opened(made, lambda rs: self.wait(rs, ranks, name, seconds))
+        return made
 
     def meet(self, ranks: list[int], name: str, seconds: float, name_all: bool = True) -> None:
         """Wait until all these ranks are here.
@@ -350,6 +352,9 @@ class Group:
         self.calls = 0
         self.compares_shapes = False
         self.broken: str | None = None
+        self.shared: Any = None
+        self.sums: list[Any] = []  # the last ones, each in a slot of the shared memory
+        self.sums_begun = 0
         self.gpu: Any = None  # the communicator of this group's GPUs, made when first used
 
     def free(self) -> None:
@@ -358,7 +363,7 @@ class Group:
             with self.world.lock:
                 for each in (self.control, *self.lanes.values()):
                     each.Free()
-        self.control, self.lanes = None, {}
+        self.control, self.lanes, self.shared = None, {}, None
         self.broken = "the group was destroyed"
 
     def __repr__(self) -> str:

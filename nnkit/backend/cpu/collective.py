@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from nnkit.backend import transfers
+from nnkit.backend import shared_sums, transfers
 from nnkit.backend.dtype import OF_ARRAY
 from nnkit.backend.errors import DistBackendError
 from nnkit.backend.ranks import Group
@@ -128,15 +128,34 @@ def _arrive(flat: np.ndarray, outs: Arrays, then: Callable | None) -> None:
     _deal(flat, outs)
 
 
+def _goes_through_memory(flat: np.ndarray, op: str, group: Group) -> bool:
+    return (
+        group.shared is not None
+        and OPERATIONS[op] == "SUM"
+        and flat.dtype in (np.float32, np.float64)
+        and shared_sums.SMALLEST <= flat.nbytes <= shared_sums.ROW_BYTES
+    )
+
+
 def all_reduce_(xs: Arrays, op: str, group: Group) -> np.ndarray:
     transfer = begin(group, "all_reduce", xs, op=op)
     if transfer is None:
         return DONE
+    flat = _flat(xs)
+    goes_through_memory = _goes_through_memory(flat, op, group)
+    if goes_through_memory and len(group.sums) == shared_sums.SLOTS:
+        group.sums.pop(0).wait(None)  # whose slot this one takes
     with group.world.lock:
-        flat = _flat(xs)
         lane, memory, operation, then = _reduction(flat, op, group)
+        request: Any = None
+        if goes_through_memory:  # what others add up is there before they learn of the call
+            group.sums.append(transfer)
+            group.sums_begun += 1
+            request = shared_sums.SharedSum(group, flat, group.sums_begun)
         transfer.compare(flat.size)
-        transfer.requests.append(lane.Iallreduce(group.world.MPI.IN_PLACE, memory, operation))
+        if request is None:
+            request = lane.Iallreduce(group.world.MPI.IN_PLACE, memory, operation)
+        transfer.requests.append(request)
         transfer.finish = partial(_arrive, flat, xs, then)
         return transfer.start()
 

@@ -179,6 +179,20 @@ def run_uneven(size: int, rank: int) -> None:
     check(out, expected, "all_to_all_single")
 
 
+def run_large_sums(size: int, rank: int) -> None:
+    """More large arrays at a time than there are slots of shared memory, whose sums are awaited in
+    another order; integers of 24 bits, so that every order of additions gives the same."""
+    lengths = [70_001 + 50_021 * (n % 5) for n in range(20)] + [1_100_003]
+    sums = [np.arange(n) % 1013 * sum(r + 1 for r in range(size)) for n in lengths]
+    for dtype in ("float32", "float64"):
+        xs = [tensor(np.arange(n) % 1013 * (rank + 1), dtype) for n in lengths]
+        works = [dist.all_reduce(x, async_op=True) for x in xs]
+        for work in works[rank:] + works[:rank]:
+            work.wait()
+        for x, expected in zip(xs, sums, strict=True):
+            assert np.array_equal(numpy(x), expected), (dtype, len(expected))
+
+
 def run_messages(size: int, rank: int) -> None:
     after, before = (rank + 1) % size, (rank - 1) % size
     if size == 1:
@@ -361,6 +375,7 @@ def main() -> None:
                 run_reductions(size, rank, dtype, shape, layout, seed)
                 run_movements(size, rank, dtype, shape, layout, seed)
     run_uneven(size, rank)
+    run_large_sums(size, rank)
     run_messages(size, rank)
     run_objects(size, rank)
     run_groups(size, rank)
