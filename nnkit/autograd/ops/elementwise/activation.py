@@ -176,7 +176,7 @@ _prelu = pointwise(
 rule(
     "prelu_grad_x", broadcasts=True, g=lambda B, g_out, x, weight: B.prelu_grad_x(g_out, x, weight),
     weight=lambda B, g_out, g, x: B.where(B.ge(x, 0), B.zeros_like(x), B.mul(g_out, g)),
-)  # fmt: skip
+)
 _prelu_over = over_input(
     _prelu, "RreluWithNoiseBackward1",
     x=lambda g, out, weight: fn.where(out > 0, g, g * weight),

@@ -89,7 +89,7 @@ fmod = pointwise(
 rule(  # without what a quotient by 0 would make of the derivative of `trunc`
     "fmod_grad_y", broadcasts=True, g=lambda B, g_out, x, y: B.fmod_grad_y(g_out, x, y),
     x=lambda B, g_out: B.zeros_like(g_out), y=lambda B, g_out: B.zeros_like(g_out),
-)  # fmt: skip
+)
 neg = pointwise(
     "neg", lambda x: -x, "``-input``.", example=("nnkit.tensor([1, -2])", "tensor([-1,  2])"),
     aliases=("negative",), refuses=("bool",), x=lambda g: -g,

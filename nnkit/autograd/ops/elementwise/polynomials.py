@@ -25,7 +25,7 @@ def _shifted(kind: str) -> Any:
     return pointwise(
         f"shifted_chebyshev_polynomial_{kind}", lambda x, n: plain(x + x - 1, n), kind="float",
         public=False, refuses=("complex", "half"),
-    )  # fmt: skip
+    )
 
 
 _chebyshev_polynomial_t = _polynomial("chebyshev_polynomial_t")

@@ -140,7 +140,7 @@ def _scaled_down(x: Any, exponent: Any) -> Any:
 _unscaled = pointwise(
     "unscaled", _scaled_down, function=False, node="FrexpBackward0",
     x=lambda g, exponent: _scaled_down(g, exponent),
-)  # fmt: skip
+)
 
 
 @public(out=True)
