@@ -171,6 +171,8 @@ class Stub:
                 self.function(name, member.__func__, _first_with_type(self, member.__func__))
             elif isinstance(member, FUNCTION):
                 self.function(name, member, "cls" if name == "__new__" else "self")
+            elif name == "__hash__" and member is object.__hash__:  # which `__eq__` would take
+                self.lines.append("    def __hash__(self) -> builtins.int: ...")
         self.lines.append("")
 
 
