@@ -137,7 +137,7 @@ def test_ops_prints_the_worst_first(capsys) -> None:
 def test_a_fresh_process_tells_its_peak() -> None:
     if not Path("/proc/self/status").exists():
         pytest.skip("the peak is read from /proc")
-    peak, imported = memory.fresh(memory.PROGRAM, "nnkit", "chain of 10 small ops", "1", "1")
+    peak, imported = memory.fresh(memory.PROGRAM, "nnkit", "chain of 10 small ops", "1", "1", "")
     assert peak >= imported > 1
 
 

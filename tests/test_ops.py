@@ -154,6 +154,11 @@ def test_frozen(row: OpRow) -> None:
 LEGACY = "BFloat16 Bool Byte Char Double Float Half Int Long Short".split()
 # What is no function of tensors, or is about memory and state, and which file tests it.
 ELSEWHERE = {
+    "Tensor.to_sparse Tensor.to_sparse_csr Tensor.sparse_mask Tensor.coalesce Tensor.is_coalesced"
+    " Tensor.indices Tensor.values Tensor._indices Tensor._values Tensor._nnz Tensor.crow_indices"
+    " Tensor.to_sparse_coo": "tests/sparse/test_coordinates.py",
+    "Tensor.to_sparse_csc Tensor.to_sparse_bsr Tensor.to_sparse_bsc Tensor.col_indices"
+    " Tensor.ccol_indices Tensor.row_indices": "tests/sparse/test_compressed.py",
     " ".join(f"{name}Tensor" for name in LEGACY): "tests/autograd/test_memory.py",
     "is_storage Tensor.storage Tensor.untyped_storage Tensor.share_memory_ Tensor.apply_"
     " Tensor.map_ Tensor.map2_": "tests/test_ordinary_use.py",

@@ -75,8 +75,10 @@ def test_wrap_sets_every_slot() -> None:
 
 def test_classes_without_the_slots_are_refused() -> None:
     assert native.MODULE is not None
-    with pytest.raises(AttributeError, match="_data"):
+    with pytest.raises(TypeError, match="dict.* is not derived from Living"):
         native.MODULE.set_tensor(dict, cpu, [])
+    with pytest.raises(AttributeError, match="_data"):
+        native.MODULE.set_tensor(type("Bare", (native.MODULE.Living,), {}), cpu, [])
     assert wrap(np.ones(1)).tolist() == [1]  # the class that it knew stays
 
 

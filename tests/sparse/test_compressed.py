@@ -12,7 +12,7 @@ from tests.sparse.cases import coordinates, strided
 from tests.sparse.test_coordinates import same
 
 pytestmark = pytest.mark.filterwarnings("ignore:Sparse")
-LAYOUTS = ["csr", "csc", "bsr", "bsc"]
+LAYOUTS = ["csr", "csc", "bsr", "bsc"]  # to_sparse_csr, to_sparse_csc, to_sparse_bsr, to_sparse_bsc
 each_layout = pytest.mark.parametrize("name", LAYOUTS)
 
 

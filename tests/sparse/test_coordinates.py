@@ -44,6 +44,7 @@ def test_parts(lib: ModuleType, shape: tuple, count: int, dims: int, coalesced: 
     assert places == sorted(set(places))
     same(once, x)
     same(x.to_dense().to_sparse(dims) if count else once, x)
+    same(x.to_dense().to_sparse_coo(), x)
     assert x.numel() == len(x.to_dense().reshape(-1)) and len(x) == shape[0]
 
 
