@@ -3,7 +3,8 @@
     python -m nnkit.distributed.run --nproc-per-node 2 tests/distributed/programs/collectives.py
 
 Each rank can make the tensors of all ranks, and so knows what must come. The argument ``torch``
-runs the same under PyTorch with gloo, as far as that goes.
+runs the same under PyTorch with gloo, as far as that goes; ``nnkit cuda`` runs what NCCL has
+between GPUs, one for each rank.
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ import numpy as np
 from tests.distributed.programs.ending import leave
 
 warnings.simplefilter("ignore")
-FRAMEWORK = sys.argv[1] if len(sys.argv) > 1 else "nnkit"
+FRAMEWORK, DEVICE = (*sys.argv[1:], *("nnkit", "cpu")[len(sys.argv) - 1 :])
 T: Any = import_module(FRAMEWORK)
 dist: Any = import_module(f"{FRAMEWORK}.distributed")
 
@@ -94,7 +95,7 @@ def operations(dtype: str) -> Iterator[str]:
             continue
         if FRAMEWORK == "torch" and op == "AVG" and dtype in INTEGERS:
             continue
-        if dtype in FLOATING and op in ("BAND", "BOR", "BXOR"):
+        if (dtype in FLOATING or DEVICE == "cuda") and op in ("BAND", "BOR", "BXOR"):
             continue
         yield op
 
@@ -195,7 +196,7 @@ def run_large_sums(size: int, rank: int) -> None:
 
 def run_messages(size: int, rank: int) -> None:
     after, before = (rank + 1) % size, (rank - 1) % size
-    if size == 1:
+    if size == 1 or DEVICE == "cuda":  # NCCL knows no tags
         return
     x, y = T.arange(6.0).reshape(2, 3).t() + rank, T.zeros(3, 2)
     x = x if FRAMEWORK == "nnkit" else x.contiguous()
@@ -362,9 +363,24 @@ def run_gradients(size: int, rank: int) -> None:
     check(x.grad, np.full(2, expected), "scatter")
 
 
+def call_nccl_alone() -> None:
+    """Let a group of one call NCCL, as larger ones do: it has nobody to talk to, and would not."""
+    from mpi4py import MPI
+
+    if not MPI.Is_initialized():
+        MPI.Init_thread()
+    group = dist.groups.default_group()._members
+    group.world.MPI, group.control = MPI, MPI.COMM_SELF.Dup()
+
+
 def main() -> None:
-    dist.init_process_group("gloo")
+    dist.init_process_group("nccl" if DEVICE == "cuda" else "gloo")
     size, rank = dist.get_world_size(), dist.get_rank()
+    if DEVICE == "cuda":
+        T.cuda.set_device(rank)
+        T.set_default_device("cuda")
+        if size == 1:
+            call_nccl_alone()
     dtypes = DTYPES if FRAMEWORK == "nnkit" and size < 3 else ("float32", "float64", "int32")
     for seed, dtype in enumerate(dtypes):
         for shape in SHAPES:
