@@ -21,6 +21,7 @@ BOTH = (False, True)
 
 NUMBERS = (*FLOATING, *INTEGERS, np.dtype(np.bool_))
 TEAMS = (0, 1, 2)  # TeamKind of kernels/team.cuh
+KEPT = (0, 8, 32)  # elements of a row that a thread keeps
 
 
 def operations(names: dict[str, tuple[str, ...]], dtypes: tuple) -> tuple[str, ...]:
@@ -46,6 +47,12 @@ SCANNED = operations(
     NUMBERS,
 ) + operations(dict.fromkeys(("RunningLogSumExp", "Recurrence"), ("",)), FLOATING)
 
+# An element, or as many as fill four bytes.
+TRANSPOSED = tuple(
+    f"{TYPES[dtype]}, {width}" for dtype in NUMBERS for width in (1, 2, 4)
+    if width * dtype.itemsize <= 4 or width == 1
+)  # fmt: skip
+
 KERNELS: dict[str, dict[str, tuple[tuple[Any, ...], ...]]] = {
     "indexing": {
         "checked_index": (INTEGERS, BOTH),
@@ -63,6 +70,7 @@ KERNELS: dict[str, dict[str, tuple[tuple[Any, ...], ...]]] = {
         " depthwise_grad_weight".split(),
         (FLOATING,),
     ),
+    "copy": {"transposed": (TRANSPOSED,), "copy_rows": (NUMBERS, (0, 1))},
     "ctc": dict.fromkeys(("ctc_loss", "ctc_loss_grad"), (FLOATING[:2],)),
     "embedding": {
         "embedding_rows": (FLOATING,),
@@ -81,10 +89,10 @@ KERNELS: dict[str, dict[str, tuple[tuple[Any, ...], ...]]] = {
         "nll_loss_grad": (FLOATING, TEAMS),
     },
     "norm": {
-        "norm_rows": (FLOATING, (0, 1), (0, 8), BOTH, BOTH),
-        "norm_rows_grad": (FLOATING, (0, 1), (0, 8), BOTH, BOTH),
-        "norm_columns_grad_weight": (FLOATING,),
-        "norm_channel_sums": (FLOATING,),
+        "norm_rows": (FLOATING, (0, 1), KEPT, BOTH, BOTH),
+        "norm_rows_grad": (FLOATING, (0, 1), KEPT, BOTH, BOTH),
+        "norm_columns_grad_weight": (FLOATING, (1, 2, 4, 8)),
+        "norm_channel_sums": (FLOATING, (1, 2, 4, 8)),
         "norm_channels": (FLOATING, TEAMS),
         "norm_channels_grad": (FLOATING, TEAMS, BOTH),
         "update_running": (FLOATING, FLOATING),
@@ -117,13 +125,13 @@ KERNELS: dict[str, dict[str, tuple[tuple[Any, ...], ...]]] = {
     ),
     "reduction": {
         "reduce_rows": (REDUCED, (0, 1)),
-        "reduce_columns": (REDUCED,),
+        "reduce_columns": (REDUCED, (1, 2, 4, 8)),
         "reduce_parts": (REDUCED,),
     },
     "scan": {"scan_rows": (SCANNED,), "scan_slices": (SCANNED,)},
     "softmax": {
-        "softmax_rows": (FLOATING, BOTH, (0, 1), (0, 8), BOTH),
-        "softmax_rows_grad": (FLOATING, BOTH, (0, 1), (0, 8), BOTH),
+        "softmax_rows": (FLOATING, BOTH, (0, 1), KEPT, BOTH),
+        "softmax_rows_grad": (FLOATING, BOTH, (0, 1), KEPT, BOTH),
         "softmax_slices": (FLOATING, BOTH),
         "softmax_slices_grad": (FLOATING, BOTH),
     },

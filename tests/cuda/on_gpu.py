@@ -72,14 +72,14 @@ def check_row(row: OpRow) -> None:
         allowed = row.tolerance | ROUNDED_BETWEEN[row.name]
         row = replace(row, tolerance=allowed, reason="rounded between on a GPU")
     untouched = nnkit.manual_seed(0).get_state()  # calls start from this seed
-    for which, track in ((cases.forward, False), (cases.gradient, True)):
-        for case in samples(which(row)):
-            wanted = Call(nnkit, row, case.sample, track).result(may_raise=True)
-            is_random = not nnkit.equal(nnkit.get_rng_state(), untouched)
-            got = on_cuda(Call(nnkit, row, case.sample, track), bool(wanted.error))
-            if is_random:
-                continue
-            checks.assert_same(got, wanted, case.key, row)
+    with nnkit.backends.cudnn.flags(enabled=True, allow_tf32=False):
+        for which, track in ((cases.forward, False), (cases.gradient, True)):
+            for case in samples(which(row)):
+                wanted = Call(nnkit, row, case.sample, track).result(may_raise=True)
+                is_random = not nnkit.equal(nnkit.get_rng_state(), untouched)
+                got = on_cuda(Call(nnkit, row, case.sample, track), bool(wanted.error))
+                if not is_random:
+                    checks.assert_same(got, wanted, case.key, row)
 
 
 def _close(got: Any, wanted: Any, what: str, tolerance: float = 2e-4) -> None:

@@ -15,8 +15,10 @@ reduction = on_arrays(reduction)
 
 pytestmark = needs_compiler
 # Rows for a warp, for a block, in parts; columns, many and few; strided, and with no elements.
+# In packs: columns, rows of several pieces; rows that begin at odd places.
 SHAPES = (((7, 300), None), ((5, 6, 7), (0, 2)), ((5, 6, 7), 1), ((2, 20000), 1), ((3, 20000), 0),
-          ((20000, 2), 0), ((), None), ((0, 3), 0))  # fmt: skip
+          ((20000, 2), 0), ((), None), ((0, 3), 0), ((300, 64), 0), ((40, 3, 640), (0, 2)),
+          ((5, 2001), 1))  # fmt: skip
 LAYOUTS = {"C": lambda x: x, "turned": lambda x: x[::-1, ..., ::-1].T if x.ndim > 1 else x}
 
 
@@ -42,10 +44,11 @@ def test_sums(shape, axis, layout):
 
 @pytest.mark.parametrize("dtype", (F8, F2, np.dtype(np.int64), np.dtype(np.bool_)), ids=str)
 def test_dtypes(dtype):
-    x = numbers((6, 40), dtype)
-    for name in ("sum", "prod", "any", "all"):
-        assert_same(getattr(reduction, name), getattr(cpu, name), x // 3 if dtype == F2 else x,
-                    1, False)  # fmt: skip
+    x = numbers((32, 48), dtype)
+    for axis in (0, 1):
+        for name in ("sum", "prod", "any", "all"):
+            given = x // 3 if dtype == F2 or name == "prod" else x
+            assert_same(getattr(reduction, name), getattr(cpu, name), given, axis, False)
     assert_same(reduction.max, cpu.max, x, 0, True)
     assert_same(reduction.cumsum, cpu.cumsum, x, 1)
     if dtype.kind == "f":

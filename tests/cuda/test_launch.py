@@ -102,8 +102,9 @@ def test_plans_do_not_pile_up(monkeypatch: pytest.MonkeyPatch) -> None:
         assert plans[key] == str(key) and len(plans) <= 3
 
 
+@pytest.mark.parametrize("of_block", (32, 256))
 @pytest.mark.parametrize(("rows", "columns"), [(65536, 1024), (8192, 768), (32768, 1)])
-def test_sums_of_columns_fill_a_gpu(rows: int, columns: int) -> None:
-    parts = parts_of_columns(columns, rows)
-    assert parts == 512 or -(-columns // 32) * parts >= 1024 or rows // parts < 128
+def test_sums_of_columns_fill_a_gpu(rows: int, columns: int, of_block: int) -> None:
+    parts = parts_of_columns(columns, rows, of_block)
+    assert parts == 512 or -(-columns // of_block) * parts >= 1024 or rows // parts < 128
     assert rows // parts >= 64

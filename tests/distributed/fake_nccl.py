@@ -24,8 +24,8 @@ globals().update({name: number for number, name in enumerate(_names)})
 _grouped: list = []
 
 
-def get_unique_id() -> tuple[int, ...]:
-    return tuple(range(128))
+def get_unique_id() -> bytes:
+    return bytes(range(128, 256))
 
 
 def groupStart() -> None:  # noqa: N802  CuPy's name
@@ -47,7 +47,7 @@ def _memory(address: int, count: int, datatype: int) -> np.ndarray:
 class NcclCommunicator:
     """Talks to the others as NCCL does; everything is done when a call returns."""
 
-    def __init__(self, ndev: int, commId: tuple, rank: int) -> None:  # noqa: N803
+    def __init__(self, ndev: int, commId: bytes, rank: int, config: Any = None) -> None:  # noqa: N803
         from mpi4py import MPI
 
         assert commId == get_unique_id()

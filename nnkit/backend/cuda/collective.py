@@ -61,12 +61,11 @@ class Link:
 
     def __init__(self, group: Group) -> None:
         self.nccl = load_nccl()
-        name = np.zeros(128, np.int8)
+        name = np.zeros(128, np.uint8)
         if group.rank == 0:
-            name[:] = self.nccl.get_unique_id()
+            name[:] = np.frombuffer(self.nccl.get_unique_id(), np.uint8)
         group.control.Bcast(name, 0)
-        unique = tuple(int(n) for n in name)
-        self.communicator = self.nccl.NcclCommunicator(group.size, unique, group.rank)
+        self.communicator = self.nccl.NcclCommunicator(group.size, name.tobytes(), group.rank)
         self.stream = cupy().cuda.Stream(non_blocking=True)
 
     def name(self, dtype: np.dtype) -> int:

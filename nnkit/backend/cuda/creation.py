@@ -2,21 +2,36 @@
 
 from __future__ import annotations
 
+import ctypes
 import math
+from collections.abc import Callable
 from functools import cache
 from typing import Any
 
 import numpy as np
 
 from nnkit.backend.cpu import creation as host
-from nnkit.backend.cuda.differences import BF16, array_module, is_array, layout
+from nnkit.backend.cuda.differences import BF16, address, array_module, is_array, layout
 from nnkit.backend.cuda.differences import contiguous as contiguous
-from nnkit.backend.cuda.launch import Plans
-from nnkit.backend.cuda.printer import Variant, Work, empty_for, work_for
+from nnkit.backend.cuda.launch import (
+    THREADS,
+    VECTOR_BYTES,
+    WARP,
+    Plans,
+    blocks_for,
+    element_strides,
+    fold,
+    pack_width,
+)
+from nnkit.backend.cuda.printer import Variant, empty_for, work_for
+from nnkit.backend.cuda.source import current_machine, kernel
+from nnkit.backend.cuda.strided import Walk, walk_of
+from nnkit.backend.cuda.team import team_for
 from nnkit.backend.formula import Formula
 from nnkit.backend.memory import is_dense
 
 _IDENTITY = Formula("copy", lambda x: x)
+SHORT_ROW = 128  # bytes: shorter ones are copied element by element
 
 
 def cupy() -> Any:
@@ -103,7 +118,71 @@ def _conversion(source: np.dtype, target: np.dtype) -> tuple[Variant, Any]:
     return variant, variant.struct()
 
 
+class Planes(ctypes.Structure):
+    _fields_ = (
+        *((n, ctypes.c_int64) for n in ("batch", "rows", "columns", "step", "from_step")),
+        ("to", Walk), ("from_", Walk),
+    )  # fmt: skip
+
+
+def _rows(sizes: tuple, to: tuple, from_: tuple, x: Any) -> Callable | None:
+    """What copies rows that lie side by side, but at places that no wide loads can reach."""
+    if len(sizes) != 2 or to[1] != 1 or from_[1] != 1 or sizes[1] * x.itemsize < SHORT_ROW:
+        return None
+    rows, length = sizes
+    kind, blocks, threads = team_for(rows, length, 1, current_machine().processors)
+    run = kernel("copy", "copy_rows", x.dtype, kind)
+    given = tuple(map(np.int64, (rows, length, to[0], from_[0])))
+    threads = min(threads, THREADS)
+    return lambda x, source: run((blocks,), (threads,), (source, x, *given))
+
+
+def _transposition(sizes: tuple, to: tuple, from_: tuple, x: Any, source: Any) -> Callable | None:
+    """What copies where the memory of both arrays runs along different axes; None elsewhere."""
+    rows = next((d for d, step in enumerate(from_) if step == 1), -1)
+    if rows < 0 or to[-1] != 1 or rows == len(sizes) - 1 or min(sizes[rows], sizes[-1]) < WARP:
+        return None
+    others = [d for d in range(len(sizes) - 1) if d != rows]
+    walks = [walk_of([sizes[d] for d in others], [w[d] for d in others]) for w in (to, from_)]
+    if None in walks:
+        return None
+    step, from_step = to[rows], from_[-1]
+    apart = [*(w[d] for w in (to, from_) for d in others), step, from_step, sizes[rows], sizes[-1]]
+    width = max(1, 4 // x.itemsize)
+    places = address(x) // x.itemsize, address(source) // x.itemsize
+    while any(n % width for n in (*apart, *places)):
+        width //= 2
+    batch = math.prod(sizes[d] for d in others)
+    planes = Planes(batch, sizes[rows], sizes[-1], step, from_step, *walks)
+    side = WARP * width
+    squares = batch * -(-sizes[rows] // side) * -(-sizes[-1] // side)
+    blocks = blocks_for(squares, 1, current_machine().processors)
+    run = kernel("copy", "transposed", x.dtype, width)
+    return lambda x, source: run((blocks,), (WARP, 8), (source, x, planes))
+
+
+def _copying(x: Any, source: Any) -> Callable:
+    """What copies from an array that lies as ``source`` does to one that lies as ``x`` does."""
+    if x.dtype == source.dtype and not (x.flags.c_contiguous and source.flags.c_contiguous):
+        both = [element_strides(a.shape, a.strides, a.itemsize, x.shape) for a in (x, source)]
+        sizes, (to, from_) = fold(x.shape, both)
+        found = _transposition(sizes, to, from_, x, source)
+        width, _ = pack_width(sizes, (to, from_), [(address(a), a.itemsize) for a in (x, source)])
+        if found is None and width * x.itemsize < VECTOR_BYTES:
+            found = _rows(sizes, to, from_, x)
+        if found is not None:
+            return found
+    variant, constants = _conversion(source.dtype, x.dtype)
+    work = work_for(variant, [source], x)
+    return lambda x, source: work(constants, x, [source])
+
+
 _copies = Plans()
+# What elements are copied as that kernels do not know, or would round.
+BITS = {
+    np.dtype(name): np.dtype(bits)
+    for name, bits in (("float16", "i2"), ("uint16", "i2"), ("uint32", "i4"), ("uint64", "i8"))
+} | {BF16: np.dtype("i2")}
 
 
 def copy_(x: Any, source: Any) -> Any:
@@ -111,10 +190,12 @@ def copy_(x: Any, source: Any) -> Any:
         x[...] = source if x.dtype.kind in "cb" else source.real
         return x
     if x.size:
-        variant, constants = _conversion(source.dtype, x.dtype)
-        key = layout(x), layout(source)
-        work: Work = _copies.get(key) or _copies.keep(key, work_for(variant, [source], x))
-        work(constants, x, [source])
+        to, bits = x, BITS.get(x.dtype)
+        if bits is not None and x.dtype == source.dtype:
+            to, source = x.view(bits), source.view(bits)
+        key = layout(to), layout(source)
+        run = _copies.get(key) or _copies.keep(key, _copying(to, source))
+        run(to, source)
     return x
 
 

@@ -15,10 +15,10 @@ import numpy as np
 
 from nnkit.backend.cuda.creation import zeros
 from nnkit.backend.cuda.differences import contiguous, empty, same_dtype
-from nnkit.backend.cuda.launch import THREADS, blocks_for
+from nnkit.backend.cuda.launch import THREADS, WARP, blocks_for
 from nnkit.backend.cuda.reduction import parts_for, sum, wide_var_mean
 from nnkit.backend.cuda.source import current_machine, kernel
-from nnkit.backend.cuda.team import OF_THREAD, kept_for, packed_for, team_for
+from nnkit.backend.cuda.team import SHORT, kept_for, pack_for, packed_for, team_for
 from nnkit.backend.dtype import HALF
 
 CHANNELS = (0, 2)  # the axes of one mean in the view of batch norm
@@ -55,7 +55,7 @@ def _run_rows(
     parameters: Parameters, eps: float,
 ) -> None:  # fmt: skip
     kind, blocks, threads = team_for(rows, length, 1, current_machine().processors)
-    kept = kept_for(kind, length, threads)
+    kept = kept_for(kind, length, threads, arrays[0].dtype)
     packed = packed_for(parameters.inner, length, *arrays)
     run = kernel("norm", name, arrays[0].dtype, kind, kept, centre, packed)
     sizes = (np.int64(rows), np.int64(length), np.float64(eps))
@@ -86,7 +86,7 @@ def _run_channels(name: str, options: tuple, x: Any, arrays: tuple, scalars: tup
         return
     batch, channels, inner = x.shape
     # Rows of few elements lie side by side for single threads.
-    apart = 1 if inner >= OF_THREAD else 2
+    apart = 1 if inner >= SHORT else 2
     kind, *launch = team_for(batch * channels, inner, apart, current_machine().processors)
     sizes = map(np.int64, (batch * channels, channels, inner))
     run = kernel("norm", name, x.dtype, kind, *options)
@@ -132,8 +132,10 @@ def _column_sums(g, x, mean, variance, rows, length, eps) -> Any:
     parts = empty((number, length), mean.dtype, x)
     if parts.size:
         sizes = (np.int64(rows), np.int64(length), np.int64(-(-rows // number)), np.float64(eps))
-        run = kernel("norm", "norm_columns_grad_weight", x.dtype)
-        run((-(-length // 32), number), (32, 8), (g, x, mean, variance, parts, *sizes))
+        width = pack_for(length, g, x)
+        run = kernel("norm", "norm_columns_grad_weight", x.dtype, width)
+        blocks = -(-length // (WARP * width))
+        run((blocks, number), (WARP, 8), (g, x, mean, variance, parts, *sizes))
     return parts[0] if number == 1 else sum(parts, (0,), False)
 
 
@@ -142,12 +144,13 @@ def _channel_sums(g, x, mean, variance, shape, groups, statistics_of_sample, eps
     batch, channels, inner = shape
     number = parts_for(channels, batch * inner)
     sums = empty((2, channels, number), mean.dtype, x)
-    width = max(1, channels // max(1, groups))
-    sizes = (batch, channels, inner, width, statistics_of_sample)
+    of_group = max(1, channels // max(1, groups))
+    sizes = (batch, channels, inner, of_group, statistics_of_sample)
     if channels:
         blocks = blocks_for(channels, 1, current_machine().processors)
         given = (g, x, mean, variance, sums, *map(np.int64, sizes), np.float64(eps))
-        kernel("norm", "norm_channel_sums", x.dtype)((blocks, number), (THREADS,), given)
+        run = kernel("norm", "norm_channel_sums", x.dtype, pack_for(inner, g, x))
+        run((blocks, number), (THREADS,), given)
     return sums[:, :, 0] if number == 1 else sum(sums, (2,), False)
 
 

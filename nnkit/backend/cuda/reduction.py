@@ -14,10 +14,18 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from nnkit.backend.axes import kept_shape, summed_axes
-from nnkit.backend.cuda.differences import contiguous, empty, layout
-from nnkit.backend.cuda.launch import THREADS, WARP, Plans, around_axis, blocks_for, threads_for
+from nnkit.backend.cuda.differences import address, contiguous, empty, layout
+from nnkit.backend.cuda.launch import (
+    THREADS,
+    VECTOR_BYTES,
+    WARP,
+    Plans,
+    around_axis,
+    blocks_for,
+    threads_for,
+)
 from nnkit.backend.cuda.source import TYPES, current_machine, kernel
-from nnkit.backend.cuda.strided import walk
+from nnkit.backend.cuda.strided import Walk, walk
 from nnkit.backend.cuda.team import team_for
 from nnkit.backend.dtype import HALF
 
@@ -28,6 +36,7 @@ PART = 8192  # elements that a team adds up at least, before a reduction is cut 
 MANY = 1024  # results, from which on a reduction is not cut
 MOST_PARTS = 512
 BLOCKS = 1024  # of THREADS that a large GPU has room for
+SHARED = 48 << 10  # bytes of a block's shared memory that need not be asked for
 ROWS = 64  # elements of a column that a part has at least: 8 for each thread
 NORMS = {0: 0, 1: 1, 2: 2, math.inf: 4, -math.inf: 5}  # the kinds of NormOf; 3 is any other p
 
@@ -52,10 +61,20 @@ def parts_for(count: int, length: int) -> int:
     return greatest(1, least(length // PART, MOST_PARTS, 2 * MANY // count))
 
 
-def parts_of_columns(count: int, length: int) -> int:
-    """The same for neighbouring results: enough blocks of WARP results each to fill a large GPU,
+def parts_of_columns(count: int, length: int, of_block: int) -> int:
+    """The same for neighbouring results: enough blocks of so many results each to fill a large GPU,
     with a few elements for each thread."""
-    return greatest(1, least(length // ROWS, -(-BLOCKS // -(-count // WARP)), MOST_PARTS))
+    return greatest(1, least(length // ROWS, -(-BLOCKS // -(-count // of_block)), MOST_PARTS))
+
+
+def columns_of_thread(x: Any, kept: Walk, reduced: Walk, count: int, size: int) -> int:
+    """Neighbouring results, with accumulators of ``size`` bytes, that a thread reads at once."""
+    width = least(VECTOR_BYTES // x.itemsize, SHARED // (THREADS * size))
+    width = 1 << greatest(width, 1).bit_length() - 1
+    if kept.dimensions != 1 or kept.strides[0] != 1:
+        return 1
+    strides = (reduced.strides[d] for d in range(reduced.dimensions))
+    return width if math.gcd(count, address(x) // x.itemsize, *strides) % width == 0 else 1
 
 
 def accumulator_bytes(name: str, dtype: np.dtype) -> int:
@@ -132,18 +151,23 @@ def _plan(operation: tuple, x: Any, axis: Any, keepdims: bool) -> Plan | None:
     of = f"nnkit::{name}<{arguments}>"
     processors = current_machine().processors
     by_columns = _along_columns(x, others, axes, length)
-    number = (parts_of_columns if by_columns else parts_for)(count, length)
     size = accumulator_bytes(name, x.dtype)
-    sizes = (np.int64(count), np.int64(length), np.int64(-(-length // number)))
     if by_columns:
-        width = THREADS if length <= SHORT else WARP
-        run = kernel("reduction", "reduce_columns", of)
-        blocks = blocks_for(count, width, processors)
-        launch = run, (blocks, number), (width, THREADS // width), THREADS * size
+        width = 1 if length <= SHORT else columns_of_thread(x, kept, reduced, count, size)
+        threads = THREADS if length <= SHORT else WARP
+        number = parts_of_columns(count, length, WARP * width)
+        of_part = -(-length // number)
+        run = kernel("reduction", "reduce_columns", of, width)
+        blocks = blocks_for(count, threads * width, processors)
+        launch = run, (blocks, number), (threads, THREADS // threads), THREADS * size * width
     else:
-        kind, blocks, threads = team_for(count, -(-length // number), 1, processors)
+        number = parts_for(count, length)
+        of_part = -(-length // number)
+        of_part += -of_part % VECTOR_BYTES  # whole packs
+        kind, blocks, threads = team_for(count, of_part, 1, processors)
         run = kernel("reduction", "reduce_rows", of, kind)
         launch = run, (blocks, number), (threads,), 0
+    sizes = (np.int64(count), np.int64(length), np.int64(of_part))
     if number == 1:
         return Plan(shape, 0, launch, (kept, reduced, *sizes), None, ())
     run = kernel("reduction", "reduce_parts", of)

@@ -44,8 +44,8 @@ def _run(logarithm: bool, axis: int, *arrays: Any) -> Any:
         run((blocks_for(slices, THREADS, processors),), (THREADS,), (*arrays, result, *sizes))
         return result
     kind, blocks, threads = team_for(outer, length, 1, processors)
-    kept = kept_for(kind, length, threads)
-    packed = packed_for(1, length, *arrays, result)
+    kept = kept_for(kind, length, threads, first.dtype)
+    packed = kept > 0 and packed_for(1, length, *arrays, result)
     run = kernel("softmax", f"softmax_rows{suffix}", first.dtype, logarithm, kind, kept, packed)
     run((blocks,), (threads,), (*arrays, result, np.int64(outer), np.int64(length)))
     return result

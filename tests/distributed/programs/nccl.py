@@ -15,6 +15,7 @@ from tests.distributed.fake_nccl import Array
 
 cuda.load_nccl = lambda: fake_nccl  # type: ignore[assignment]
 cuda.cupy = lambda: fake_nccl.cupy  # type: ignore[assignment]
+cuda.contiguous = lambda x: x.copy("C")
 NAMES = "bool uint8 int8 int16 int32 int64 float16 float32 float64 complex64 complex128".split()
 DTYPES = [*map(np.dtype, NAMES), np.dtype(ml_dtypes.bfloat16)]
 

@@ -38,6 +38,29 @@ __device__ void each_label(const Labels& labels, const RowTeam<kind>& team, Body
     }
 }
 
+// One score of a slice, whose elements lie ``inner`` apart.
+template <class T>
+struct ScoreOfSlice {
+    static constexpr int elements = 1;
+    int64 first, inner;
+
+    __device__ Pack<T, 1> read(const T* slice) const { return {{slice[first * inner]}}; }
+    template <class Value>
+    __device__ void write(T* slice, Value value) const { slice[first * inner] = T(value(0)); }
+};
+
+// Calls ``body(place)`` for all scores of a label, in each of the arrays.
+template <int kind, class T, class Body, class... Rows>
+__device__ void each_score(
+    const Labels& labels, const RowTeam<kind>& team, Body body, const T* first,
+    const Rows*... more) {
+    if constexpr (kind == by_thread) {
+        for (int64 c = 0; c < labels.classes; ++c) body(ScoreOfSlice<T>{c, labels.inner});
+    } else {
+        each_place(team, labels.classes, body, first, more...);
+    }
+}
+
 // Each label's loss and weight, and the softmax of its scores.
 template <class T, int kind>
 __global__ void __launch_bounds__(most_threads<kind>, least_blocks<kind>)
@@ -46,36 +69,44 @@ cross_entropy(
     compute_t<T>* weights, Failure* failure, int code, Labels labels, double smoothing) {
     using C = compute_t<T>;
     const RowTeam<kind> team;
-    const int64 classes = labels.classes, inner = labels.inner;
     each_label(labels, team, [&](int64 row, int64 start) {
         const T* from = x + start;
-        C largest = Limits<C>::lowest(), total = C(0);
-        for (int64 c = team.rank; c < classes; c += team.size) {
-            largest = Maximum()(largest, C(from[c * inner]));
-        }
-        largest = team.maximum(largest);
-        for (int64 c = team.rank; c < classes; c += team.size) {
-            total += math::exp(C(from[c * inner]) - largest);
-        }
-        total = team.sum(total);
-        const C normalizer = math::log(total);
+        T* to = p + start;
+        Exponentials<C> scores;
+        each_score(labels, team, [&](auto place) {
+            C values[place.elements];
+            widen(values, place.read(from));
+            scores.add(values);
+        }, from);
+        scores.join(team);
+        const C largest = scores.largest, total = scores.total;
+        const C normalizer = math::log(total), share = C(1) / total;
         C smooth = C(0);
-        for (int64 c = team.rank; c < classes; c += team.size) {
-            const C moved = C(from[c * inner]) - largest;
-            p[start + c * inner] = T(math::exp(moved) / total);
+        each_score(labels, team, [&](auto place) {
+            C values[place.elements];
+            widen(values, place.read(from));
+            place.write(to, [&](int k) {
+                const C exponential = math::exp(values[k] - largest);
+                return sizeof(T) == 2 ? exponential * share : exponential / total;
+            });
             if (smoothing != 0.0) {
-                smooth += (normalizer - moved) * (weight ? C(weight[c]) : C(1));
+                #pragma unroll
+                for (int k = 0; k < place.elements; ++k) {
+                    const C far = normalizer - (values[k] - largest);
+                    smooth += far * (weight ? C(weight[place.first + k]) : C(1));
+                }
             }
-        }
+        }, from, to);
         if (smoothing != 0.0) smooth = team.sum(smooth);
         if (team.rank == 0) {
             const int64 label = checked_class(target, row, labels, failure, code);
             const C own = weight_of(weight, label);
             C loss = C(0);
             if (label >= 0) {
-                loss = (normalizer - (C(from[label * inner]) - largest)) * own;
+                loss = (normalizer - (C(from[label * labels.inner]) - largest)) * own;
                 if (smoothing != 0.0) {
-                    loss = loss * C(1.0 - smoothing) + smooth * C(smoothing / double(classes));
+                    loss = loss * C(1.0 - smoothing)
+                           + smooth * C(smoothing / double(labels.classes));
                 }
             }
             losses[row] = loss;
@@ -150,12 +181,15 @@ __device__ compute_t<T> share_of(
     return reduction == none ? C(g[label]) : reduction == mean ? C(*g) / totals[0] : C(*g);
 }
 
-// Writes ``value(c)`` for each class, in a row of scores that begins at ``out``.
-template <class T, int kind, class Value>
-__device__ void write_row(T* out, const Labels& labels, const RowTeam<kind>& team, Value value) {
-    for (int64 c = team.rank; c < labels.classes; c += team.size) {
-        out[c * labels.inner] = T(value(c));
-    }
+// Writes ``value(place, k)`` as the k-th of the scores at each place, of a row that begins at
+// ``out``; those are read from ``more``.
+template <class T, int kind, class Value, class... Rows>
+__device__ void write_row(
+    T* out, const Labels& labels, const RowTeam<kind>& team, Value value, const Rows*... more) {
+    each_score(labels, team, [&](auto place) {
+        auto at = value(place);
+        place.write(out, [&](int k) { return at(k); });
+    }, static_cast<const T*>(out), more...);
 }
 
 template <class T, int kind>
@@ -168,18 +202,24 @@ cross_entropy_grad(
     each_label(labels, team, [&](int64 i, int64 start) {
         const int64 label = class_of(target, i, labels);
         if (label < 0) {
-            write_row(out + start, labels, team, [](int64) { return C(0); });
+            const auto nothing = [](auto) { return [](int) { return C(0); }; };
+            write_row(out + start, labels, team, nothing);
             return;
         }
         const C share = share_of(g, totals, i, reduction);
         const C each = share * weight_of(weight, label) * C(1.0 - smoothing);
         const C smooth = share * C(smoothing / double(labels.classes));
         const C factor = each + smooth * totals[1];
-        write_row(out + start, labels, team, [&](int64 c) {
-            C value = C(p[start + c * labels.inner]) * factor;
-            if (smoothing != 0.0) value -= smooth * weight_of(weight, c);
-            return c == label ? value - each : value;
-        });
+        const T* from = p + start;
+        write_row(out + start, labels, team, [=](auto place) {
+            const auto pack = place.read(from);
+            return [=](int k) {
+                const int64 c = place.first + k;
+                C value = C(pack[k]) * factor;
+                if (smoothing != 0.0) value -= smooth * weight_of(weight, c);
+                return c == label ? value - each : value;
+            };
+        }, from);
     });
 }
 
@@ -194,7 +234,9 @@ nll_loss_grad(
         const int64 label = class_of(target, i, labels);
         const C own = label < 0 ? C(0)
                                 : -share_of(g, totals, i, reduction) * weight_of(weight, label);
-        write_row(out + start, labels, team, [&](int64 c) { return c == label ? own : C(0); });
+        write_row(out + start, labels, team, [=](auto place) {
+            return [=](int k) { return place.first + k == label ? own : C(0); };
+        });
     });
 }
 

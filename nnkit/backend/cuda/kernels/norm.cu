@@ -33,7 +33,7 @@ struct Parameters {
 
 // Without ``centre`` the mean is 0 (RMS norm).
 template <class T, int kind, int kept, bool centre, bool packed>
-__global__ void __launch_bounds__(most_threads<kind>, least_blocks<kind>)
+__global__ void __launch_bounds__(most_threads<kind>, least_blocks<kind, kept>)
 norm_rows(
     const T* x, const T* weight, const T* bias, T* out, compute_t<T>* means,
     compute_t<T>* variances, Parameters parameters, int64 rows, int64 length, double eps) {
@@ -74,7 +74,7 @@ norm_rows(
 }
 
 template <class T, int kind, int kept, bool centre, bool packed>
-__global__ void __launch_bounds__(most_threads<kind>, least_blocks<kind>)
+__global__ void __launch_bounds__(most_threads<kind>, least_blocks<kind, kept>)
 norm_rows_grad(
     const T* g, const T* x, const T* weight, T* out, const compute_t<T>* means,
     const compute_t<T>* variances, Parameters parameters, int64 rows, int64 length, double eps) {
@@ -113,71 +113,81 @@ norm_rows_grad(
 }
 
 // The gradient of the weight where each element of a row has its own: a block of (32, 8) threads
-// adds up 32 columns over a part of the rows. parts is (gridDim.y, length).
-template <class T>
-__global__ void norm_columns_grad_weight(
+// adds up 32 packs of columns over a part of the rows. parts is (gridDim.y, length).
+template <class T, int width>
+__global__ void __launch_bounds__(256) norm_columns_grad_weight(
     const T* g, const T* x, const compute_t<T>* means, const compute_t<T>* variances,
     compute_t<T>* parts, int64 rows, int64 length, int64 rows_of_part, double eps) {
     using C = compute_t<T>;
-    __shared__ C totals[8][33];
-    const int64 column = int64(blockIdx.x) * 32 + threadIdx.x;
+    using Elements = Pack<T, width>;
+    constexpr int columns = 32 * width;
+    __shared__ C totals[8][columns + 1];
+    const int64 first = int64(blockIdx.x) * columns, own = first + threadIdx.x * width;
     const int64 start = blockIdx.y * rows_of_part;
     const int64 stop = start + rows_of_part < rows ? start + rows_of_part : rows;
-    C total = C(0);
-    if (column < length) {
+    C total[width] = {};
+    if (own < length) {
+        #pragma unroll 2
         for (int64 r = start + threadIdx.y; r < stop; r += 8) {
-            const C scale = C(1) / math::sqrt(variances[r] + C(eps));
-            const int64 at = r * length + column;
-            total += C(g[at]) * (C(x[at]) - means[r]) * scale;
+            const C mean = means[r], scale = C(1) / math::sqrt(variances[r] + C(eps));
+            const auto of_g = *reinterpret_cast<const Elements*>(g + r * length + own);
+            const auto of_x = *reinterpret_cast<const Elements*>(x + r * length + own);
+            #pragma unroll
+            for (int k = 0; k < width; ++k) total[k] += C(of_g[k]) * (C(of_x[k]) - mean) * scale;
         }
     }
-    totals[threadIdx.y][threadIdx.x] = total;
-    for (int half = 4; half > 0; half /= 2) {
-        __syncthreads();
-        if (threadIdx.y < half) {
-            totals[threadIdx.y][threadIdx.x] += totals[threadIdx.y + half][threadIdx.x];
-        }
-    }
-    if (threadIdx.y == 0 && column < length) {
-        parts[blockIdx.y * length + column] = totals[0][threadIdx.x];
+    #pragma unroll
+    for (int k = 0; k < width; ++k) totals[threadIdx.y][threadIdx.x * width + k] = total[k];
+    __syncthreads();
+    for (int c = threadIdx.y * 32 + threadIdx.x; c < columns && first + c < length; c += 256) {
+        C whole = C(0);
+        #pragma unroll
+        for (int y = 0; y < 8; ++y) whole += totals[y][c];
+        parts[blockIdx.y * length + first + c] = whole;
     }
 }
 
 // For each channel of (batch, channels, inner), one part of the sums of g and of g * standard.
-// The statistics of channel c of sample n are at n * statistics_of_sample + c / width.
+// The statistics of channel c of sample n are at n * statistics_of_sample + c / of_group.
 // sums is (2, channels, gridDim.y).
-template <class T>
-__global__ void norm_channel_sums(
+template <class T, int width>
+__global__ void __launch_bounds__(256) norm_channel_sums(
     const T* g, const T* x, const compute_t<T>* means, const compute_t<T>* variances,
-    compute_t<T>* sums, int64 batch, int64 channels, int64 inner, int64 width,
+    compute_t<T>* sums, int64 batch, int64 channels, int64 inner, int64 of_group,
     int64 statistics_of_sample, double eps) {
     using C = compute_t<T>;
+    using Elements = Pack<T, width>;
     const RowTeam<by_block> team;
-    const int64 parts = gridDim.y, count = batch * inner;
+    const int64 parts = gridDim.y, packs = inner / width, count = batch * packs;
     const int64 of_part = (count + parts - 1) / parts, start = blockIdx.y * of_part;
     const int64 stop = start + of_part < count ? start + of_part : count;
-    const int64 samples = team.size / inner, elements = team.size % inner;  // of a step
+    const int64 samples = team.size / packs, rest = team.size % packs;  // of a step
     for (int64 c = team.row; c < channels; c += team.rows_at_once) {
         C total = C(0), along = C(0), mean = C(0), scale = C(0);
-        const int64 group = c / width;
+        const int64 group = c / of_group;
         int64 known = -1;  // whose statistics these are
-        // Element i is element j of sample n; both move on without a division.
-        int64 n = (start + team.rank) / inner, j = (start + team.rank) % inner;
+        // Pack i is pack j of sample n; both move on without a division.
+        int64 n = (start + team.rank) / packs, j = (start + team.rank) % packs;
+        #pragma unroll 2
         for (int64 i = start + team.rank; i < stop; i += team.size) {
-            const int64 at = (n * channels + c) * inner + j;
+            const int64 at = ((n * channels + c) * packs + j) * width;
             const int64 s = n * statistics_of_sample + group;
             if (s != known) {
                 mean = means[s];
                 scale = C(1) / math::sqrt(variances[s] + C(eps));
                 known = s;
             }
-            const C value = C(g[at]);
-            total += value;
-            along += value * ((C(x[at]) - mean) * scale);
+            const auto of_g = *reinterpret_cast<const Elements*>(g + at);
+            const auto of_x = *reinterpret_cast<const Elements*>(x + at);
+            #pragma unroll
+            for (int k = 0; k < width; ++k) {
+                total += C(of_g[k]);
+                along += C(of_g[k]) * ((C(of_x[k]) - mean) * scale);
+            }
             n += samples;
-            j += elements;
-            if (j >= inner) {
-                j -= inner;
+            j += rest;
+            if (j >= packs) {
+                j -= packs;
                 ++n;
             }
         }

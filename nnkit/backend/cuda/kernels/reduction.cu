@@ -3,7 +3,7 @@
 // An operation says how it takes in an element (``add``), joins two accumulators (``combine``) and
 // writes the result (``store``). Long reductions with few results are
 // cut into parts, whose accumulators a second kernel joins. The order of all this depends on the
-// shapes alone: the same input gives the same bits.
+// shapes, strides and alignment alone: the same input gives the same bits.
 #include "reduction.cuh"
 
 namespace nnkit {
@@ -28,8 +28,9 @@ __device__ void add_elements(
         }
     }
 }
+
 template <class Operation>
-__device__ void add_row(
+__device__ void add_strided(
     typename Operation::Accumulator& total, const typename Operation::Input* from,
     const Walk& reduced, int64 first, int64 stop, int64 step, double parameter) {
     if (reduced.dimensions == 1) {
@@ -41,6 +42,54 @@ __device__ void add_row(
     }
 }
 
+template <class Operation, int width>
+__device__ void add_pack(
+    typename Operation::Accumulator& total, const Pack<typename Operation::Input, width>& pack,
+    int64 first, double parameter) {
+    if constexpr (AddsPacks<Operation>::value && width > 1) {
+        Operation::add_pack(total, pack);
+    } else {
+        #pragma unroll
+        for (int k = 0; k < width; ++k) Operation::add(total, pack[k], first + k, parameter);
+    }
+}
+
+// Whether the elements from ``first`` on are read by whole packs of 16 bytes along the last axis.
+template <class T>
+__device__ bool goes_in_packs(const T* from, const Walk& reduced, int64 first) {
+    constexpr int width = 16 / sizeof(T);
+    const int last = int(reduced.dimensions) - 1;
+    if (last < 1 || reduced.strides[last] != 1 || reduced.sizes[last] % width) return false;
+    bool fits = reinterpret_cast<uint64>(from) % 16 == 0 && first % width == 0;
+    for (int d = 0; d < last; ++d) fits &= reduced.strides[d] % width == 0;
+    return fits;
+}
+
+// Takes in the elements of a row from ``start`` to ``stop``, of which the team's others take theirs.
+template <class Operation, class Team>
+__device__ void add_row(
+    const Team& team, typename Operation::Accumulator& total,
+    const typename Operation::Input* from, const Walk& reduced, int64 start, int64 stop,
+    double parameter) {
+    using T = typename Operation::Input;
+    constexpr int width = 16 / sizeof(T);
+    if (reduced.dimensions == 1 && reduced.strides[0] == 1) {
+        each_place(team, stop - start, [&](auto place) {
+            const auto pack = place.read(from + start);
+            add_pack<Operation>(total, pack, start + place.first, parameter);
+        }, from + start);
+    } else if (goes_in_packs(from, reduced, start)) {
+        const int64 whole = stop / width;  // a part ends with a pack, and so does the row
+        #pragma unroll 4
+        for (int64 p = start / width + team.rank; p < whole; p += team.size) {
+            const auto& pack = *reinterpret_cast<const Pack<T, width>*>(from + reduced(p * width));
+            add_pack<Operation>(total, pack, p * width, parameter);
+        }
+    } else {
+        add_strided<Operation>(total, from, reduced, start + team.rank, stop, team.size, parameter);
+    }
+}
+
 // A team of threads for each result: for elements that lie side by side.
 template <class Operation, int kind>
 __global__ void __launch_bounds__(most_threads<kind>, least_blocks<kind>) reduce_rows(
@@ -48,12 +97,12 @@ __global__ void __launch_bounds__(most_threads<kind>, least_blocks<kind>) reduce
     typename Operation::Accumulator* parts, Walk kept, Walk reduced, int64 count, int64 length,
     int64 length_of_part, double parameter) {
     const RowTeam<kind> team;
-    const int64 start = blockIdx.y * length_of_part;
-    const int64 stop = start + length_of_part < length ? start + length_of_part : length;
+    const int64 begin = blockIdx.y * length_of_part, end = begin + length_of_part;
+    const int64 start = begin < length ? begin : length, stop = end < length ? end : length;
     for (int64 row = team.row; row < count; row += team.rows_at_once) {
         const typename Operation::Input* from = x + kept(row);
         auto total = Operation::identity();
-        add_row<Operation>(total, from, reduced, start + team.rank, stop, team.size, parameter);
+        add_row<Operation>(team, total, from, reduced, start, stop, parameter);
         total = team.reduce(total, Operation::combine, Operation::identity());
         if (team.rank == 0) {
             if (parts) parts[row * gridDim.y + blockIdx.y] = total;
@@ -62,38 +111,50 @@ __global__ void __launch_bounds__(most_threads<kind>, least_blocks<kind>) reduce
     }
 }
 
-// Neighbouring threads for neighbouring results, rows of threads for the elements of each: for
-// results whose first elements lie side by side, and for results of few elements.
-template <class Operation>
-__global__ void reduce_columns(
+// Neighbouring threads for neighbouring results, ``width`` of them for each thread, and rows of
+// threads for the elements of each: for results whose first elements lie side by side, and for
+// results of few elements.
+template <class Operation, int width>
+__global__ void __launch_bounds__(256) reduce_columns(
     const typename Operation::Input* x, void* first, void* second,
     typename Operation::Accumulator* parts, Walk kept, Walk reduced, int64 count, int64 length,
     int64 length_of_part, double parameter) {
-    auto* shared = dynamic_shared<typename Operation::Accumulator>();
-    const int64 start = blockIdx.y * length_of_part;
-    const int64 stop = start + length_of_part < length ? start + length_of_part : length;
-    const int64 step = int64(gridDim.x) * blockDim.x;
+    using T = typename Operation::Input;
+    using Accumulator = typename Operation::Accumulator;
+    auto* shared = dynamic_shared<Accumulator>();
+    const int64 begin = blockIdx.y * length_of_part, end = begin + length_of_part;
+    const int64 start = begin < length ? begin : length, stop = end < length ? end : length;
+    const int columns = int(blockDim.x) * width;
+    const int thread = int(threadIdx.y * blockDim.x + threadIdx.x);
     // Every thread of the block takes part in the barriers, also where it has no result.
-    for (int64 block = int64(blockIdx.x) * blockDim.x; block < count; block += step) {
-        const int64 row = block + threadIdx.x;
-        auto total = Operation::identity();
-        if (row < count) {
-            const typename Operation::Input* from = x + kept(row);
-            const int64 first = start + threadIdx.y;
-            add_row<Operation>(total, from, reduced, first, stop, blockDim.y, parameter);
-        }
-        for (int half = blockDim.y / 2; half > 0; half /= 2) {
-            __syncthreads();
-            shared[threadIdx.y * blockDim.x + threadIdx.x] = total;
-            __syncthreads();
-            if (threadIdx.y < half) {
-                total = Operation::combine(
-                    total, shared[(threadIdx.y + half) * blockDim.x + threadIdx.x]);
+    for (int64 block = int64(blockIdx.x) * columns; block < count; block += gridDim.x * columns) {
+        const int64 own = block + int64(threadIdx.x) * width;
+        Accumulator totals[width];
+        #pragma unroll
+        for (int k = 0; k < width; ++k) totals[k] = Operation::identity();
+        if (own < count && width == 1) {
+            add_strided<Operation>(
+                totals[0], x + kept(own), reduced, start + threadIdx.y, stop, blockDim.y, parameter);
+        } else if (own < count) {
+            #pragma unroll 4
+            for (int64 i = start + threadIdx.y; i < stop; i += blockDim.y) {
+                const auto pack =
+                    *reinterpret_cast<const Pack<T, width>*>(x + kept(own) + reduced(i));
+                #pragma unroll
+                for (int k = 0; k < width; ++k) Operation::add(totals[k], pack[k], i, parameter);
             }
         }
-        if (threadIdx.y == 0 && row < count) {
-            if (parts) parts[row * gridDim.y + blockIdx.y] = total;
-            else Operation::store(total, first, second, row, length, parameter);
+        __syncthreads();  // the results before these have been read
+        #pragma unroll
+        for (int k = 0; k < width; ++k) shared[thread * width + k] = totals[k];
+        __syncthreads();
+        for (int c = thread; c < columns && block + c < count; c += blockDim.x * blockDim.y) {
+            Accumulator total = shared[c];
+            for (int y = 1; y < int(blockDim.y); ++y) {
+                total = Operation::combine(total, shared[y * columns + c]);
+            }
+            if (parts) parts[(block + c) * gridDim.y + blockIdx.y] = total;
+            else Operation::store(total, first, second, block + c, length, parameter);
         }
     }
 }

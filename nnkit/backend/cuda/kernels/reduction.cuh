@@ -25,6 +25,8 @@ template <class T> using result_t = typename ResultType<T>::type;
 template <bool first, class A, class B> struct Choose { using type = A; };
 template <class A, class B> struct Choose<false, A, B> { using type = B; };
 
+template <class Operation> struct AddsPacks { static constexpr bool value = false; };
+
 template <class Result, class T>
 __device__ void store_at(void* place, int64 row, T value) {
     static_cast<Result*>(place)[row] = Result(value);
@@ -119,6 +121,17 @@ struct VarianceOf {
         total.mean += distance / total.count;
         total.squares += distance * (C(x) - total.mean);
     }
+    // Those of a pack together, with one division.
+    template <int width>
+    __device__ static void add_pack(Accumulator& total, const Pack<T, width>& pack) {
+        C mean = C(0), squares = C(0);
+        #pragma unroll
+        for (int k = 0; k < width; ++k) mean += C(pack[k]);
+        mean *= C(1.0 / width);
+        #pragma unroll
+        for (int k = 0; k < width; ++k) squares += (C(pack[k]) - mean) * (C(pack[k]) - mean);
+        total = combine(total, {mean, squares, C(width)});
+    }
     __device__ static Accumulator combine(Accumulator x, Accumulator y) {
         if (x.count == C(0)) return y;
         if (y.count == C(0)) return x;
@@ -134,6 +147,10 @@ struct VarianceOf {
         store_at<Result>(first, row, root ? math::sqrt(variance) : variance);
         if (second) store_at<Result>(second, row, length ? total.mean : Limits<C>::nan());
     }
+};
+
+template <class T, bool root, bool wide> struct AddsPacks<VarianceOf<T, root, wide>> {
+    static constexpr bool value = true;
 };
 
 // log(sum(exp(x))), the largest taken out as it is met.

@@ -6,8 +6,31 @@
 
 namespace nnkit {
 
+// A row that is too long for registers: read twice.
+template <bool logarithm, class T, class Team>
+__device__ void softmax_row(const Team& team, const T* from, T* to, int64 length) {
+    using C = compute_t<T>;
+    Exponentials<C> scores;
+    each_place(team, length, [&](auto place) {
+        C values[place.elements];
+        widen(values, place.read(from));
+        scores.add(values);
+    }, from);
+    scores.join(team);
+    const C largest = scores.largest, total = scores.total;
+    const C shift = logarithm ? math::log(total) : C(0), share = C(1) / total;
+    each_place(team, length, [&](auto place) {
+        const auto pack = place.read(from);
+        place.write(to, [&](int k) {
+            const C moved = C(pack[k]) - largest;
+            if (logarithm) return moved - shift;
+            return sizeof(T) == 2 ? math::exp(moved) * share : math::exp(moved) / total;
+        });
+    }, from, to);
+}
+
 template <class T, bool logarithm, int kind, int kept, bool packed>
-__global__ void __launch_bounds__(most_threads<kind>, least_blocks<kind>)
+__global__ void __launch_bounds__(most_threads<kind>, least_blocks<kind, kept>)
 softmax_rows(
     const T* x, T* out, int64 rows, int64 length) {
     using C = compute_t<T>;
@@ -16,6 +39,10 @@ softmax_rows(
     for (int64 r = team.row; r < rows; r += team.rows_at_once) {
         const T* from = x + r * length;
         T* to = out + r * length;
+        if constexpr (kept == 0) {
+            softmax_row<logarithm, T>(team, from, to, length);
+            continue;
+        }
         auto row = row_of<T, C, kept, packed>(team, length, [=](const Place& place, C* values) {
             const auto pack = place.read(from);
             place.each([&](int k) { values[k] = C(pack[k]); });
@@ -24,24 +51,42 @@ softmax_rows(
         // A NaN need not be the largest: it makes the total NaN, and with it the row.
         row.each([&](C value) { largest = value > largest ? value : largest; });
         largest = team.maximum(largest);
-        constexpr bool is_exponential = kept > 0 && !logarithm;
         row.each([&](C& value) {
             const C exponential = math::exp(value - largest);
             total += exponential;
-            if (is_exponential) value = exponential;
+            if (!logarithm) value = exponential;
         });
         total = team.sum(total);
         const C shift = logarithm ? math::log(total) : C(0), share = C(1) / total;
         row.write(to, [&](C value) {
             if (logarithm) return value - largest - shift;
-            const C exponential = is_exponential ? value : math::exp(value - largest);
-            return sizeof(T) == 2 ? exponential * share : exponential / total;
+            return sizeof(T) == 2 ? value * share : value / total;
         });
     }
 }
 
+template <bool logarithm, class T, class Team>
+__device__ void softmax_row_grad(
+    const Team& team, const T* g, const T* y, T* to, int64 length) {
+    using C = compute_t<T>;
+    C total = C(0);
+    each_place(team, length, [&](auto place) {
+        const auto of_g = place.read(g), of_y = place.read(y);
+        place.each([&](int k) { total += logarithm ? C(of_g[k]) : C(of_g[k]) * C(of_y[k]); });
+    }, g, y);
+    total = team.sum(total);
+    each_place(team, length, [&](auto place) {
+        const auto of_g = place.read(g), of_y = place.read(y);
+        place.write(to, [&](int k) {
+            const C value = C(of_g[k]), result = C(of_y[k]);
+            const C factor = logarithm ? math::exp(result) : result;
+            return (logarithm ? value : value * result) - factor * total;
+        });
+    }, g, y, to);
+}
+
 template <class T, bool logarithm, int kind, int kept, bool packed>
-__global__ void __launch_bounds__(most_threads<kind>, least_blocks<kind>)
+__global__ void __launch_bounds__(most_threads<kind>, least_blocks<kind, kept>)
 softmax_rows_grad(
     const T* g, const T* y, T* out, int64 rows, int64 length) {
     using C = compute_t<T>;
@@ -52,6 +97,10 @@ softmax_rows_grad(
         const T* from_g = g + r * length;
         const T* from_y = y + r * length;
         T* to = out + r * length;
+        if constexpr (kept == 0) {
+            softmax_row_grad<logarithm, T>(team, from_g, from_y, to, length);
+            continue;
+        }
         auto row = row_of<T, Pair, kept, packed>(team, length, [=](const Place& place, Pair* pairs) {
             const auto of_g = place.read(from_g), of_y = place.read(from_y);
             place.each([&](int k) { pairs[k] = {C(of_g[k]), C(of_y[k])}; });

@@ -9,9 +9,11 @@ namespace nnkit {
 // take rows whose elements do not lie side by side (backend/cuda/team.py).
 enum TeamKind { by_block, by_warp, by_thread };
 
-// Launch bounds of kernels for teams: a block of 1024 threads has 64 registers for each.
-template <int kind> constexpr int most_threads = kind == by_block ? 1024 : 256;
-template <int kind> constexpr int least_blocks = kind == by_block ? 1 : 3;
+// Launch bounds of kernels for teams, whose threads keep so many elements: half of a processor's
+// 65536 registers for a block, or all of them where that is not enough.
+template <int kind> constexpr int most_threads = kind == by_block ? 512 : 256;
+template <int kind, int kept = 0>
+constexpr int least_blocks = (kind == by_block ? 1 : 2) * (kept > 8 ? 1 : 2);
 
 template <int kind>
 struct RowTeam {
@@ -44,6 +46,7 @@ struct RowTeam {
 // aligned (backend/cuda/team.py); else elements go one by one, in the same order.
 template <class T, int width, bool packed>
 struct PackOfRow {
+    static constexpr int elements = width;
     int64 first, length;
 
     // Calls ``body(k)`` for each element that there is.
@@ -70,6 +73,57 @@ struct PackOfRow {
 };
 
 template <class T, bool packed> using place_t = PackOfRow<T, 16 / sizeof(T), packed>;
+
+// Calls ``body(place)`` for all elements of rows of T, at whatever places these lie: for packs of 16
+// bytes where all of them are aligned alike, one by one before, behind and elsewhere.
+template <class T, class Team, class Body, class... Rows>
+__device__ void each_place(
+    const Team& team, int64 length, Body body, const T* first, const Rows*... more) {
+    constexpr int width = 16 / sizeof(T);
+    const uint64 start = reinterpret_cast<uint64>(first);
+    const bool alike = ((reinterpret_cast<uint64>(more) % 16 == start % 16) & ... & true);
+    const int64 missing = (width - start / sizeof(T) % width) % width;
+    const int64 head = alike && missing < length ? missing : length;
+    const int64 packs = (length - head) / width;
+    for (int64 i = team.rank; i < head; i += team.size) body(PackOfRow<T, 1, true>{i, length});
+    for (int64 p = team.rank; p < packs; p += team.size) {
+        body(PackOfRow<T, width, true>{head + p * width, length});
+    }
+    for (int64 i = head + packs * width + team.rank; i < length; i += team.size) {
+        body(PackOfRow<T, 1, true>{i, length});
+    }
+}
+
+template <class C, class T, int width>
+__device__ void widen(C (&values)[width], const Pack<T, width>& pack) {
+    #pragma unroll
+    for (int k = 0; k < width; ++k) values[k] = C(pack[k]);
+}
+
+// The largest of numbers, and the sum of exp(number - largest), as they are met. A NaN need not be
+// the largest: it makes the total NaN.
+template <class C>
+struct Exponentials {
+    C largest = Limits<C>::lowest(), total = C(0);
+
+    template <int width>
+    __device__ void add(const C (&values)[width]) {
+        const C before = largest;
+        #pragma unroll
+        for (int k = 0; k < width; ++k) largest = values[k] > largest ? values[k] : largest;
+        const C shift = largest > Limits<C>::lowest() ? largest : C(0);
+        if (before != largest) total *= math::exp(before - shift);
+        #pragma unroll
+        for (int k = 0; k < width; ++k) total += math::exp(values[k] - shift);
+    }
+    // Of all threads of a team.
+    template <class Team>
+    __device__ void join(const Team& team) {
+        const C own = largest;
+        largest = team.maximum(largest);
+        total = team.sum(total * math::exp(own - largest));
+    }
+};
 
 // The row that a team works on, by packs of 16 bytes of T; ``load(pack, values)`` gives a pack's
 // values. Each thread keeps up to ``kept`` of them in registers; 0: they are loaded each time.
