@@ -21,7 +21,8 @@ import ml_dtypes
 import numpy as np
 
 FOLDER = Path(__file__).parent / "kernels"
-OPTIONS = ("-std=c++17",)
+# Lambdas that take values of any type have no place for ``__device__``.
+OPTIONS = ("-std=c++17", "-default-device")
 TYPES = {
     np.dtype(np.bool_): "bool", np.dtype(np.uint8): "nnkit::uint8",
     np.dtype(np.int8): "nnkit::int8", np.dtype(np.int16): "nnkit::int16",
