@@ -223,3 +223,13 @@ def test_a_plan_holds_neither_numbers_nor_memory() -> None:
         for _ in range(3):
             assert BACKEND.add_(written, x) is written
         np.testing.assert_array_equal(written, 4 * x)
+
+
+@pytest.mark.parametrize("axes", [(1, 0, 2, 3), (1, 0, 3, 2)])
+def test_a_product_of_stacks_whose_axes_were_exchanged(axes: tuple[int, ...]) -> None:
+    rng = np.random.default_rng(0)
+    x = rng.standard_normal((2, 3, 4, 4)).astype(np.float32)
+    turned, y = x.transpose(axes), rng.standard_normal((3, 2, 4, 4)).astype(np.float32)
+    with emulated():
+        for first, second in ((turned, y), (y, turned), (turned, turned)):
+            np.testing.assert_allclose(BACKEND.matmul(first, second), first @ second, rtol=1e-5)

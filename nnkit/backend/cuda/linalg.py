@@ -15,8 +15,9 @@ from nnkit.backend import switches
 from nnkit.backend.cuda.blas import KINDS
 from nnkit.backend.cuda.creation import cast, copy_, fill_
 from nnkit.backend.cuda.differences import address, array_module, contiguous, empty
-from nnkit.backend.cuda.launch import VECTOR_BYTES, Plans, fold
+from nnkit.backend.cuda.launch import VECTOR_BYTES, Plans
 from nnkit.backend.cuda.source import current_machine
+from nnkit.backend.cuda.strided import walk_of
 from nnkit.backend.dtype import HALF
 
 F4 = np.dtype(np.float32)
@@ -54,9 +55,9 @@ def _reading(x: Any, batch: tuple) -> Reading:
     by_row, by_column = steps[-2:]
     lead = (0,) * (len(batch) + 2 - x.ndim)
     along = lead + tuple(0 if n == 1 else s for n, s in zip(x.shape[:-2], steps[:-2]))
-    sizes, (walk,) = fold(batch, [along])
-    if len(sizes) <= 1 and all(s >= 0 for s in walk):
-        stride = walk[0] if walk else 0
+    walk = walk_of(batch, along)  # of the matrices one after the other, as the result has them
+    if walk is not None and walk.dimensions <= 1 and walk.strides[0] >= 0:
+        stride = walk.strides[0]  # 0 of no dimension
         if (by_column == 1 or columns == 1) and (by_row >= columns or rows == 1):
             return Reading(False, max(by_row, columns, 1), stride)
         if (by_row == 1 or rows == 1) and (by_column >= rows or columns == 1):
