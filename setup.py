@@ -24,7 +24,9 @@ from setuptools.command.build_ext import build_ext
 ROOT = Path(__file__).resolve().parent
 BACKEND = Path("nnkit/backend")
 NATIVE = BACKEND / "cpu/native"
-COMPILED = (Path("nnkit/autograd/compiled"), Path("nnkit/compiler"))
+COMPILED = (
+    Path("nnkit/autograd/compiled"), BACKEND / "cuda/compiled", Path("nnkit/compiler"),
+)  # fmt: skip
 FLAGS = [
     "-std=c++17", "-g0", "-fvisibility=hidden", "-pthread", "-Wall", "-Wno-psabi",
     # No contraction to fused operations: an element-wise result has the same bits everywhere.

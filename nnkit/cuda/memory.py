@@ -24,12 +24,9 @@ def memory_reserved(device: Any = None) -> int:
 
 
 def max_memory_allocated(device: Any = None) -> int:
-    """The most bytes that tensors of this thread occupied since the first one, or since
+    """The most bytes that tensors occupied since the first one, or since
     `reset_peak_memory_stats`; 0 without a GPU."""
-    if not is_available():
-        return 0
-    peak = runtime().peaks(_index(device))
-    return max(peak.most_allocated, peak.allocated)
+    return runtime().counts(_index(device)).most_allocated if is_available() else 0
 
 
 def max_memory_reserved(device: Any = None) -> int:
@@ -37,7 +34,7 @@ def max_memory_reserved(device: Any = None) -> int:
     if not is_available():
         return 0
     index = _index(device)
-    return max(runtime().peaks(index).most_reserved, runtime().memory_reserved(index))
+    return max(runtime().counts(index).most_reserved, runtime().memory_reserved(index))
 
 
 def reset_peak_memory_stats(device: Any = None) -> None:
@@ -46,9 +43,7 @@ def reset_peak_memory_stats(device: Any = None) -> None:
     Raises:
         AssertionError: there is no GPU.
     """
-    index = index_of(device, "reset_peak_memory_stats")
-    peak = runtime().peaks(index)
-    peak.most_allocated, peak.most_reserved = peak.allocated, runtime().memory_reserved(index)
+    runtime().reset_peaks(index_of(device, "reset_peak_memory_stats"))
 
 
 def mem_get_info(device: Any = None) -> tuple[int, int]:

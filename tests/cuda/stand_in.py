@@ -185,11 +185,11 @@ class Capturing(Emulator):
 @contextmanager
 def stand_in(machine: Callable[[FakeCuPy], Emulator] = Capturing) -> Iterator[FakeCuPy]:
     """Within it there is one GPU, ``cuda:0``, and this CPU in its place."""
-    cupy, peak = FakeCuPy(), runtime._Peak()
+    cupy, counts = FakeCuPy(), runtime.Counts(0, 0, 0)
     replaced = {
         (runtime, "problem"): lambda: None, (runtime, "require"): lambda: cupy,
-        (graph, "require"): lambda: cupy, (runtime, "peaks"): lambda index: peak,
-        (runtime, "pinned"): lambda x: x.copy(),
+        (graph, "require"): lambda: cupy, (runtime, "counts"): lambda index: counts,
+        (runtime, "reset_peaks"): lambda index: None, (runtime, "pinned"): lambda x: x.copy(),
     }  # fmt: skip
     before = {place: getattr(*place) for place in replaced}
     for place, value in replaced.items():

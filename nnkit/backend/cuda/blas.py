@@ -11,10 +11,11 @@ import threading
 from collections import defaultdict
 from ctypes import POINTER, byref, c_char_p, c_int, c_int64, c_size_t, c_void_p
 from functools import cache, lru_cache
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
+from nnkit.backend.cuda import compiled
 from nnkit.backend.cuda.differences import BF16, address
 from nnkit.backend.cuda.philox import current_recording
 from nnkit.backend.cuda.source import current_machine
@@ -59,7 +60,7 @@ def library() -> ctypes.CDLL:
     return found
 
 
-def _check(status: int) -> None:
+def check(status: int) -> None:
     if status:
         reason = library().cublasGetStatusString(status).decode()
         kind = MemoryError if status == ALLOCATION_FAILED else RuntimeError
@@ -74,7 +75,7 @@ class Handle:
 
     def __init__(self) -> None:
         pointer = c_void_p()
-        _check(library().cublasCreate_v2(byref(pointer)))
+        check(library().cublasCreate_v2(byref(pointer)))
         self.pointer = pointer.value
         self.workspaces: dict[int, Any] = {}
         self._stands: tuple[int, int] | None = None
@@ -88,10 +89,11 @@ class Handle:
         if workspace is None:
             workspace = workspaces[stream] = _workspace()
         if self._stands != (stream, workspace.ptr):
-            _check(library().cublasSetStream_v2(self.pointer, stream))
+            check(library().cublasSetStream_v2(self.pointer, stream))
             size = workspace.mem.size
-            _check(library().cublasSetWorkspace_v2(self.pointer, workspace.ptr, size))
+            check(library().cublasSetWorkspace_v2(self.pointer, workspace.ptr, size))
             self._stands = stream, workspace.ptr
+            compiled.forget_handle()
         return self.pointer
 
 
@@ -136,35 +138,63 @@ def _factors(alpha: complex, beta: complex, dtype: np.dtype) -> tuple[np.ndarray
     return both, both.ctypes.data, both.ctypes.data + dtype.itemsize
 
 
-def gemm(
-    m: int, n: int, k: int, batch: int, alpha: complex, beta: complex,
-    x: Any, x_transposed: bool, x_step: int, x_stride: int,
-    y: Any, y_transposed: bool, y_step: int, y_stride: int,
-    out: Any, out_stride: int,
-) -> None:  # fmt: skip
+class Call(NamedTuple):
+    """A product as cuBLAS is asked for it. It counts by columns, so that is out' = y' x'."""
+
+    function: Any
+    shape: tuple  # whether transposed; n, m, k
+    factors: tuple[np.ndarray, int, int]
+    left: tuple  # array, what its elements are, how far rows and matrices are apart
+    right: tuple
+    out: tuple
+    batch: int
+    how: tuple[int, int]
+
+    @staticmethod
+    def of(
+        m: int, n: int, k: int, batch: int, alpha: complex, beta: complex,
+        x: Any, x_transposed: bool, x_step: int, x_stride: int,
+        y: Any, y_transposed: bool, y_step: int, y_stride: int,
+        out: Any, out_stride: int,
+    ) -> Call:  # fmt: skip
+        """The call for what `gemm` computes."""
+        kind = KINDS[out.dtype]
+        scalar = np.promote_types(np.float32, out.dtype)
+        if out.dtype in (np.float64, np.complex128):
+            compute = COMPUTE_FLOAT64
+        else:
+            fast = out.dtype in (np.float32, np.complex64) and matmul.allow_tf32
+            compute = COMPUTE_TF32 if fast else COMPUTE_FLOAT32
+        cublas = library()
+        return Call(
+            cublas.cublasGemmEx if batch == 1 else cublas.cublasGemmStridedBatchedEx,
+            (int(y_transposed), int(x_transposed), n, m, k),
+            _factors(alpha, beta, scalar),
+            (y, kind, y_step, y_stride), (x, kind, x_step, x_stride), (out, kind, n, out_stride),
+            batch, (compute, DEFAULT_ALGORITHM),
+        )  # fmt: skip
+
+
+def handle() -> int | None:
+    """The handle of this thread for the current GPU, set to the current stream."""
+    machine = current_machine()
+    return _handles.lease[machine.index].on(machine.stream)
+
+
+def gemm(*arguments: Any) -> None:
     """``out = alpha x y + beta out`` for a batch of (m, k) and (k, n) matrices.
 
-    ``step`` is how far rows (of what is stored, if transposed) are apart, ``stride`` how far the
-    matrices of a batch are. Half precision is added up in float32; float32 uses TF32's shorter
-    factors where ``nnkit.backends.cuda.matmul.allow_tf32`` is set.
+    The arguments are those of `Call.of`: ``step`` is how far rows (of what is stored, if
+    transposed) are apart, ``stride`` how far the matrices of a batch are. Half precision is added
+    up in float32; float32 uses TF32's shorter factors where
+    ``nnkit.backends.cuda.matmul.allow_tf32`` is set.
     """
-    kind = KINDS[out.dtype]
-    scalar = np.promote_types(np.float32, out.dtype)
-    if out.dtype in (np.float64, np.complex128):
-        compute = COMPUTE_FLOAT64
-    else:
-        fast = out.dtype in (np.float32, np.complex64) and matmul.allow_tf32
-        compute = COMPUTE_TF32 if fast else COMPUTE_FLOAT32
-    _, first, second = _factors(alpha, beta, scalar)
-    machine = current_machine()
-    # cuBLAS counts by columns, so it is asked for out' = y' x'.
-    shape = (
-        _handles.lease[machine.index].on(machine.stream), y_transposed, x_transposed, n, m, k, first
-    )  # fmt: skip
-    left, right = (address(y), kind, y_step), (address(x), kind, x_step)
-    to, how = (second, address(out), kind, n), (compute, DEFAULT_ALGORITHM)
-    if batch == 1:
-        _check(library().cublasGemmEx(*shape, *left, *right, *to, *how))
-        return
-    stacks = (*left, y_stride, *right, x_stride, *to, out_stride)
-    _check(library().cublasGemmStridedBatchedEx(*shape, *stacks, batch, *how))
+    call = Call.of(*arguments)
+    _, first, second = call.factors
+    shape = handle(), *call.shape, first
+    many = call.batch != 1  # then strides are told, too
+    left, right, out = (
+        (address(array), *how[: 2 + many]) for array, *how in (call.left, call.right, call.out)
+    )
+    batch = (call.batch,) if many else ()
+    check(call.function(*shape, *left, *right, second, *out, *batch, *call.how))

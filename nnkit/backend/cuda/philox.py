@@ -15,6 +15,7 @@ from typing import Any
 
 import numpy as np
 
+from nnkit.backend.cuda import compiled
 from nnkit.backend.cuda.differences import address
 from nnkit.backend.cuda.source import current_machine, kernel
 from nnkit.backend.philox import RESIDENT_BLOCKS, THREADS_PER_BLOCK, WORDS, Philox
@@ -84,10 +85,12 @@ class Recording:
     def current(self) -> Iterator[None]:
         """Within it, this thread's draws are recorded."""
         before, _thread.recording = current_recording(), self
+        compiled.forget_handle()
         try:
             yield
         finally:
             _thread.recording = before
+            compiled.forget_handle()
 
     def advance(self) -> None:
         """Tell the next replay where the streams stand, and move them on by what it draws."""

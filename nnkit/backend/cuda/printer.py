@@ -111,7 +111,11 @@ class Variant:
         whole = self.computed.kind in "iu" and self.computed.itemsize >= 4
         member = ctypes.c_int64 if whole else ctypes.c_double
         fields = [(n, member) for n in numbers] + [(s, ctypes.c_double) for s in formula.scalars]
-        self.struct: Any = type("Formula", (ctypes.Structure,), {"_fields_": fields or _NOTHING})
+        # Which arguments the members are.
+        positions = [i for i, d in enumerate(dtypes) if d is None]
+        positions += range(len(dtypes), len(dtypes) + len(formula.scalars))
+        content = {"_fields_": fields or _NOTHING, "positions": tuple(positions)}
+        self.struct: Any = type("Formula", (ctypes.Structure,), content)
         self.name = formula.name
         text = print_struct(trace, self.arrays, numbers, formula.scalars, TYPES[self.computed])
         half = next((d for d in self.dtypes if d in HALF), None)
@@ -171,6 +175,12 @@ def walk_type(arrays: int) -> Any:
     fields = [("dimensions", ctypes.c_int), ("unused", ctypes.c_int), ("sizes", sizes),
               ("strides", sizes * arrays)]  # fmt: skip
     return type("Walk", (ctypes.Structure,), {"_fields_": fields})
+
+
+def numbers_of(formula: Formula) -> tuple[int, int]:
+    """From which to which (without it) of its arguments numbers vary that need no other kernel."""
+    arrays, last = len(formula.arrays), len(formula.arrays) + len(formula.scalars)
+    return (arrays, last) if isinstance(formula, Update) else (0, last)
 
 
 def print_formula(name: str, formula: Formula) -> Callable:

@@ -10,15 +10,16 @@ import sys
 from collections import defaultdict, deque
 from collections.abc import Callable
 from functools import cache, lru_cache, wraps
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from nnkit.backend.algebra import CATALOGUE, Backend
-from nnkit.backend.cuda import failures
+from nnkit.backend.cuda import compiled, failures, planning
 from nnkit.backend.cuda.differences import BF16
 from nnkit.backend.cuda.philox import current_recording
-from nnkit.backend.cuda.printer import print_formula
+from nnkit.backend.cuda.planning import planned
+from nnkit.backend.cuda.printer import numbers_of, print_formula
 from nnkit.backend.errors import OutOfMemoryError
 from nnkit.backend.random import Generator, generator_of_gpu
 
@@ -127,20 +128,23 @@ def connect(index: int | None) -> Backend:
     Raises:
         RuntimeError: there is no such GPU.
     """
-    count = require().cuda.runtime.getDeviceCount()
+    cupy = require()
+    count = cupy.cuda.runtime.getDeviceCount()
     if index is None:
         return connect(current_device())
     if not 0 <= index < count:
         raise RuntimeError(
             f"cuda: invalid device ordinal {index}, there are {count} GPUs (numbered from 0)"
         )
-    peaks(index)
+    counts(index)
+    plans = planning.connect(cupy)
 
-    def guard(name: str, kernel: Callable) -> Callable:
-        return guarded(index, count > 1, bool(CATALOGUE[name].writes), kernel)
+    def guard(name: str, kernel: Callable, numbers: tuple[int, int] = (0, 0)) -> Callable:
+        twin = guarded(index, count > 1, bool(CATALOGUE[name].writes), kernel)
+        return planned(name, twin, index, count > 1, numbers) if plans else twin
 
     def formula(name: str, formula: Any) -> Callable:
-        return guard(name, print_formula(name, formula))
+        return guard(name, print_formula(name, formula), numbers_of(formula))
 
     return Backend("nnkit.backend.cuda", formula, guard)
 
@@ -158,56 +162,76 @@ def synchronize(index: int | None = None) -> None:
 
 def empty_cache() -> None:
     cupy = require()
+    compiled.release_memory()
     cupy.get_default_memory_pool().free_all_blocks()
     cupy.get_default_pinned_memory_pool().free_all_blocks()
 
 
-class _Peak:
-    """Bytes in use on one GPU and the most there were, counted at each allocation."""
+class Counts(NamedTuple):
+    """Bytes in use on one GPU, the most there were, and the most that were taken from it."""
+
+    allocated: int
+    most_allocated: int
+    most_reserved: int
+
+
+class _Counting:
+    """Counts by a hook of CuPy's, for this thread, where nothing compiled counts."""
 
     def __init__(self) -> None:
-        self.allocated = self.most_allocated = self.most_reserved = 0
-
-
-_peaks: defaultdict[int, _Peak] = defaultdict(_Peak)
-_hooks: list[Any] = []
-
-
-def peaks(index: int) -> _Peak:
-    """The counts of a GPU; they start with the first tensor on it, for this thread."""
-    if not _hooks:
         import cupy
 
-        counts = _peaks  # at exit, when the last arrays go, this module's names are gone
+        self.counts: defaultdict[int, list[int]] = defaultdict(lambda: [0, 0, 0])
+        counts = self.counts  # at exit, when the last arrays go, this module's names are gone
 
-        class Count(cupy.cuda.memory_hook.MemoryHook):
+        class Hook(cupy.cuda.memory_hook.MemoryHook):
             name = "nnkit"
             # At each allocation and release: `dict` takes the keywords without a call of Python.
             malloc_preprocess = free_preprocess = alloc_preprocess = dict
 
             def malloc_postprocess(self, device_id: int, mem_size: int, **_: Any) -> None:
-                peak = counts[device_id]
-                peak.allocated += mem_size
-                if peak.allocated > peak.most_allocated:
-                    peak.most_allocated = peak.allocated
+                count = counts[device_id]
+                count[0] += mem_size
+                if count[0] > count[1]:
+                    count[1] = count[0]
 
             def alloc_postprocess(self, device_id: int, **_: Any) -> None:
-                peak = _peaks[device_id]
-                peak.most_reserved = max(peak.most_reserved, memory_reserved(device_id))
+                count = counts[device_id]
+                count[2] = max(count[2], memory_reserved(device_id))
 
             def free_postprocess(self, device_id: int, mem_size: int, **_: Any) -> None:
-                counts[device_id].allocated -= mem_size
+                counts[device_id][0] -= mem_size
 
-        hook = Count()
-        hook.__enter__()
-        _hooks.append(hook)
-    return _peaks[index]
+        self.hook = Hook()
+        self.hook.__enter__()
+
+    def memory(self, index: int) -> list[int]:
+        return self.counts[index]
+
+    def reset(self, index: int, reserved: int) -> None:
+        count = self.counts[index]
+        count[1:] = count[0], reserved
+
+
+@cache
+def _counting() -> Any:
+    """What counts memory; it starts with the first tensor on a GPU."""
+    cupy = require()
+    return compiled.Counting(cupy) if planning.connect(cupy) else _Counting()
+
+
+def counts(index: int) -> Counts:
+    """The counts of a GPU since the first tensor, or since `reset_peaks`."""
+    return Counts(*_counting().memory(index))
+
+
+def reset_peaks(index: int) -> None:
+    """Count the most anew."""
+    _counting().reset(index, memory_reserved(index))
 
 
 def memory_allocated(index: int) -> int:
-    cupy = require()
-    with cupy.cuda.Device(index):
-        return cupy.get_default_memory_pool().used_bytes()
+    return counts(index).allocated
 
 
 def memory_reserved(index: int) -> int:

@@ -12,7 +12,9 @@ import ctypes
 import hashlib
 import os
 import re
-from collections.abc import Callable
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from functools import cache, cached_property
 from pathlib import Path
 from typing import Any
@@ -123,6 +125,7 @@ class GPU:
         # Since CUDA 12.1 a kernel takes 32764 bytes of parameters instead of 4096.
         modern = driver >= 12010 and nvrtc.version() >= (12, 1) and int(self.capability) >= 70
         self.parameter_bytes = 32764 if modern else 4096
+        self._functions: dict[Kernel, Any] = {}
 
     def host_memory(self, size: int) -> Any:
         """Host memory (with its address as ``ptr``) that kernels reach at the same address."""
@@ -163,12 +166,20 @@ class GPU:
 
         return gemm
 
+    def function(self, kernel: Kernel) -> Any:
+        """The kernel on this GPU, compiled (or found compiled) and loaded."""
+        found = self._functions.get(kernel)
+        if found is None:
+            path, mangled = compiled(kernel, self.capability)
+            module = self.cupy.RawModule(path=str(path))
+            found = self._functions[kernel] = module.get_function(mangled)
+        return found
+
     def load(self, kernel: Kernel) -> Launch:
-        """Compile (or find compiled), load, and return what launches it."""
+        """What launches a kernel."""
         from cupy.cuda.function import CPointer
 
-        path, mangled = compiled(kernel, self.capability)
-        function = self.cupy.RawModule(path=str(path)).get_function(mangled)
+        function = self.function(kernel)
         run = function.kernel  # without the question for which GPU
         as_they_are = frozenset((self.cupy.ndarray, np.int32, np.int64, np.uint64, np.float64))
 
@@ -180,12 +191,23 @@ class GPU:
             return 0 if argument is None else argument
 
         def launch(grid: tuple, block: tuple, arguments: tuple, shared: int) -> None:
-            if shared > 48 << 10:
-                function.max_dynamic_shared_size_bytes = shared
+            allow_shared(function, shared)
             values = [a if a.__class__ in as_they_are else passed(a) for a in arguments]
             run(grid, block, values, shared)
 
         return launch
+
+    def layout_only(self, shape: tuple, dtype: np.dtype, strides: tuple) -> Any:
+        """An array that has no memory and must not be read."""
+        cuda = self.cupy.cuda
+        nowhere = cuda.MemoryPointer(cuda.UnownedMemory(0, 0, None, self.index), 0)
+        return self.cupy.ndarray(shape, dtype, nowhere, strides)
+
+
+def allow_shared(function: Any, size: int) -> None:
+    """Let a kernel have more shared memory than usual, where it asks for that."""
+    if size > 48 << 10:
+        function.max_dynamic_shared_size_bytes = size
 
 
 def refuse_host_memory(x: np.ndarray, kernel: str) -> Any:
@@ -207,8 +229,27 @@ def _runtime() -> Any:
     return runtime
 
 
+class _Thread(threading.local):
+    planner: Any = None
+
+
+_thread = _Thread()
+
+
+@contextmanager
+def planned_by(planner: Any) -> Iterator[None]:
+    """Within it, this thread's launches go to a planner (`nnkit.backend.cuda.planning`)."""
+    before, _thread.planner = _thread.planner, planner
+    try:
+        yield
+    finally:
+        _thread.planner = before
+
+
 def current_machine() -> Any:
-    """The machine that runs kernels now: the current GPU, or its stand-in."""
+    """The machine that runs kernels now: the current GPU, or what stands in its place."""
+    if _thread.planner is not None:
+        return _thread.planner
     if _stand_in:
         return _stand_in[-1]
     index = _runtime().getDevice()

@@ -39,7 +39,10 @@ class UpdateVariant:
         # A counter is raised whether the formula reads it or not.
         self.positions = [update.arrays.index(n) for n in (*self.names, *update.counters)]
         fields = [(s, ctypes.c_double) for s in update.scalars]
-        self.struct: Any = type("Update", (ctypes.Structure,), {"_fields_": fields})
+        first = len(update.arrays)
+        positions = tuple(range(first, first + len(fields)))
+        content = {"_fields_": fields, "positions": positions}
+        self.struct: Any = type("Update", (ctypes.Structure,), content)
         self.text = expanded("update.cuh") + self._struct(printed, targets)
 
     def _struct(self, printed: CudaStatements, targets: tuple) -> str:
@@ -110,7 +113,7 @@ def group_type(columns: int, most: int) -> Any:
         ("data", ctypes.c_uint64 * (columns * most)), ("sizes", ctypes.c_int64 * most),
         ("first_block", ctypes.c_int * most),
     ]  # fmt: skip
-    return type("Group", (ctypes.Structure,), {"_fields_": fields})
+    return type("Group", (ctypes.Structure,), {"_fields_": fields, "addresses": ("data",)})
 
 
 def filled(tensors: list[list], columns: int, most: int) -> tuple[Any, int]:

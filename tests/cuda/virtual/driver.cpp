@@ -17,12 +17,17 @@
 #include <ctime>
 #include <deque>
 #include <map>
+#include <mutex>
 #include <string>
 #include <vector>
 
 #define API extern "C" __attribute__((visibility("default")))
 
 namespace {
+
+// Threads call the driver without Python's lock.
+std::recursive_mutex mutex;
+using Lock = std::lock_guard<std::recursive_mutex>;
 
 constexpr size_t page = 4096, rounding = 512, capacity = size_t(3) << 30;
 constexpr size_t all_shared = 227 << 10, usual_shared = 48 << 10;
@@ -39,6 +44,7 @@ std::map<uintptr_t, Allocation> live;
 size_t used = 0;
 
 const Allocation* find(uintptr_t address, size_t size) {
+    const Lock lock(mutex);
     auto after = live.upper_bound(address);
     if (after == live.begin()) return nullptr;
     const auto& [start, found] = *--after;
@@ -46,6 +52,7 @@ const Allocation* find(uintptr_t address, size_t size) {
 }
 
 cudaError_t allocate(void** out, size_t size, bool is_pinned) {
+    const Lock lock(mutex);
     *out = nullptr;
     if (!size) return cudaSuccess;
     if (size > capacity || used + size > capacity) return cudaErrorMemoryAllocation;
@@ -65,6 +72,7 @@ cudaError_t allocate(void** out, size_t size, bool is_pinned) {
 }
 
 cudaError_t release(void* pointer) {
+    const Lock lock(mutex);
     if (!pointer) return cudaSuccess;
     auto found = live.find(uintptr_t(pointer));
     if (found == live.end()) return cudaErrorInvalidValue;
@@ -108,6 +116,7 @@ double now() {
 }
 
 void drain() {
+    const Lock lock(mutex);
     while (!waiting.empty()) {
         Work work = std::move(waiting.front());
         waiting.pop_front();
@@ -117,6 +126,7 @@ void drain() {
 
 // Waiting for anything is waiting for all that was given before.
 cudaError_t wait_for_all() {
+    const Lock lock(mutex);
     drain();
     const int error = pending_error;
     pending_error = 0;
@@ -238,6 +248,7 @@ int check_launch(const Function& f, const unsigned* shape, unsigned shared, void
 namespace played {
 
 int enqueue(void* handle, Work work) {
+    const Lock lock(mutex);
     Stream& stream = stream_of(handle);
     if (&stream == &legacy && capturing) {
         // The legacy stream waits for blocking streams, of which one records.
@@ -569,6 +580,7 @@ API int cuOccupancyMaxPotentialBlockSize(int* grid, int* block, void*, void*, si
 API int cuLaunchKernel(
     Function* f, unsigned gx, unsigned gy, unsigned gz, unsigned bx, unsigned by, unsigned bz,
     unsigned shared, void* stream, void** values, void**) {
+    const Lock lock(mutex);
     const std::vector<unsigned> shape = {gx, gy, gz, bx, by, bz};
     if (const int error = check_launch(*f, shape.data(), shared, values)) return error;
     ++launches;

@@ -12,6 +12,8 @@
 #include "entry.h"
 #include "formula.h"
 #include "fused.h"
+#include "gpu_array.h"
+#include "gpu_memory.h"
 #include "held.h"
 #include "living.h"
 #include "memory.h"
@@ -19,6 +21,7 @@
 #include "op.h"
 #include "owned.h"
 #include "parallel.h"
+#include "planned.h"
 #include "tensor.h"
 #include "tracing.h"
 #include "update.h"
@@ -28,7 +31,7 @@ namespace nnkit {
 namespace {
 
 // Of what this file offers to native/__init__.py, where the same number stands.
-constexpr long interface_number = 4;
+constexpr long interface_number = 5;
 
 // Filled by static objects in the other files while the module is loaded.
 std::map<std::string, KernelFunction>& kernels() {
@@ -245,6 +248,14 @@ PyMethodDef methods[] = {
     {"bind_record", bind_record, METH_VARARGS, "What makes the nodes of an op."},
     {"unpack_array", reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(unpack_array)),
      METH_FASTCALL, "The array of a saved value."},
+    {"connect_gpu", connect_gpu, METH_VARARGS, "Whether CuPy's objects are as expected."},
+    {"gpu_allocator", gpu_allocator, METH_VARARGS, "An allocator that counts, on another one."},
+    {"gpu_memory", gpu_memory, METH_O, "Bytes allocated on a GPU, the most, the most reserved."},
+    {"reset_gpu_peaks", reset_gpu_peaks, METH_VARARGS, "Count the most anew."},
+    {"release_gpu_memory", release_gpu_memory, METH_NOARGS, "Give back what is kept for reuse."},
+    {"connect_launches", connect_launches, METH_VARARGS, "Tell how kernels are launched."},
+    {"bind_planned", bind_planned, METH_VARARGS, "A primitive whose launches are planned."},
+    {"forget_handle", forget_handle, METH_NOARGS, "cuBLAS' handle was set to something else."},
     {"trace", trace, METH_O, "Set a profiler that looks at calls of this thread."},
     {"names", names, METH_NOARGS, "The primitives that have a kernel."},
     {"set_threads", python_set_threads, METH_O, "Set the number of threads of a section."},
