@@ -11,6 +11,7 @@ import os
 import re
 import subprocess
 import sys
+import threading
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -201,7 +202,14 @@ def check_memory() -> None:
     x = nnkit.zeros(1 << 20).cuda()
     assert nnkit.cuda.memory_allocated() - before >= 4 << 20
     del x
+    assert nnkit.cuda.memory_allocated() == before
     assert nnkit.cuda.max_memory_allocated() >= before + (4 << 20)
+    small = [nnkit.ones(3, device="cuda") for _ in range(5)]
+    assert nnkit.cuda.memory_allocated() >= before + 5 * 12
+    del small
+    assert nnkit.cuda.memory_allocated() == before <= nnkit.cuda.memory_reserved()
+    nnkit.cuda.empty_cache()
+    assert nnkit.cuda.memory_allocated() == before
     try:
         nnkit.empty(1 << 50, device="cuda")
     except nnkit.cuda.OutOfMemoryError as error:
@@ -223,6 +231,61 @@ def check_streams_and_copies() -> None:
     stop.synchronize()
     assert start.elapsed_time(stop) >= 0
     _close(y, x * 2, "a product on another stream")
+
+
+ONCE_MORE: dict[str, Callable[[Any, Any], Any]] = {
+    "add": lambda x, y: x + y,
+    "add to itself": lambda x, y: x + x,
+    "number": lambda x, y: x * 2.5 + y * -3,
+    "transposed": lambda x, y: x.t() + y.t(),
+    "parts": lambda x, y: x[1:] + y[:-1],
+    "row": lambda x, y: x + y[0],
+    "column": lambda x, y: x[:, :1] * y,
+    "not aligned": lambda x, y: x.flatten()[1:] + y.flatten()[:-1],
+    "nothing": lambda x, y: x[:, :0] + 1,
+    "written": lambda x, y: x.clone().add_(y).mul_(x),
+    "sums": lambda x, y: x.sum(0) + y.mean((0, 1)) + x.amax(),
+    "places": lambda x, y: x.max(1).indices + y.argmin(),
+    "softmax": lambda x, y: nnkit.softmax(x, 1) - nnkit.log_softmax(y, 0),
+    "product": lambda x, y: x @ y.t(),
+    "stacks": lambda x, y: x.view(2, 4, 8) @ y.view(2, 4, 8).mT,
+    "stacks exchanged": lambda x, y: x.view(2, 2, 4, 4).transpose(0, 1) @ y.view(2, 2, 4, 4),
+    "linear": lambda x, y: nnkit.nn.functional.linear(x, y, x[0]),
+    "addmm": lambda x, y: nnkit.addmm(x[0], x, y, beta=0.5, alpha=2),
+    "layer norm": lambda x, y: nnkit.nn.functional.layer_norm(x, (8,), y[0], y[1]),
+    "loss": lambda x, y: nnkit.nn.functional.cross_entropy(x, y.argmax(1)),
+}
+
+
+def check_programs() -> None:
+    """What was launched once for a layout serves other arrays, numbers and streams; several threads
+    at once, each on a stream of its own."""
+    nnkit.manual_seed(0)
+    pairs = [(nnkit.randn(8, 8), nnkit.randn(8, 8)) for _ in range(3)]
+    moved = [(x.cuda(), y.cuda()) for x, y in pairs]
+    nnkit.cuda.synchronize()
+
+    def compare() -> None:
+        for name, function in ONCE_MORE.items():
+            for own, (x, y) in zip(moved, pairs, strict=True):
+                _close(function(*own), function(x, y), name, 1e-5)
+
+    failures: list[Exception] = []
+
+    def on_a_stream() -> None:
+        try:
+            with nnkit.cuda.stream(nnkit.cuda.Stream()):
+                compare()
+        except Exception as error:
+            failures.append(error)
+
+    compare()
+    threads = [threading.Thread(target=on_a_stream) for _ in range(3)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert not failures, failures[0]
 
 
 def check_same_bits() -> None:
@@ -407,11 +470,11 @@ def check_example(arguments: str) -> None:
 
 # There is no stand-in for CuPy's memory, nor for recording what its own functions do.
 NEED_CUPY = (
-    check_memory, check_streams_and_copies, check_dlpack, check_made_in_a_graph,
+    check_memory, check_streams_and_copies, check_programs, check_dlpack, check_made_in_a_graph,
     check_transformer_graph,
 )  # fmt: skip
 SINGLE = (
     check_wrong_index, check_graph, check_random_graph, check_generator, check_memory,
-    check_streams_and_copies, check_same_bits, check_cudnn, check_indices_of_the_cpu,
-    check_made_in_a_graph, check_transformer_graph, check_dlpack,
+    check_streams_and_copies, check_programs, check_same_bits, check_cudnn,
+    check_indices_of_the_cpu, check_made_in_a_graph, check_transformer_graph, check_dlpack,
 )  # fmt: skip

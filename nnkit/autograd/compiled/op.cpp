@@ -5,6 +5,7 @@
 
 #include <structmember.h>
 
+#include "gpu_array.h"
 #include "owned.h"
 #include "tensor.h"
 
@@ -60,21 +61,48 @@ bool is_stale(PyObject* tensor) {
     return slot(base, tensors.requires_grad) != Py_False || !known;
 }
 
-// Arrays of NumPy that need no promotion; whether all have one shape.
+// What formulas ask of an array, NumPy's or a GPU's.
+struct Look {
+    PyObject* dtype = nullptr;
+    const Py_ssize_t* shape;
+    Py_ssize_t ndim;
+
+    explicit Look(PyObject* operand) {
+        if (PyArray_CheckExact(operand)) {
+            Array array(operand);
+            dtype = reinterpret_cast<PyObject*>(array.descriptor());
+            shape = array.shape();
+            ndim = array.ndim();
+        } else if (GpuArray::is(operand)) {
+            GpuArray array(operand);
+            dtype = array.dtype();
+            shape = array.shape().data();
+            ndim = array.shape().size();
+        }
+    }
+    bool same_shape(const Look& other) const {
+        return ndim == other.ndim && PyArray_CompareLists(shape, other.shape, ndim);
+    }
+    bool takes_numbers() const {
+        int number = reinterpret_cast<PyArray_Descr*>(dtype)->type_num;
+        return number == NPY_FLOAT || number == NPY_DOUBLE;
+    }
+};
+
+// Arrays that need no promotion; whether all have one shape.
 bool are_alike(const Op* op, PyObject* const* operands, bool* of_one_shape) {
-    Array first(operands[0]);
-    if (!PyArray_CheckExact(operands[0])) return false;
-    auto* dtype = reinterpret_cast<PyObject*>(first.descriptor());
+    Look first(operands[0]);
+    if (first.dtype == nullptr) return false;
     Py_ssize_t known = 0, count = PyTuple_GET_SIZE(op->dtypes);
-    while (known < count && PyTuple_GET_ITEM(op->dtypes, known) != dtype) ++known;
+    while (known < count && PyTuple_GET_ITEM(op->dtypes, known) != first.dtype) ++known;
     if (known == count) return false;
     for (int i = 1; i < op->inputs; ++i) {
-        if (!PyArray_CheckExact(operands[i])) {
-            if (first.type() != Type::float32 && first.type() != Type::float64) return false;
+        Look other(operands[i]);
+        if (other.dtype == nullptr) {
+            if (!first.takes_numbers()) return false;
             continue;  // a number
         }
-        Array other(operands[i]);
-        if (reinterpret_cast<PyObject*>(other.descriptor()) != dtype) return false;
+        if (other.dtype != first.dtype) return false;
         if (!first.same_shape(other)) *of_one_shape = false;
     }
     return true;

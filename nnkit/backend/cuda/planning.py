@@ -26,10 +26,11 @@ from nnkit.backend.cuda.source import allow_shared, current_machine, planned_by
 # Primitives whose drivers look at the layouts of their arguments alone, and launch nothing but our
 # kernels and cuBLAS' products; formulas and updates are others.
 PLANNED = frozenset(
-    "cast copy copy_ sum mean prod var_mean wide_var_mean var std amax amin argmax argmin max min"
+    "cast copy copy_ sum mean prod var_mean var std amax amin argmax argmin max min"
     " all any logsumexp norm sum_to softmax softmax_grad log_softmax log_softmax_grad"
     " cross_entropy cross_entropy_grad nll_loss nll_loss_grad matmul mm mv bmm dot vdot linear"
-    " linear_grad_weight addmm baddbmm".split()
+    " linear_grad_weight addmm baddbmm standardize standardize_grad update_running_ embedding"
+    " bag_max cumsum cumprod logcumsumexp cummax cummin".split()
 )
 
 ROOM = 48  # bits of an outline's address: no real one is as large as the first
@@ -94,7 +95,10 @@ class Outline:
         return self._seen_as(self.view.reshape(*shape))
 
     def __getitem__(self, index: Any) -> Outline:
-        if index is not None and not isinstance(index, slice | tuple):
+        indices = index if isinstance(index, tuple) else (index,)
+        numbers = sum(isinstance(i, int) for i in indices)
+        parts = sum(i is None or isinstance(i, slice) for i in indices)
+        if numbers + parts < len(indices) or numbers >= max(self.ndim, 1):
             raise TypeError("an outline has no elements")
         return self._seen_as(self.view[index])
 
@@ -111,6 +115,7 @@ class Tape:
         self.varies = varies
         self.inputs: list[Outline] = []
         self.made: list[Outline] = []
+        self.used: dict[int, Outline] = {}  # of them, in the order in which they are first used
         self.steps: list[tuple] = []
         self.kept: list[Any] = []  # what the program knows by its address alone
         self.arguments = tuple([self._outline(a) for a in arguments])
@@ -138,7 +143,8 @@ class Tape:
         number = place + (1 << ROOM - 1) >> ROOM
         if number > 0:
             return number - 1, place - self.inputs[number - 1].data.ptr
-        return number, place - (number << ROOM)
+        self.used.setdefault(number, self.made[-1 - number])
+        return -1 - list(self.used).index(number), place - (number << ROOM)
 
     def write(
         self, function: Any, grid: tuple, block: tuple, arguments: tuple, shared: int
@@ -211,7 +217,7 @@ class Tape:
         several = isinstance(result, tuple)
         values = result if several else (result,)
         sources = tuple([self.result_of(v) for v in values])
-        made: list[Any] = [(m.nbytes, None) for m in self.made]
+        made: list[Any] = [(m.nbytes, None) for m in self.used.values()]
         for value, source in zip(values, sources, strict=True):
             if source is None or source >= 0:
                 continue
@@ -233,7 +239,7 @@ class Tape:
         if source >= 0:
             if value is not self.inputs[source]:
                 raise ValueError("a view of an argument")
-        elif offset or value.nbytes != self.made[-1 - source].nbytes:
+        elif offset or value.nbytes != list(self.used.values())[-1 - source].nbytes:
             raise ValueError("a part of an array")
         return source
 

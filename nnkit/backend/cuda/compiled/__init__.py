@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import ctypes
 import sys
+import threading
 from collections.abc import Callable
 from functools import cache
 from typing import Any
@@ -24,9 +25,14 @@ class Counting:
     after `connect`."""
 
     def __init__(self, cupy: Any) -> None:
-        pool = cupy.get_default_memory_pool()
-        allocator = MODULE.gpu_allocator(cupy.cuda.get_allocator(), pool.total_bytes)
-        cupy.cuda.set_allocator(allocator)
+        def begin() -> None:
+            cuda, pool = cupy.cuda, cupy.get_default_memory_pool()
+            cuda.set_allocator(MODULE.gpu_allocator(cuda.get_allocator(), pool.total_bytes))
+
+        # This thread may be using another allocator for a while, that of a graph.
+        thread = threading.Thread(target=begin)
+        thread.start()
+        thread.join()
         self.memory = MODULE.gpu_memory
         self.reset = MODULE.reset_gpu_peaks
 
