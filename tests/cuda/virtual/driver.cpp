@@ -25,6 +25,8 @@
 
 namespace {
 
+// Whether this thread called the runtime, which makes the GPU's context current.
+thread_local bool has_context = false;
 // Threads call the driver without Python's lock.
 std::recursive_mutex mutex;
 using Lock = std::lock_guard<std::recursive_mutex>;
@@ -54,6 +56,7 @@ const Allocation* find(uintptr_t address, size_t size) {
 cudaError_t allocate(void** out, size_t size, bool is_pinned) {
     const Lock lock(mutex);
     *out = nullptr;
+    has_context = true;
     if (!size) return cudaSuccess;
     if (size > capacity || used + size > capacity) return cudaErrorMemoryAllocation;
     const size_t room = (size + rounding - 1) / rounding * rounding;
@@ -284,6 +287,7 @@ API size_t played_function_size() { return sizeof(Function); }
 API cudaError_t cudaGetDeviceCount(int* n) { *n = 1; return cudaSuccess; }
 API cudaError_t cudaGetDevice(int* device) { *device = 0; return cudaSuccess; }
 API cudaError_t cudaSetDevice(int device) {
+    has_context = true;
     return device == 0 ? cudaSuccess : cudaErrorInvalidDevice;
 }
 API cudaError_t cudaDriverGetVersion(int* v) { *v = CUDART_VERSION; return cudaSuccess; }
@@ -343,6 +347,7 @@ API const char* cudaGetErrorString(cudaError_t e) {
 
 API cudaError_t cudaMalloc(void** p, size_t n) { return allocate(p, n, false); }
 API cudaError_t cudaFree(void* p) {
+    has_context = true;
     if (!capturing) drain();
     return release(p);
 }
@@ -351,6 +356,7 @@ API cudaError_t cudaFreeAsync(void* p, cudaStream_t) { return cudaFree(p); }
 API cudaError_t cudaHostAlloc(void** p, size_t n, unsigned) { return allocate(p, n, true); }
 API cudaError_t cudaFreeHost(void* p) { return cudaFree(p); }
 API cudaError_t cudaMemGetInfo(size_t* free, size_t* total) {
+    has_context = true;
     *free = capacity - used;
     *total = capacity;
     return cudaSuccess;
@@ -581,6 +587,7 @@ API int cuLaunchKernel(
     Function* f, unsigned gx, unsigned gy, unsigned gz, unsigned bx, unsigned by, unsigned bz,
     unsigned shared, void* stream, void** values, void**) {
     const Lock lock(mutex);
+    if (!has_context) return 201;  // CUDA_ERROR_INVALID_CONTEXT
     const std::vector<unsigned> shape = {gx, gy, gz, bx, by, bz};
     if (const int error = check_launch(*f, shape.data(), shared, values)) return error;
     ++launches;

@@ -22,6 +22,7 @@
 #include "owned.h"
 #include "parallel.h"
 #include "planned.h"
+#include "program.h"
 #include "tensor.h"
 #include "tracing.h"
 #include "update.h"

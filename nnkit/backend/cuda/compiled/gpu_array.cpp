@@ -32,10 +32,10 @@ public:
         for (Py_ssize_t at = from; at + Py_ssize_t(sizeof(Sizes)) <= end_; at += sizeof(void*)) {
             auto begin = field<std::uintptr_t>(object_, at);
             auto end = field<std::uintptr_t>(object_, at + sizeof(void*));
-            if (begin == 0 || begin % sizeof(void*) != 0 || end - begin != sizeof(Py_ssize_t) * sizes.size()) {
-                continue;  // what does not look like one must not be read
-            }
-            if (std::memcmp(reinterpret_cast<void*>(begin), sizes.data(), end - begin) == 0) return at;
+            const std::size_t bytes = sizes.size() * sizeof(Py_ssize_t);
+            // What does not look like one must not be read.
+            if (begin < 4096 || begin % sizeof(void*) != 0 || end - begin != bytes) continue;
+            if (std::memcmp(reinterpret_cast<void*>(begin), sizes.data(), bytes) == 0) return at;
         }
         return -1;
     }
@@ -51,7 +51,8 @@ Py_ssize_t integer_of(PyObject* object, const char* name) {
 }
 
 bool find_fields(CuPy& found, PyObject* array, PyObject* memory) {
-    Owned data(PyObject_GetAttrString(array, "data")), dtype(PyObject_GetAttrString(array, "dtype"));
+    Owned data(PyObject_GetAttrString(array, "data"));
+    Owned dtype(PyObject_GetAttrString(array, "dtype"));
     if (!data || !dtype) return false;
     const Py_ssize_t address = integer_of(memory, "ptr"), size = integer_of(memory, "size");
     if (PyErr_Occurred()) return false;

@@ -50,8 +50,9 @@ private:
 // A new array that looks as another one does, on the memory of a MemoryPointer.
 PyObject* array_like(PyObject* prototype, PyObject* pointer);
 
-// connect_gpu(ndarray, MemoryPointer, an array of shape (7, 11, 13) and its memory, a list of arrays,
-// capsules of get_allocator, get_current_stream_ptr and getDevice): whether CuPy's objects are as expected.
+// What the module offers: connect_gpu(ndarray, MemoryPointer, an array of shape (7, 11, 13), its
+// memory, a list of examples, capsules of get_allocator, get_current_stream_ptr and getDevice):
+// whether CuPy's objects are as expected, and the examples can be made.
 PyObject* connect_gpu(PyObject* module, PyObject* args);
 
 }  // namespace nnkit

@@ -48,8 +48,8 @@ struct HashKind {
     }
 };
 
-// The memory of blocks that ended, by what it may be used for: work that was given to a stream before it became free
-// is done before what the stream gets next.
+// The memory of blocks that ended, by what it may be used for: work that was given to a stream
+// before it became free is done before what the stream gets next.
 std::unordered_map<Kind, std::vector<PyObject*>, HashKind>& kept() {
     static auto* made = new std::unordered_map<Kind, std::vector<PyObject*>, HashKind>;
     return *made;
@@ -115,7 +115,7 @@ Owned take(std::size_t bytes, int device) {
     }
     if (!pointer) return Owned();
     if (Py_TYPE(pointer.object()) != cupy.pointer_type) {
-        fail(PyExc_TypeError, "expected a MemoryPointer from an allocator, got %R", pointer.object());
+        fail(PyExc_TypeError, "allocator: expected a MemoryPointer, got %R", pointer.object());
         return Owned();
     }
     Owned total(PyObject_CallNoArgs(reserved));

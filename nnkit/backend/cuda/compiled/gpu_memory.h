@@ -1,5 +1,5 @@
-// Memory of GPUs: blocks of CuPy's pool, which are counted, and of which small ones are kept for the
-// next array on the same stream.
+// Memory of GPUs: blocks of CuPy's pool, which are counted, and of which small ones are kept for
+// the next array on the same stream.
 #pragma once
 
 #include "gpu_array.h"
@@ -12,9 +12,9 @@ bool make_block_type(PyObject* base);
 // A MemoryPointer to so many bytes, of the allocator that is current in this thread.
 PyObject* gpu_allocate(std::size_t bytes);
 
-// What the module offers: gpu_allocator(inner, reserved) -> the allocator to be set, which takes what
-// it needs of another one and asks `reserved` how much that has then; gpu_memory(device) -> bytes
-// allocated, the most of them, the most reserved; reset_gpu_peaks(device, reserved); and
+// What the module offers: gpu_allocator(inner, reserved) -> the allocator to be set, which takes
+// what it needs of another one and asks `reserved` how much that has then; gpu_memory(device) ->
+// bytes allocated, the most of them, the most reserved; reset_gpu_peaks(device, reserved);
 // release_gpu_memory(), which gives back what is kept.
 PyObject* gpu_allocator(PyObject* module, PyObject* args);
 PyObject* gpu_memory(PyObject* module, PyObject* device);
