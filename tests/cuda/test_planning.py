@@ -92,6 +92,11 @@ def test_a_result_has_the_order_of_its_operands(machine: Machine) -> None:
     assert made == ((96, ((6, 4), F4, (4, 24))),)
 
 
+def test_a_result_of_no_element_is_not_launched_for(machine: Machine) -> None:
+    made, steps, results, _ = planned("neg", given((3, 0)), varies=True)
+    assert made == ((0, ((3, 0), F4, (0, 0))),) and steps == () and results == (-1,)
+
+
 def test_memory_that_is_no_result_is_made_too(machine: Machine) -> None:
     made, steps, results, several = planned("sum", given((1 << 20,)), None, False)
     assert results == (-1,) and not several

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ctypes
 import threading
-from types import SimpleNamespace
+from types import ModuleType, SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -14,7 +14,7 @@ import nnkit
 from nnkit.backend.algebra import FORMULAS
 from nnkit.backend.cpu import BACKEND as CPU
 from nnkit.backend.cuda import BACKEND as CUDA
-from nnkit.backend.cuda import blas, complex, exchange, philox, runtime, source
+from nnkit.backend.cuda import blas, compiled, complex, exchange, philox, runtime, source
 from tests.cuda.arrays import on_arrays
 from tests.cuda.emulation import emulated
 from tests.cuda.marks import needs_compiler
@@ -249,3 +249,16 @@ def test_dlpack_of_a_gpu_goes_to_the_gpu(monkeypatch: pytest.MonkeyPatch) -> Non
         assert nnkit.from_dlpack(OnGpu()).device == nnkit.device("cuda", 0)
     assert nnkit.from_dlpack(np.ones(2)).device == nnkit.device("cpu")
     assert source._stand_in == []
+
+
+# Programs
+
+
+@pytest.mark.skipif(compiled.MODULE is None, reason="nothing is compiled")
+def test_compiled_code_knows_cupy_s_arrays() -> None:
+    cupy = pytest.importorskip("cupy")
+    assert compiled.knows(cupy)
+
+
+def test_programs_need_the_real_cupy() -> None:
+    assert not compiled.connect(ModuleType("cupy"), print, print)

@@ -11,6 +11,7 @@ itself serves them.
 from __future__ import annotations
 
 import ctypes
+import math
 import threading
 from collections.abc import Callable
 from functools import partial
@@ -50,7 +51,7 @@ class Place:
 class Outline:
     """The layout of an array, at an address where nothing is."""
 
-    __slots__ = ("_start", "data", "view")
+    __slots__ = ("data", "view")
     __array_ufunc__ = None
 
     def __init__(self, shape: tuple, dtype: np.dtype) -> None:
@@ -59,13 +60,12 @@ class Outline:
     def place(self, view: np.ndarray, start: int) -> Outline:
         """The layout of ``view``, whose memory would begin at ``start``."""
         self.view = view
-        self._start = start
         self.data = Place(start)
         return self
 
     def _seen_as(self, view: np.ndarray) -> Outline:
         moved = view.__array_interface__["data"][0] - self.view.__array_interface__["data"][0]
-        return Outline.__new__(Outline).place(view, self._start + moved)
+        return Outline.__new__(Outline).place(view, self.data.ptr + moved)
 
     def __array__(self, *_: Any, **__: Any) -> Any:
         raise TypeError("an outline has no elements")
@@ -134,7 +134,9 @@ class Tape:
         return outline
 
     def make(self, outline: Outline, shape: tuple, dtype: np.dtype) -> None:
-        strides = tuple(dtype.itemsize * int(np.prod(shape[d + 1 :])) for d in range(len(shape)))
+        steps = [math.prod(shape[d + 1 :]) for d in range(len(shape))]
+        # Where nothing is, CuPy and NumPy have no steps either.
+        strides = tuple([0 if 0 in shape else n * dtype.itemsize for n in steps])
         view = _layout_only(shape, strides, dtype)
         self.made.append(outline.place(view, -(len(self.made) + 1) << ROOM))
 

@@ -59,7 +59,22 @@ def connect(cupy: Any, failed: Callable, handle: Callable) -> bool:
     """
     if MODULE is None or cupy is not sys.modules.get("cupy"):  # but another in its place
         return False
-    from cupy._core import core  # noqa: F401
+    try:
+        from cupy_backends.cuda.api.runtime import memGetInfo
+
+        driver = ctypes.CDLL("libcuda.so.1")  # CuPy has loaded it
+        if not knows(cupy):
+            return False
+    except (AttributeError, ImportError, OSError):  # of another CuPy
+        return False
+    launch = ctypes.cast(driver.cuLaunchKernel, ctypes.c_void_p).value
+    # A thread has a context after any call of the runtime's.
+    MODULE.connect_launches(launch, failed, memGetInfo, handle)
+    return True
+
+
+def knows(cupy: Any) -> bool:
+    """Whether the extension can read and make CuPy's arrays: shows it some."""
     from cupy.cuda import memory
     from cupy_backends.cuda import stream
     from cupy_backends.cuda.api import runtime
@@ -67,27 +82,19 @@ def connect(cupy: Any, failed: Callable, handle: Callable) -> bool:
     cuda, f4 = cupy.cuda, np.dtype(np.float32)
     block = cuda.UnownedMemory(0x7E57_0000, 0x7E58, None, 0)
     place = cuda.MemoryPointer(block, 0)
-    found = cupy.ndarray((7, 11, 13), f4, place)
+    first = cupy.ndarray((7, 11, 13), f4, place)
     examples = [
-        found, found.transpose(2, 0, 1)[1:], cupy.ndarray((), np.int64, place),
+        first, first.transpose(2, 0, 1)[1:], cupy.ndarray((), np.int64, place),
         cupy.ndarray((0, 3), bool, place), cupy.ndarray((1, 5, 1), np.float16, place, (8, 4, 2)),
     ]  # fmt: skip
     functions = (
-        (memory, "get_allocator"),
-        (stream, "get_current_stream_ptr"),
-        (runtime, "getDevice"),
-    )
-    capsules = [getattr(m, "__pyx_capi__", {}).get(name) for m, name in functions]
+        (memory, "get_allocator"), (stream, "get_current_stream_ptr"), (runtime, "getDevice"),
+    )  # fmt: skip
+    capsules = [m.__pyx_capi__.get(name) for m, name in functions]
     per_thread = 2  # the default stream that each thread has of its own
     if stream.get_default_stream_ptr() == per_thread or None in capsules:
         return False
-    if not MODULE.connect_gpu(cupy.ndarray, cuda.MemoryPointer, found, block, examples, *capsules):
-        return False
-    driver = ctypes.CDLL("libcuda.so.1" if sys.platform == "linux" else "nvcuda.dll")
-    launch = ctypes.cast(driver.cuLaunchKernel, ctypes.c_void_p).value
-    # A thread has a context after any call of the runtime's.
-    MODULE.connect_launches(launch, failed, runtime.memGetInfo, handle)
-    return True
+    return MODULE.connect_gpu(cupy.ndarray, cuda.MemoryPointer, first, block, examples, *capsules)
 
 
 def bind(
