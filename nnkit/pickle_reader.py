@@ -111,6 +111,8 @@ class PickleReader:
         stack = self._stack
         if name in _LITERALS:
             stack.append(argument)
+        elif name == "SHORT_BINSTRING":  # of Python 2, whose strings are bytes
+            stack.append(argument.encode("latin-1").decode())
         elif name in _CONSTANTS:
             stack.append(_CONSTANTS[name])
         elif name in _CONTAINERS:

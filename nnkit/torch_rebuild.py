@@ -192,6 +192,13 @@ def _counter(*counts: Any) -> Counter[Any]:
     return Counter(*counts)
 
 
+def _ordered(*pairs: Any) -> OrderedDict[Any, Any]:
+    """An OrderedDict, which Python 2 makes of its pairs."""
+    if not all(isinstance(pair, list) and len(pair) == 2 for given in pairs for pair in given):
+        raise ValueError("an OrderedDict is made of pairs")
+    return OrderedDict(*([(checked_key(key), value) for key, value in given] for given in pairs))
+
+
 def _size(sizes: Sequence[int]) -> Size:
     return Size(map(operator.index, sizes))
 
@@ -227,7 +234,7 @@ PLAIN: dict[str, Any] = {
         "torch.device": device,
         "_codecs.encode": _encode,
         "collections.Counter": _counter,
-        "collections.OrderedDict": lambda: OrderedDict(),
+        "collections.OrderedDict": _ordered,
         **{
             f"{module}.{kind}": make
             for module in ("builtins", "__builtin__")

@@ -433,6 +433,14 @@ def test_what_is_allowed_allows_no_more() -> None:
                 nnkit.load(stream)
 
 
+def test_strings_and_pairs_of_python_2() -> None:
+    stream = io.BytesIO()
+    with zipfile.ZipFile(stream, "w") as archive:
+        archive.writestr("x/data.pkl", b"ccollections\nOrderedDict\n](](U\1aK\1ee\x85R.")
+    stream.seek(0)
+    assert nnkit.load(stream) == collections.OrderedDict(a=1)
+
+
 def test_what_cannot_be_found() -> None:
     stream = io.BytesIO()
     with zipfile.ZipFile(stream, "w") as archive:

@@ -127,6 +127,8 @@ def test_nothing_is_changed(pickled: bytes, match: str) -> None:
         (b"c__builtin__\nbytes\nI9999999999\n\x85R.", "bytes are not made of a int"),
         (b"c__builtin__\ncomplex\nV1\nV1\n\x86R.", "a complex number has two floats"),
         (b"ccollections\nCounter\nVab\n\x85R.", "a Counter is made of a dict"),
+        (b"ccollections\nOrderedDict\nVab\n\x85R.", "an OrderedDict is made of pairs"),
+        (b"U\x01\xff.", "can't decode byte"),
         (b"ctorch\nSize\nV12\n\x85R.", "cannot be interpreted as an integer"),
         (b"c_codecs\nencode\nVa\nVzip\n\x86R.", "bytes are stored as latin1 text"),
         (b"B\xff\xff\xff\x7f.", "expected 2147483647 bytes"),

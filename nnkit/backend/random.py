@@ -34,8 +34,13 @@ _STATE = np.dtype(
 
 def seed_numpy(base_seed: int, worker: int) -> None:
     """Seed NumPy's global generator in a worker process, with the words that torch gives it."""
+    np.random.seed(words_of_worker(base_seed, worker))
+
+
+def words_of_worker(base_seed: int, worker: int) -> list[int]:
+    """The four words that torch seeds NumPy's generator with in a worker process."""
     words = [worker, base_seed & 0xFFFFFFFF, base_seed >> 32, 0]
-    np.random.seed(np.random.SeedSequence(words).generate_state(4))
+    return np.random.SeedSequence(words).generate_state(4).tolist()
 
 
 def checked_seed(value: Any) -> int:

@@ -43,9 +43,10 @@ THREAD = _Thread()
 ENTERED: list[Any] = []  # the modes of all threads, and what casts operands in them
 
 
-def refuse(*args: Any, **kwargs: Any) -> Any:
-    """The ``__torch_function__`` of a class that does not want to be asked."""
-    return NotImplemented
+def refuse(func: Callable, types: Any, args: tuple = (), kwargs: dict | None = None) -> Any:
+    """The ``__torch_function__`` of a class that does not want to be asked: the function itself."""
+    with DisableTorchFunctionSubclass():
+        return func(*args, **(kwargs or {}))
 
 
 def is_plain(value: Any) -> bool:

@@ -9,7 +9,7 @@ from nnkit.nn.modules.module import Module
 __all__ = ["AlphaDropout", "Dropout", "Dropout1d", "Dropout2d", "Dropout3d", "FeatureAlphaDropout"]
 
 
-class _Dropout(Module):
+class _DropoutNd(Module):
     """The base of the dropouts.
 
     Args:
@@ -34,7 +34,7 @@ class _Dropout(Module):
         return f"p={self.p}, inplace={self.inplace}"
 
 
-class Dropout(_Dropout):
+class Dropout(_DropoutNd):
     """Sets each element to 0 with chance ``p`` and multiplies the others by ``1 / (1 - p)``.
 
     Input and output have any shape.
@@ -52,7 +52,7 @@ class Dropout(_Dropout):
         return F.dropout(input, self.p, self.training, self.inplace)
 
 
-class Dropout1d(_Dropout):
+class Dropout1d(_DropoutNd):
     """`Dropout` of whole channels of inputs (N, C, L) or (C, L).
 
     Example:
@@ -66,7 +66,7 @@ class Dropout1d(_Dropout):
         return F.dropout1d(input, self.p, self.training, self.inplace)
 
 
-class Dropout2d(_Dropout):
+class Dropout2d(_DropoutNd):
     """`Dropout` of whole channels of inputs (N, C, H, W).
 
     Example:
@@ -80,7 +80,7 @@ class Dropout2d(_Dropout):
         return F.dropout2d(input, self.p, self.training, self.inplace)
 
 
-class Dropout3d(_Dropout):
+class Dropout3d(_DropoutNd):
     """`Dropout` of whole channels of inputs (N, C, D, H, W) or (C, D, H, W).
 
     Example:
@@ -94,7 +94,7 @@ class Dropout3d(_Dropout):
         return F.dropout3d(input, self.p, self.training, self.inplace)
 
 
-class AlphaDropout(_Dropout):
+class AlphaDropout(_DropoutNd):
     """Dropout that keeps mean 0 and variance 1, for networks with SELU. Never in place.
 
     Example:
@@ -107,7 +107,7 @@ class AlphaDropout(_Dropout):
         return F.alpha_dropout(input, self.p, self.training)
 
 
-class FeatureAlphaDropout(_Dropout):
+class FeatureAlphaDropout(_DropoutNd):
     """`AlphaDropout` of whole channels: dimension 1 of inputs (N, C, ...). Never in place.
 
     Example:

@@ -134,7 +134,11 @@ class ZeroPad3d(_ZeroPadNd, ConstantPad3d):
     """
 
 
-class ReflectionPad1d(_PadNd):
+class _ReflectionPadNd(_PadNd):
+    _mode = "reflect"
+
+
+class ReflectionPad1d(_ReflectionPadNd):
     """Mirror at the edges of the last axis.
 
     Args:
@@ -147,10 +151,9 @@ class ReflectionPad1d(_PadNd):
     """
 
     _axes = 1
-    _mode = "reflect"
 
 
-class ReflectionPad2d(_PadNd):
+class ReflectionPad2d(_ReflectionPadNd):
     """Mirror at the edges of the last two axes.
 
     Args:
@@ -162,10 +165,9 @@ class ReflectionPad2d(_PadNd):
     """
 
     _axes = 2
-    _mode = "reflect"
 
 
-class ReflectionPad3d(_PadNd):
+class ReflectionPad3d(_ReflectionPadNd):
     """Mirror at the edges of the last three axes.
 
     Args:
@@ -177,10 +179,13 @@ class ReflectionPad3d(_PadNd):
     """
 
     _axes = 3
-    _mode = "reflect"
 
 
-class ReplicationPad1d(_PadNd):
+class _ReplicationPadNd(_PadNd):
+    _mode = "replicate"
+
+
+class ReplicationPad1d(_ReplicationPadNd):
     """Repeat the edges of the last axis.
 
     Args:
@@ -192,10 +197,9 @@ class ReplicationPad1d(_PadNd):
     """
 
     _axes = 1
-    _mode = "replicate"
 
 
-class ReplicationPad2d(_PadNd):
+class ReplicationPad2d(_ReplicationPadNd):
     """Repeat the edges of the last two axes.
 
     Args:
@@ -207,10 +211,9 @@ class ReplicationPad2d(_PadNd):
     """
 
     _axes = 2
-    _mode = "replicate"
 
 
-class ReplicationPad3d(_PadNd):
+class ReplicationPad3d(_ReplicationPadNd):
     """Repeat the edges of the last three axes.
 
     Args:
@@ -222,7 +225,6 @@ class ReplicationPad3d(_PadNd):
     """
 
     _axes = 3
-    _mode = "replicate"
 
 
 class _CircularPadNd(_PadNd):

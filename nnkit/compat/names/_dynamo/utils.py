@@ -2,6 +2,12 @@
 
 from __future__ import annotations
 
+from nnkit.backend import warning
 from nnkit.compat.passing import false
 
 is_compile_supported = false
+
+
+def warn_once(msg: str, stacklevel: int = 1) -> None:
+    """Warn of the same thing once in a process."""
+    warning.warn_once(msg)

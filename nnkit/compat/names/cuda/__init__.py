@@ -1,11 +1,27 @@
-"""torch.cuda: older names of the functions that tell of memory."""
+"""torch.cuda: older names of the functions that tell of memory, and how libraries start it."""
 
 from __future__ import annotations
 
 import warnings
+from collections.abc import Callable
 from typing import Any
 
 from nnkit import cuda
+from nnkit.compat.passing import false, nothing
+
+init = _lazy_init = ipc_collect = nothing  # a GPU is started by what is first done on it
+_is_in_bad_fork = is_tf32_supported = false
+
+
+def _lazy_call(callable: Callable[[], Any], **options: Any) -> None:
+    """Call a function where there are GPUs."""
+    if cuda.is_available():
+        callable()
+
+
+def get_arch_list() -> list[str]:
+    """The architectures that kernels were compiled for: none, they are when they are needed."""
+    return []
 
 
 def memory_cached(device: Any = None) -> int:

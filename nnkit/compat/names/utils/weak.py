@@ -1,0 +1,82 @@
+"""torch.utils.weak: references to objects by their identity, which do not keep them alive."""
+
+from __future__ import annotations
+
+import weakref
+from collections.abc import Iterator, MutableMapping
+from typing import Any
+
+
+class WeakIdRef(weakref.ref):
+    """A reference that is equal to another if both are to the same living object."""
+
+    __slots__ = ("_id",)
+
+    def __init__(self, key: Any, callback: Any = None) -> None:
+        super().__init__(key, callback)
+        self._id = id(key)
+
+    def __call__(self) -> Any:
+        return super().__call__()
+
+    def __hash__(self) -> int:
+        return self._id
+
+    def __eq__(self, other: object) -> bool:
+        mine, theirs = self(), other() if isinstance(other, weakref.ref) else None
+        return self is other if mine is None or theirs is None else mine is theirs
+
+
+class WeakIdKeyDictionary(MutableMapping):
+    """A dictionary by the identity of its keys, which leave it when nothing else keeps them.
+
+    Example:
+        >>> import nnkit
+        >>> x, seen = nnkit.ones(1), WeakIdKeyDictionary()
+        >>> seen[x] = "once"
+        >>> x in seen, nnkit.ones(1) in seen
+        (True, False)
+        >>> del x
+        >>> len(seen)
+        0
+    """
+
+    def __init__(self, dict: Any = None, ref_type: Any = WeakIdRef) -> None:
+        self.ref_type = ref_type
+        self.data: Any = {}
+        if dict is not None:
+            self.update(dict)
+
+    def _reference(self, key: Any) -> Any:
+        return self.ref_type(key, lambda dead: self.data.pop(dead, None))
+
+    def __getitem__(self, key: Any) -> Any:
+        return self.data[self.ref_type(key)]
+
+    def __setitem__(self, key: Any, value: Any) -> None:
+        self.data[self._reference(key)] = value
+
+    def __delitem__(self, key: Any) -> None:
+        del self.data[self.ref_type(key)]
+
+    def __contains__(self, key: Any) -> bool:
+        try:
+            return self.ref_type(key) in self.data
+        except TypeError:  # of what has no weak references
+            return False
+
+    def __iter__(self) -> Iterator[Any]:
+        return (key for reference in list(self.data) if (key := reference()) is not None)
+
+    def __len__(self) -> int:
+        return len(self.data)
+
+    def copy(self) -> WeakIdKeyDictionary:
+        """Another dictionary with the same keys and values."""
+        return type(self)(self)
+
+    __copy__ = copy
+
+
+WeakTensorKeyDictionary = WeakIdKeyDictionary
+TensorWeakRef = WeakIdRef
