@@ -70,8 +70,9 @@ class TorchModule(ModuleType):
             super().__setattr__(name, value)  # else a function hides the module, as in torch
 
     def __dir__(self) -> list[str]:
-        names = {n for module in namesakes(self.__name__) for n in dir(module)}
-        return sorted(names | set(vars(self)) | set(defined().get(self.__name__, ())))
+        places = namesakes(self.__name__)
+        names = {n for place in places for n in dir(place) if n[:2] != "__"}
+        return sorted(names | set(vars(self)) | set(_public(self.__name__)))
 
 
 class StandIn:

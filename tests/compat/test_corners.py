@@ -24,6 +24,52 @@ print(is_batchedtensor(x), get_unwrapped(x) is x)
     assert run(program).splitlines() == ["True 1 (2, 3) (2,)", "False True -1", "False True"]
 
 
+def test_levels_by_number() -> None:
+    program = """
+import torch
+from torch._C._functorch import _add_batch_dim, _remove_batch_dim
+whole = torch.arange(6.0).reshape(3, 2)
+def f(x):
+    y = _add_batch_dim(whole, 1, 1)
+    print(tuple(y.shape), _remove_batch_dim(x * y, 1, 2, 0).tolist())
+    print(_remove_batch_dim(torch.ones(2), 1, 2, 1).shape)
+    return x
+torch.vmap(f)(torch.tensor([1.0, 2.0]))
+try: _add_batch_dim(whole, 0, 1)
+except RuntimeError as error: print(error)
+"""
+    assert run(program).splitlines() == [
+        "(3,) [[0.0, 2.0, 4.0], [2.0, 6.0, 10.0]]",
+        "torch.Size([2, 2])",
+        "no vmap that is 1 deep runs here",
+    ]
+
+
+def test_tensors_on_several_devices() -> None:
+    program = """
+import torch
+from torch._utils import _take_tensors
+from torch.cuda import comm
+x = torch.arange(4.0)
+a, b = comm.scatter(x, ["cpu", "cpu"]); print(a.tolist(), b.tolist())
+print([t.tolist() for t in comm.scatter(x, ["cpu", "cpu"], [1, 3])])
+print(len(comm.broadcast(x, ["cpu"])))
+print(comm.gather([a, b]).tolist(), comm.reduce_add([a, b], "cpu").tolist())
+try: comm.reduce_add([a, x])
+except ValueError: print("shapes")
+given = [torch.ones(2), torch.ones(1).int(), torch.ones(2), torch.ones(3)]
+print([[t.numel() for t in group] for group in _take_tensors(given, 16)])
+"""
+    assert run(program).splitlines() == [
+        "[0.0, 1.0] [2.0, 3.0]",
+        "[[0.0], [1.0, 2.0, 3.0]]",
+        "1",
+        "[0.0, 1.0, 2.0, 3.0] [2.0, 4.0]",
+        "shapes",
+        "[[2, 2], [3], [1]]",
+    ]
+
+
 def test_bases_of_layers() -> None:
     program = """
 import torch
@@ -178,3 +224,29 @@ x = torch.nn.functional.linear(torch.ones(1, 2).as_subclass(Mine), torch.ones(3,
 print(type(x).__name__, x.tolist())
 """
     assert run(program) == "Mine [[2.0, 2.0, 2.0]]"
+
+
+def test_nodes_of_trees() -> None:
+    program = """
+import collections, torch
+from torch.utils import _pytree as P
+print(P._list_flatten([1, 2]), P._list_unflatten([1, 2], None), P._tuple_flatten_with_keys((1,)))
+d = collections.OrderedDict(a=1)
+print(P._odict_unflatten(*P._odict_flatten(d)) == d, P._deque_flatten(collections.deque([1], 2)))
+x = torch.ones(2).max(0)
+print(P.is_structseq(x), P.is_structseq_instance((1,)), P.is_structseq_class(type(x)))
+"""
+    assert run(program).splitlines() == [
+        "([1, 2], None) [1, 2] ([(SequenceKey(idx=0), 1)], None)",
+        "True ([1], 2)",
+        "True False True",
+    ]
+
+
+def test_what_a_module_lists_is_there() -> None:
+    program = """
+import torch
+for module in (torch.optim, torch.nn, torch.nn.functional, torch.linalg, torch.utils.data):
+    print([name for name in dir(module) if not hasattr(module, name)])
+"""
+    assert run(program).split() == ["[]"] * 5

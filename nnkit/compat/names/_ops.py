@@ -8,24 +8,55 @@ from typing import Any, NoReturn
 
 import nnkit
 from nnkit import Tensor
+from nnkit.autograd.op.registry import LIFTED
 
 
 class OpOverloadPacket:
     """An operator: it is called as the function of that name is, whatever the overload."""
 
     def __init__(self, name: str, function: Callable) -> None:
-        self.__name__, self._function = name, function
+        self._qualified_op_name, self._function = name, function
+        self.__name__ = name.rpartition("::")[2]
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         return self._function(*args, **kwargs)
 
-    def __getattr__(self, name: str) -> OpOverloadPacket:
+    def __getattr__(self, name: str) -> OpOverload:
         if name.startswith("_"):
             raise AttributeError(name)
-        return self  # an overload, such as ``aten.add.Tensor``
+        vars(self)[name] = overload = OpOverload(self, name)
+        return overload
 
     def __repr__(self) -> str:
-        return self.__name__.replace("::", ".")
+        return self._qualified_op_name.replace("::", ".")
+
+
+class OpOverload:
+    """An operator for arguments of one kind, such as ``aten.add.Tensor``."""
+
+    def __init__(self, packet: OpOverloadPacket, overload: str) -> None:
+        self.overloadpacket = packet
+        self._overloadname = overload
+        self.__name__ = f"{packet.__name__}.{overload}"
+        self.namespace = packet._qualified_op_name.partition("::")[0]
+
+    @property
+    def _function(self) -> Callable:
+        return self.overloadpacket._function
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        return self._function(*args, **kwargs)
+
+    def name(self) -> str:
+        """The operator's name, with that of the overload if it has one."""
+        tail = "" if self._overloadname == "default" else f".{self._overloadname}"
+        return self.overloadpacket._qualified_op_name + tail
+
+    def __repr__(self) -> str:
+        return f"<OpOverload(op='{self.overloadpacket}', overload='{self._overloadname}')>"
+
+    def __str__(self) -> str:
+        return f"{self.overloadpacket}.{self._overloadname}"
 
 
 class _OpNamespace:
@@ -75,13 +106,37 @@ def _convolution(
     return getattr(F, f"conv{axes}d")(input, weight, bias, stride, padding, dilation, groups)
 
 
+def _attention(
+    query: Tensor, key: Tensor, value: Tensor, dropout_p: float = 0.0, is_causal: bool = False,
+    *, attn_mask: Tensor | None = None, scale: float | None = None,
+) -> tuple[Tensor, Tensor]:  # fmt: skip
+    """The values that queries look at, and the logarithms of their weights' sums."""
+    if scale is None:
+        scale = query.shape[-1] ** -0.5
+    return LIFTED.attention(query, key, value, attn_mask, is_causal, scale)
+
+
 # Operators that torch's own functions are made of.
 _ATEN: dict[str, Callable] = {
+    "_local_scalar_dense": lambda self: self.item(),
+    "_log_softmax": lambda self, dim, half_to_float: self.log_softmax(dim),
+    "_scaled_dot_product_flash_attention_for_cpu": _attention,
+    "_softmax": lambda self, dim, half_to_float: self.softmax(dim),
     "_to_copy": _to_copy,
     "alias": lambda self: self.view(self.shape),
     "convolution": _convolution,
+    "embedding": lambda weight, indices, padding_idx=-1, scale_grad_by_freq=False, sparse=False: (
+        nnkit.nn.functional.embedding(
+            indices,
+            weight,
+            None if padding_idx < 0 else padding_idx,
+            scale_grad_by_freq=scale_grad_by_freq,
+            sparse=sparse,
+        )
+    ),
     "index": lambda self, indices: self[tuple(slice(None) if i is None else i for i in indices)],
     "slice": _slice,
+    "threshold_backward": lambda grad, self, threshold: grad.masked_fill(self <= threshold, 0),
 }
 
 
@@ -106,4 +161,3 @@ class _Ops:
 
 
 ops = _Ops()
-OpOverload = OpOverloadPacket

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 import nnkit
@@ -22,3 +22,18 @@ def _unflatten_dense_tensors(flat: Any, tensors: Sequence[Any]) -> tuple:
     """The pieces of a row in the shapes of some tensors."""
     pieces = flat.split([tensor.numel() for tensor in tensors])
     return tuple([piece.view_as(tensor) for piece, tensor in zip(pieces, tensors, strict=True)])
+
+
+def _take_tensors(tensors: Iterable[Any], size_limit: int) -> Iterator[list[Any]]:
+    """The tensors in groups of one dtype and at most ``size_limit`` bytes: what fills up first is
+    first."""
+    groups: dict[Any, list[Any]] = {}
+    sizes: dict[Any, int] = {}
+    for tensor in tensors:
+        kind, size = tensor.dtype, tensor.nbytes
+        if sizes.get(kind, 0) + size > size_limit and sizes.get(kind, 0) > 0:
+            yield groups[kind]
+            groups[kind], sizes[kind] = [], 0
+        groups.setdefault(kind, []).append(tensor)
+        sizes[kind] = sizes.get(kind, 0) + size
+    yield from filter(None, groups.values())

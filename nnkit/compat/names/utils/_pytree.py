@@ -2,10 +2,22 @@
 
 from __future__ import annotations
 
-from collections import namedtuple
+from collections import OrderedDict, defaultdict, deque, namedtuple
 from typing import Any
 
-from nnkit.utils._pytree.nodes import MappingKey, is_namedtuple_class
+from nnkit.autograd.surface.return_types import ReturnType
+from nnkit.utils._pytree.nodes import SUPPORTED_NODES, is_namedtuple_class
+
+_KINDS = {
+    "dict": dict, "list": list, "tuple": tuple, "namedtuple": namedtuple, "deque": deque,
+    "ordereddict": OrderedDict, "odict": OrderedDict, "defaultdict": defaultdict,
+}  # fmt: skip
+# `_dict_flatten`, `_dict_flatten_with_keys`, `_dict_unflatten`, and those of the others.
+for _name, _kind in _KINDS.items():
+    _node = SUPPORTED_NODES[_kind]
+    globals()[f"_{_name}_flatten"] = _node.flatten_fn
+    globals()[f"_{_name}_flatten_with_keys"] = _node.flatten_with_keys_fn
+    globals()[f"_{_name}_unflatten"] = _node.unflatten_fn
 
 
 def _get_node_type(tree: Any) -> Any:
@@ -13,16 +25,14 @@ def _get_node_type(tree: Any) -> Any:
     return namedtuple if is_namedtuple_class(type(tree)) else type(tree)
 
 
-def _dict_flatten(d: dict) -> tuple[list, list]:
-    """The values of a dictionary, and its keys."""
-    return list(d.values()), list(d)
+def is_structseq_class(cls: Any) -> bool:
+    """Whether it is the class of results such as those of `max`."""
+    return isinstance(cls, type) and issubclass(cls, ReturnType)
 
 
-def _dict_flatten_with_keys(d: dict) -> tuple[list, list]:
-    """The values of a dictionary with where they are in it, and its keys."""
-    return [(MappingKey(key), value) for key, value in d.items()], list(d)
+def is_structseq_instance(obj: Any) -> bool:
+    """Whether it is a result such as that of `max`."""
+    return is_structseq_class(type(obj))
 
 
-def _dict_unflatten(values: Any, context: list) -> dict:
-    """The dictionary of these values and keys."""
-    return dict(zip(context, values))
+is_structseq = is_structseq_instance

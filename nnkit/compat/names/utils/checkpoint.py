@@ -1,12 +1,18 @@
-"""torch.utils.checkpoint: what libraries that have checkpoints of their own take from it."""
+"""torch.utils.checkpoint: selective checkpoints, by operators of torch, and what libraries that
+have checkpoints of their own take from it."""
 
 from __future__ import annotations
 
+import enum
 import warnings
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from typing import Any
 
 from nnkit import Tensor
+from nnkit.autograd.views.overlap import shares_memory
+from nnkit.compat.dispatch import TorchDispatchMode
+from nnkit.compat.names._ops import OpOverload
+from nnkit.utils._pytree import tree_leaves
 
 
 def detach_variable(inputs: tuple[Any, ...]) -> tuple[Any, ...]:
@@ -31,3 +37,103 @@ def check_backward_validity(inputs: Iterable[Any]) -> None:
         warnings.warn(
             "None of the inputs have requires_grad=True. Gradients will be None", stacklevel=2
         )
+
+
+class CheckpointPolicy(enum.Enum):
+    """What a selective checkpoint does with the result of an operator."""
+
+    MUST_SAVE = 0
+    PREFER_SAVE = 1
+    MUST_RECOMPUTE = 2
+    PREFER_RECOMPUTE = 3
+
+
+class SelectiveCheckpointContext:
+    """What a policy is told of the run: that it is the first, since the second asks no policy."""
+
+    is_recompute = False
+
+
+class _Kept:
+    """A call's result, None where it is not kept, and whether it was written to since."""
+
+    def __init__(self, result: Any) -> None:
+        self.result, self.written = result, False
+
+
+_Calls = dict[Any, list[_Kept]]  # by operators, in the order of the calls
+
+
+class _First(TorchDispatchMode):
+    """The first run of a function, which keeps the results that a policy says."""
+
+    def __init__(self, policy: Callable, calls: _Calls) -> None:
+        self.policy, self.calls = policy, calls
+
+    def __torch_dispatch__(
+        self, func: Any, types: tuple, args: tuple = (), kwargs: dict | None = None
+    ) -> Any:
+        kwargs = kwargs or {}
+        if func.overloadpacket.__name__.endswith("_"):
+            self._note(args[0])
+        result = func(*args, **kwargs)
+        said = self.policy(SelectiveCheckpointContext(), func, *args, **kwargs)
+        saves = said in (True, CheckpointPolicy.MUST_SAVE, CheckpointPolicy.PREFER_SAVE)
+        self.calls.setdefault(func, []).append(_Kept(result if saves else None))
+        return result
+
+    def _note(self, written: Any) -> None:
+        for each in (each for held in self.calls.values() for each in held):
+            leaves = [leaf for leaf in tree_leaves(each.result) if isinstance(leaf, Tensor)]
+            each.written = each.written or any(shares_memory(leaf, written) for leaf in leaves)
+
+
+class _Second(TorchDispatchMode):
+    """The second run, which gives what was kept in place of computing it."""
+
+    def __init__(self, calls: _Calls, allows_writes: bool) -> None:
+        self.calls, self.allows_writes = calls, allows_writes
+
+    def __torch_dispatch__(
+        self, func: Any, types: tuple, args: tuple = (), kwargs: dict | None = None
+    ) -> Any:
+        held = self.calls.get(func)
+        if not held:
+            raise RuntimeError(
+                f"{func} was called more often in the second run than in the first, or its "
+                "results have been used: a selective checkpoint has one backward"
+            )
+        kept = held.pop(0)
+        if kept.written and not self.allows_writes:
+            raise RuntimeError(
+                "Tensor cached during selective activation checkpoint has been mutated"
+            )
+        return func(*args, **(kwargs or {})) if kept.result is None else kept.result
+
+
+def create_selective_checkpoint_contexts(
+    policy_fn_or_list: Any, allow_cache_entry_mutation: bool = False
+) -> tuple[TorchDispatchMode, TorchDispatchMode]:
+    """The contexts of both runs under a checkpoint that keeps the results of some operators.
+
+    Args:
+        policy_fn_or_list: the operators, such as ``torch.ops.aten.mm.default``; or a function
+            ``policy(context, operator, *args, **kwargs)`` that returns a `CheckpointPolicy`.
+        allow_cache_entry_mutation: give what was written to since it was kept.
+
+    Raises:
+        TypeError: neither a function nor a list is given.
+        ValueError: the list has something else than overloads of operators.
+    """
+    if isinstance(policy_fn_or_list, list):
+        for each in policy_fn_or_list:
+            if not isinstance(each, OpOverload):
+                got = type(each).__name__
+                raise ValueError(f"the operators to keep are OpOverloads, got {each} of type {got}")
+        policy: Any = lambda context, func, *args, **kwargs: func in policy_fn_or_list
+    elif callable(policy_fn_or_list):
+        policy = policy_fn_or_list
+    else:
+        raise TypeError("policy_fn_or_list must be either a function or a list of ops.")
+    calls: _Calls = {}
+    return _First(policy, calls), _Second(calls, allow_cache_entry_mutation)

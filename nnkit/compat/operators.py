@@ -1,0 +1,275 @@
+"""The primitives of backends as operators of torch: of each call the ``aten`` ones that say the
+same, else one of the primitive's own name, ``nnkit::layer_norm``, with its arguments.
+
+A rule gets ``ask``, which calls an operator by its name and overload, and the call's arguments
+with Tensors for arrays; it returns the results as Tensors.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+from typing import Any
+
+import nnkit
+from nnkit import Tensor
+from nnkit.autograd.tensor import wrap
+from nnkit.backend.algebra import Primitive
+from nnkit.backend.cost import is_array
+from nnkit.backend.dtype import OF_ARRAY
+from nnkit.backend.lazy import plain
+from nnkit.compat.names._ops import OpOverload, OpOverloadPacket, ops
+
+Ask = Callable[..., Any]  # ask(name, *arguments, **options): the operator's result
+
+
+def operator(name: str) -> OpOverload:
+    """The operator of ``aten`` that a name such as ``add.Tensor`` means."""
+    packet, _, overload = name.partition(".")
+    return getattr(getattr(ops.aten, packet), overload or "default")
+
+
+def translated(place: Any, primitive: Primitive, arguments: tuple, ask: Callable) -> Any:
+    """The result of one call at a door, an array or several, by operators.
+
+    Args:
+        place: the device of the arrays.
+        arguments: arrays and statics, as a backend gets them.
+        ask: gets an `OpOverload`, positional and keyword arguments; returns its result.
+    """
+    tensors = _with_tensors(arguments, place)
+    rule = _rule(primitive)
+    result = NotImplemented
+    if rule is not None:
+        result = rule(lambda name, *args, **named: ask(operator(name), args, named), *tensors)
+    if result is NotImplemented:
+        result = ask(_own(primitive), tensors, {})
+    if primitive.writes and len(primitive.outputs) == 1 and not primitive.sequences:
+        return arguments[0]
+    return _with_arrays(result)
+
+
+def _with_tensors(value: Any, place: Any) -> Any:
+    if is_array(value):
+        return wrap(value, place)
+    if isinstance(value, (tuple, list)):
+        return type(value)([_with_tensors(each, place) for each in value])
+    return OF_ARRAY.get(value, value) if _is_dtype(value) else value
+
+
+def _with_arrays(value: Any) -> Any:
+    if isinstance(value, Tensor):
+        return plain(value._data)
+    if isinstance(value, (tuple, list)):
+        return tuple([_with_arrays(each) for each in value])
+    return value.array if isinstance(value, nnkit.dtype) else value
+
+
+def _is_dtype(value: Any) -> bool:
+    return type(value).__hash__ is not None and not is_array(value) and value in OF_ARRAY
+
+
+def _own(primitive: Primitive) -> OpOverload:
+    """The operator of a primitive's own name."""
+    held = vars(getattr(ops, nnkit.__name__))
+    if primitive.name not in held:
+        run = partial(_run, primitive.name)
+        held[primitive.name] = OpOverloadPacket(f"{nnkit.__name__}::{primitive.name}", run)
+    return held[primitive.name].default
+
+
+def _run(name: str, *arguments: Any) -> Any:
+    """Call a primitive with Tensors in the places of arrays."""
+    place = next((t._device for t in _tensors(arguments)), nnkit.device("cpu"))
+    result = getattr(place.backend, name)(*map(_given, arguments))
+    return _with_tensors(result, place)
+
+
+def _given(value: Any) -> Any:
+    if isinstance(value, list):
+        return [_given(each) for each in value]
+    return _with_arrays(value)
+
+
+def _tensors(value: Any) -> Any:
+    if isinstance(value, Tensor):
+        yield value
+    elif isinstance(value, (tuple, list)):
+        for each in value:
+            yield from _tensors(each)
+
+
+# Rules
+
+
+def _linear(ask: Ask, x: Tensor, weight: Tensor, bias: Tensor | None) -> Tensor:
+    rows = x if x.ndim == 2 else _reshape(ask, x, (-1, x.shape[-1]))
+    turned = ask("t", weight)
+    out = ask("mm", rows, turned) if bias is None else ask("addmm", bias, rows, turned)
+    return out if x.ndim == 2 else _reshape(ask, out, (*x.shape[:-1], weight.shape[0]))
+
+
+def _linear_grad_weight(ask: Ask, g: Tensor, x: Tensor) -> Tensor:
+    g, x = (t if t.ndim == 2 else _reshape(ask, t, (-1, t.shape[-1])) for t in (g, x))
+    return ask("mm", ask("t", g), x)
+
+
+def _matmul(ask: Ask, x: Tensor, y: Tensor) -> Tensor:
+    name = {(2, 2): "mm", (3, 3): "bmm", (2, 1): "mv", (1, 1): "dot"}.get((x.ndim, y.ndim))
+    same = x.shape[:-2] == y.shape[:-2] or x.ndim < 3
+    return ask(name if name and same else "matmul", x, y)
+
+
+def _addmm(ask: Ask, input: Tensor, x: Tensor, y: Tensor, beta: Any, alpha: Any) -> Tensor:
+    return ask("addmm", input, x, y, beta=beta, alpha=alpha)
+
+
+def _reshape(ask: Ask, x: Tensor, shape: tuple) -> Tensor:
+    return ask("view" if x.is_contiguous() else "reshape", x, list(shape))
+
+
+def _conv(
+    ask: Ask, x: Tensor, weight: Tensor, bias: Any, stride: Any, padding: Any, dilation: Any,
+    groups: int,
+) -> Any:  # fmt: skip
+    if any(not isinstance(n, int) for n in padding):
+        return NotImplemented  # which is one for each end
+    none = [0] * len(stride)
+    return ask(
+        "convolution", x, weight, bias, list(stride), list(padding), list(dilation), False, none,
+        groups,
+    )  # fmt: skip
+
+
+def _over(name: str, some: str) -> Callable:
+    """The rule of a reduction: all elements, or along some dimensions."""
+
+    def reduce(ask: Ask, x: Tensor, axis: Any, keepdims: bool) -> Tensor:
+        if axis is None and not keepdims:
+            return ask(name, x)
+        dims = range(x.ndim) if axis is None else (axis if isinstance(axis, tuple) else (axis,))
+        return ask(f"{name}.{some}", x, list(dims), keepdims)
+
+    return reduce
+
+
+def _along(name: str) -> Callable:
+    def call(ask: Ask, x: Tensor, axis: int) -> Tensor:
+        return ask(name, x, axis, False)
+
+    return call
+
+
+def _turn(ask: Ask, x: Tensor) -> Tensor:
+    return ask("t", x) if x.ndim == 2 else ask("transpose.int", x, -2, -1)
+
+
+def _swap(ask: Ask, x: Tensor, axis1: int, axis2: int) -> Tensor:
+    return _turn(ask, x) if x.ndim == 2 else ask("transpose.int", x, axis1, axis2)
+
+
+def _cast(ask: Ask, x: Tensor, dtype: Any) -> Tensor:
+    return ask("_to_copy", x, dtype=dtype)
+
+
+def _filled(ask: Ask, shape: tuple, value: Any, dtype: Any) -> Tensor:
+    if value == 1:
+        return ask("ones", list(shape), dtype=dtype)
+    return ask("full", list(shape), value, dtype=dtype)
+
+
+def _made(name: str) -> Callable:
+    def make(ask: Ask, shape: tuple, dtype: Any) -> Tensor:
+        return ask(name, list(shape), dtype=dtype)
+
+    return make
+
+
+def _getitem(ask: Ask, x: Tensor, index: Any) -> Any:
+    """One number or slice after the other."""
+    items = index if isinstance(index, tuple) else (index,)
+    if any(i is None or not isinstance(i, (int, slice, type(...))) for i in items):
+        return NotImplemented
+    dim = 0
+    for position, item in enumerate(items):
+        if item is ...:
+            dim = x.ndim - (len(items) - position - 1)
+        elif isinstance(item, slice):
+            if item != slice(None):
+                start, stop, step = item.indices(x.shape[dim])
+                x = ask("slice.Tensor", x, dim, start, stop, step)
+            dim += 1
+        else:
+            x = ask("select.int", x, dim, item)
+    return x
+
+
+def _attention(
+    ask: Ask, q: Tensor, k: Tensor, v: Tensor, mask: Any, is_causal: bool, scale: Any
+) -> Any:
+    name = "_scaled_dot_product_flash_attention_for_cpu"
+    return ask(name, q, k, v, 0.0, is_causal, attn_mask=mask, scale=scale)
+
+
+def _embedding(
+    ask: Ask, weight: Tensor, index: Tensor, padding_idx: int | None, scale_grad_by_freq: bool
+) -> Tensor:
+    place = -1 if padding_idx is None else padding_idx
+    return ask("embedding", weight, index, place, scale_grad_by_freq)
+
+
+def _compared(name: str) -> Callable:
+    def compare(ask: Ask, x: Any, y: Any) -> Tensor:
+        return ask(f"{name}.{'Tensor' if isinstance(y, Tensor) else 'Scalar'}", x, y)
+
+    return compare
+
+
+def _same(name: str) -> Callable:
+    """The rule of what has the arguments of an operator of torch."""
+
+    def call(ask: Ask, *arguments: Any) -> Any:
+        return ask(name, *arguments)
+
+    return call
+
+
+_RULES: dict[str, Callable] = {
+    "linear": _linear, "linear_grad_weight": _linear_grad_weight, "matmul": _matmul,
+    "addmm": _addmm, "conv": _conv, "cast": _cast, "full": _filled,
+    "zeros": _made("zeros"), "empty": _made("empty.memory_format"),
+    "sum": _over("sum", "dim_IntList"), "mean": _over("mean", "dim"),
+    "softmax": _along("_softmax"), "log_softmax": _along("_log_softmax"),
+    "reshape": _reshape, "view": _reshape, "mT": _turn, "swapaxes": _swap,
+    "permute": lambda ask, x, axes: ask("permute", x, list(axes)),
+    "expand": lambda ask, x, shape: ask("expand", x, list(shape)),
+    "index": lambda ask, x, positions: ask("index.Tensor", x, [
+        None if isinstance(i, slice) else i for i in positions
+    ]) if all(isinstance(i, Tensor) or i == slice(None) for i in positions) else NotImplemented,
+    "concat": lambda ask, xs, axis: ask("cat", list(xs), axis),
+    "stack": lambda ask, xs, axis: ask("stack", list(xs), axis),
+    "copy": _same("clone"), "copy_": _same("copy_"), "fill_": _same("fill_.Scalar"),
+    "item": _same("_local_scalar_dense"), "mm": _same("mm"), "bmm": _same("bmm"),
+    "mv": _same("mv"), "dot": _same("dot"), "unsqueeze": _same("unsqueeze"),
+    "zeros_like": _same("zeros_like"), "ones_like": _same("ones_like"),
+    "empty_like": _same("empty_like"), "masked_fill": _same("masked_fill.Scalar"),
+    "relu_grad_x": lambda ask, g, out: ask("threshold_backward", g, out, 0),
+    "mul_grad_x": _same("mul.Tensor"), "mul_grad_y": _same("mul.Tensor"),
+    "getitem": _getitem, "attention": _attention, "embedding": _embedding,
+    "amax": _over("amax", "default"), "amin": _over("amin", "default"), "mH": _turn,
+    "where": _same("where.self"), "pow_scalar": _same("pow.Tensor_Scalar"),
+    "unbind": _same("unbind.int"), "split": lambda ask, x, sizes, axis: ask(
+        "split_with_sizes", x, list(sizes), axis),
+    **{name: _compared(name) for name in ("eq", "ne", "lt", "le", "gt", "ge")},
+}  # fmt: skip
+_WITH_TENSOR = frozenset("add sub mul div remainder fmod bitwise_and bitwise_or".split())
+
+
+def _rule(primitive: Primitive) -> Callable | None:
+    found = _RULES.get(primitive.name)
+    if found is not None or primitive.subject != "formula" or primitive.statics:
+        return found
+    name = primitive.name.removesuffix("_")
+    if "_grad" in name or not any(hasattr(place, name) for place in (Tensor, nnkit.nn.functional)):
+        return None
+    return _same(f"{primitive.name}.Tensor" if name in _WITH_TENSOR else primitive.name)
