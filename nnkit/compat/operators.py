@@ -165,7 +165,9 @@ def _turn(ask: Ask, x: Tensor) -> Tensor:
 
 
 def _swap(ask: Ask, x: Tensor, axis1: int, axis2: int) -> Tensor:
-    return _turn(ask, x) if x.ndim == 2 else ask("transpose.int", x, axis1, axis2)
+    if x.ndim == 2 and axis1 != axis2:
+        return ask("t", x)
+    return ask("transpose.int", x, axis1, axis2)
 
 
 def _cast(ask: Ask, x: Tensor, dtype: Any) -> Tensor:
@@ -234,8 +236,19 @@ def _same(name: str) -> Callable:
     return call
 
 
+def _of_reals(rule: Callable) -> Callable:
+    """The rule where nothing is complex, and so nothing to be conjugated."""
+
+    def call(ask: Ask, *arguments: Any) -> Any:
+        if any(isinstance(each, Tensor) and each.is_complex() for each in arguments):
+            return NotImplemented
+        return rule(ask, *arguments)
+
+    return call
+
+
 _RULES: dict[str, Callable] = {
-    "linear": _linear, "linear_grad_weight": _linear_grad_weight, "matmul": _matmul,
+    "linear": _linear, "linear_grad_weight": _of_reals(_linear_grad_weight), "matmul": _matmul,
     "addmm": _addmm, "conv": _conv, "cast": _cast, "full": _filled,
     "zeros": _made("zeros"), "empty": _made("empty.memory_format"),
     "sum": _over("sum", "dim_IntList"), "mean": _over("mean", "dim"),
@@ -254,15 +267,15 @@ _RULES: dict[str, Callable] = {
     "zeros_like": _same("zeros_like"), "ones_like": _same("ones_like"),
     "empty_like": _same("empty_like"), "masked_fill": _same("masked_fill.Scalar"),
     "relu_grad_x": lambda ask, g, out: ask("threshold_backward", g, out, 0),
-    "mul_grad_x": _same("mul.Tensor"), "mul_grad_y": _same("mul.Tensor"),
+    "mul_grad_x": _of_reals(_same("mul.Tensor")), "mul_grad_y": _of_reals(_same("mul.Tensor")),
     "getitem": _getitem, "attention": _attention, "embedding": _embedding,
-    "amax": _over("amax", "default"), "amin": _over("amin", "default"), "mH": _turn,
+    "amax": _over("amax", "default"), "amin": _over("amin", "default"), "mH": _of_reals(_turn),
     "where": _same("where.self"), "pow_scalar": _same("pow.Tensor_Scalar"),
     "unbind": _same("unbind.int"), "split": lambda ask, x, sizes, axis: ask(
         "split_with_sizes", x, list(sizes), axis),
     **{name: _compared(name) for name in ("eq", "ne", "lt", "le", "gt", "ge")},
 }  # fmt: skip
-_WITH_TENSOR = frozenset("add sub mul div remainder fmod bitwise_and bitwise_or".split())
+_TAKES_NUMBERS = frozenset("add sub mul div remainder fmod bitwise_and bitwise_or".split())
 
 
 def _rule(primitive: Primitive) -> Callable | None:
@@ -270,6 +283,16 @@ def _rule(primitive: Primitive) -> Callable | None:
     if found is not None or primitive.subject != "formula" or primitive.statics:
         return found
     name = primitive.name.removesuffix("_")
-    if "_grad" in name or not any(hasattr(place, name) for place in (Tensor, nnkit.nn.functional)):
+    public = any(hasattr(place, name) for place in (Tensor, nnkit.nn.functional))
+    if not public or "_grad" in name or name == "prelu":  # whose weight has another shape here
         return None
-    return _same(f"{primitive.name}.Tensor" if name in _WITH_TENSOR else primitive.name)
+    return _formula(primitive.name, name in _TAKES_NUMBERS)
+
+
+def _formula(name: str, takes_numbers: bool) -> Callable:
+    def call(ask: Ask, *arguments: Any) -> Any:
+        if not takes_numbers and not all(isinstance(each, Tensor) for each in arguments):
+            return NotImplemented
+        return ask(f"{name}.Tensor" if takes_numbers else name, *arguments)
+
+    return call
