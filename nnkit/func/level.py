@@ -250,11 +250,11 @@ def _as_inferred(value: Any, sources: Iterable[Any]) -> Any:
 def transforming() -> Iterator[None]:
     """A block in which a function is transformed, whose results are no inference tensors. In
     inference mode nothing is recorded there all the same."""
-    enabled, barred = MODE.enabled, MODE.inference or MODE.bars_grad
+    enabled, barred, said = MODE.enabled, MODE.inference or MODE.bars_grad, MODE.grad_in_inference
     MODE.transforms += 1
     try:
         with inference_mode(False):
-            MODE.enabled, MODE.bars_grad = enabled, barred
+            MODE.enabled, MODE.bars_grad, MODE.grad_in_inference = enabled, barred, said
             yield
     finally:
         MODE.transforms -= 1

@@ -277,10 +277,9 @@ def jvp(
         raise RuntimeError("jvp: with strict every output must depend on the arguments")
     with _not_of_inference():
         derivatives = [LIFTED.zeros_like(p) if t is None else t for p, t in call.outputs]
-    result = (
-        call.structure.unflatten([same(primal) for primal, _ in call.outputs]),
-        call.structure.unflatten(derivatives),
-    )
+    with transforming():
+        values = [same(primal) for primal, _ in call.outputs]
+    result = call.structure.unflatten(values), call.structure.unflatten(derivatives)
     return (*result, call.aux) if has_aux else result
 
 

@@ -95,7 +95,8 @@ def _reads_what_it_writes(d: Difference) -> bool:
     ):
         return True
     owners = [d.seen("base", d.before, n) or d.seen("identity", d.before, n) for n in d.named()]
-    written = re.search(r"x\d+(\.(addmm_|baddbmm_|masked_scatter_)\(|\[.*\] .?= )", d.statement)
+    several = r"addmm_|baddbmm_|masked_scatter_|scatter_reduce_|scatter_add_"
+    written = re.search(rf"x\d+(\.({several})\(|\[.*\] .?= )", d.statement)
     if written and owners[0] in owners[1:]:
         return True
     if re.search(r"T\.matmul\(.*out=", d.statement) and owners[-1] in owners[:-1]:
@@ -503,7 +504,7 @@ RULES: dict[str, Callable[[Difference], bool]] = {
     "whether it can be read as another dtype": lambda d: (
         set(d.errors) == {None, "RuntimeError"}
         and (
-            re.match(r"(x\d+)\[None.*\] = \1\b", d.statement) is not None
+            re.match(r"(x\d+)\[(None.*\] = \1\b|.*\] = \1\[.*None)", d.statement) is not None
             or re.search(r"\.view\(T\.", d.statement) is not None
             and any(1 in d.seen("shape", d.before, name) for name in d.named())
         )
@@ -512,7 +513,9 @@ RULES: dict[str, Callable[[Difference], bool]] = {
         lambda d: (
             d.errors == ("RuntimeError", None)
             and re.search(r"backward\(|grad\(", d.statement) is not None
-            and re.search(r"diagonal_scatter|as_strided_scatter|where|fill_?\(|dist\(", d.earlier)
+            and re.search(
+                r"diagonal_scatter|as_strided_scatter|where|fill_?\(|dist\(|\] = ", d.earlier
+            )
             is not None
             and any(d.seen("dtype", d.before, n) == "complex64" for n in d.before)
         )
@@ -523,6 +526,17 @@ RULES: dict[str, Callable[[Difference], bool]] = {
             and re.search(r"conj|adjoint|\.mH\b", d.earlier) is not None
             and "complex" in (d.seen("dtype", d.wanted) or "")
         )
+    ),
+    "torch's fused attention reads as many values as there are keys, whatever there is": lambda d: (
+        d.errors == (None, "RuntimeError")
+        and (found := re.search(r"attention\(x\d+, (x\d+), (x\d+)", d.statement)) is not None
+        and d.seen("shape", d.before, found[1])[-2] != d.seen("shape", d.before, found[2])[-2]
+    ),
+    "torch fails within when it asks for the history of a view between real and complex numbers of "
+    "what was detached in place": lambda d: (
+        (d.aspect, d.expected) == ("is_leaf", "RuntimeError")
+        and ".detach_()" in d.earlier
+        and re.search(r"view_as_(real|complex)\(|\.(real|imag)\b", d.earlier) is not None
     ),
     "torch counts no write of running statistics": lambda d: (
         (d.aspect, d.expected, d.actual) == ("version", False, True) and "running_" in d.label

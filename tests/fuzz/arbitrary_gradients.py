@@ -78,6 +78,22 @@ def _divides_by_integers(d: Difference) -> bool:
     return d.errors == ("RuntimeError", None) and _is_backward(d) and integers
 
 
+def _subtracts_bools(d: Difference) -> bool:
+    """Whether torch refuses the gradient of `logaddexp` of a bool: its derivative is made of the
+    difference of the operands in their own dtypes."""
+    names = re.findall(r"\bx\d+\b", " ".join(re.findall(r"logaddexp2?\(.*", d.earlier)))
+    bools = any(d.seen("dtype", d.before, name) == "bool" for name in names)
+    return d.errors == ("RuntimeError", None) and _is_backward(d) and bools
+
+
+def _parts_of_nothing(d: Difference) -> bool:
+    """Whether torch refuses the gradient of the parts of no complex numbers: of nothing it does not
+    copy what was expanded."""
+    names = re.findall(r"(x\d+) = T\.view_as_real\(", d.earlier)
+    empty = any(0 in (d.seen("shape", d.before, name) or ()) for name in names)
+    return d.errors == ("RuntimeError", None) and _is_backward(d) and empty
+
+
 def _writes_expanded(d: Difference) -> bool:
     """Whether a gradient was written that is a view of one element in torch, of which it makes the
     history anew, and here the memory of several."""
@@ -117,6 +133,8 @@ RULES: dict[str, Callable[[Difference], bool]] = {
     "torch divides by integers, in their own dtype, in a gradient of addcdiv": (
         _divides_by_integers
     ),
+    "torch subtracts bools, which it refuses, in a gradient of logaddexp": _subtracts_bools,
+    "torch minds how a gradient of no elements lies in memory": _parts_of_nothing,
     "a gradient may be a view of one element in torch, also when it is written": _writes_expanded,
     "how often torch writes into a gradient before it is shown": _version_of_gradient,
     "torch has no gradient of what diagonal_scatter casts": _cast_to_complex,

@@ -28,18 +28,22 @@ def _writes_tangents(d: Difference) -> bool:
     forwards = re.findall(r"T\.func\.(?:jvp|jacfwd|hessian)\(", d.statement)
     written = re.search(r"[a-z]_\(", d.statement)
     # It comes before what else is wrong.
-    alone = d.errors in (("RuntimeError", None), ("RuntimeError", "AttributeError"))
+    alone = d.errors[0] == "RuntimeError" and d.errors[1] in (None, "AttributeError", "TypeError")
     return len(forwards) > 1 and written is not None and alone
 
 
 def _zeros_without_memory(d: Difference) -> bool:
     """Whether zeros are written, or their memory asked for or its order followed, that a Jacobian
-    of a derivative holds, or a gradient computed by the engine of what a transform gave."""
+    of a derivative or a tangent of a tangent holds, or a gradient computed by the engine of what a
+    transform gave."""
     ordered = d.aspect == "strides"
     if not (ordered or set(d.errors) == {None, "RuntimeError"}) or not d.named():
         return False
     record = record_of(d.before, d.named()[0])
-    sources = rf"{JACOBIANS}|T\.func\.[\s\S]*(autograd\.|backward\()|autograd\.functional.*T\.func"
+    sources = (
+        rf"{JACOBIANS}|(T\.func\.jvp\(.*){{2}}|T\.func\.[\s\S]*(autograd\.|backward\()"
+        r"|autograd\.functional.*T\.func"
+    )
     uses = r"[a-z]_\(|\] .?= |^x\d+ .= |numpy\(|tolist\(|deepcopy\(|pickle|out=|save\("
     zero = record is not None and record[2] and not np.any(array_of(record))
     used = ordered or re.search(uses, d.statement)

@@ -399,4 +399,50 @@ x0 = [refusal(T.zeros(n, dtype=d), T.zeros((1, 1, 1), dtype=e))
       for n in ((1,), (2,), (1, 1), (1, 1, 1), (2, 1, 1), (1, 1, 1, 1))
       for d in (T.bool, T.float32) for e in (T.bool, T.float32)]
 """,
+    "dropout of complex numbers asks for a kernel before for a history": """
+x0 = T.tensor([0.5], dtype=T.complex64, requires_grad=True)
+x1 = x0.sin()
+x2 = x1.chunk(2)[0]
+x1[[0]] = T.tensor([-1.5], dtype=T.complex64)
+T.nn.functional.dropout(x2, 0.5)
+T.nn.functional.dropout(x2, 0.5, inplace=True)
+x3 = Same.apply(x0)
+with T.inference_mode(): x0.copy_(x3)
+T.nn.functional.dropout(x3, 0.5)
+T.nn.functional.alpha_dropout(x3, 0.5, True)
+""",
+    "pairs that lie in memory as complex numbers do": """
+x0 = T.view_as_complex(T.zeros(0, 2))
+x1 = T.view_as_complex(T.zeros(6).as_strided((1, 2), (3, 1)))
+T.view_as_complex(T.zeros(6)[1:3])
+T.view_as_complex(T.zeros(6).as_strided((2, 2), (3, 1)))
+T.view_as_complex(T.zeros(0, 4)[:, ::2])
+T.view_as_complex(T.zeros(2, 0).mT)
+""",
+    "whether an added product fits is asked before for its kernel": """
+x0 = T.ones(2, 2) > 0
+x1 = T.ones(1) > 0
+x1.addmm_(x0, x0)
+x0.addmm_(x0, x0)
+x1.addmv_(x0, x0[0])
+x0[0].addmv_(x0, x0[0])
+x0[:1].baddbmm_(x0[None], x0[None])
+T.addmm(x1, x0, x0)
+""",
+    "infinities of complex numbers that inference mode made": """
+with T.inference_mode(), T.enable_grad(): x0 = T.tensor([2.0j], requires_grad=True)
+x0.nan_to_num()
+with T.no_grad(): x1 = x0.nan_to_num()
+T.tensor([2.0j], requires_grad=True).nan_to_num()
+""",
+    "transforms refuse modules whose backward is hooked": """
+log = []
+m0 = T.nn.Linear(2, 3)
+h1 = m0.register_full_backward_hook(lambda m, i, o: log.append(('backward', list(i + o))))
+T.func.grad(lambda t: m0(t).sum())(T.ones(2))
+T.func.vmap(lambda t: m0(t))(T.ones(1, 2))
+T.func.jvp(lambda t: m0(t), (T.ones(2),), (T.ones(2),))
+with T.no_grad(): x2 = T.func.vmap(lambda t: m0(t))(T.ones(1, 2))
+m0(T.ones(2)).sum().backward()
+""",
 }

@@ -533,4 +533,35 @@ x3 = T.utils.checkpoint.checkpoint(lambda t: T.nn.functional.dropout(t), x1, use
 T.nn.init.constant_(x1, 0.5)
 x3.sum().backward()
 """,
+    "a view of what lost its history has a node that leads nowhere": """
+x0 = T.ones(4)
+x1 = x0.unfold(-1, 2, 1)
+x1.requires_grad = True
+x2 = x1.transpose(0, 1)
+x0[0] = 2
+x3 = len(x2.grad_fn.next_functions)
+x4 = str(x2.grad_fn.next_functions[0][0])
+x2.grad_fn.next_functions[0][0].name()
+""",
+    "nodes show the gradients that somebody asks for, and look for NaN in these": """
+log = []
+x0, x1 = T.tensor([0.0, 1.0], requires_grad=True), T.tensor([T.inf, 1.0], requires_grad=True)
+x2 = x0 * x1
+h3 = x2.grad_fn.register_hook(see('node'))
+x3 = T.autograd.grad(x2, x0, T.ones(2), retain_graph=True)
+x2.backward(T.ones(2), inputs=[x1], retain_graph=True)
+x2.backward(T.ones(2), inputs=[x2])
+with T.autograd.set_detect_anomaly(True): x4 = T.tensor(-1.75, requires_grad=True).rsqrt()
+with T.autograd.set_detect_anomaly(True): x4.backward(inputs=x4)
+x5 = x0 / x1
+with T.autograd.set_detect_anomaly(True): T.autograd.grad(x5, x1, T.tensor([T.inf, 0]))
+""",
+    "memory that is looked into from nothing has a gradient without a history": """
+x0 = T.ones((4, 4), requires_grad=True)
+x1 = x0[2, 1:1]
+x2 = x1.as_strided((2,), (1,))
+x2.square().sum().backward(create_graph=True)
+x3 = x0.as_strided((0,), (1,))
+x4 = T.autograd.grad(x3.square().sum(), x0, create_graph=True)
+""",
 }

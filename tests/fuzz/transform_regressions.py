@@ -386,4 +386,16 @@ T.func.vmap(T.sin, out_dims=3)(x0)
 x1 = T.nn.Linear(1, 1)
 T.func.stack_module_state([x1, T.nn.Linear(1, 1).eval()])
 """,
+    "a transform keeps whether gradients are on, in inference mode too": """
+x0 = T.arange(3.0)
+with T.inference_mode(), T.enable_grad(): x1 = T.func.jvp(lambda t: t, (x0,), (x0,))[0]
+x1.masked_fill_(T.tensor([True, False, True]), T.tensor(2.0, requires_grad=True))
+with T.inference_mode(), T.enable_grad():
+    T.func.jvp(lambda t: log.append((str(T.is_grad_enabled()), [])) or t, (x0,), (x0,))
+with T.inference_mode():
+    T.func.jvp(lambda t: log.append((str(T.is_grad_enabled()), [])) or t, (x0,), (x0,))
+with T.inference_mode(): x2 = T.func.jvp(lambda t: t, (x0,), (x0,))[0]
+x2.mul_(2)
+x2.mul_(T.tensor(2.0, requires_grad=True))
+""",
 }

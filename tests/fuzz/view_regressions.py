@@ -198,4 +198,16 @@ for size in ((1, 0), (2, 3), (7,)):
     x2 = x1.is_leaf, x1.requires_grad
     x1.sum().backward()
 """,
+    "an inference tensor of other data is rolled as one sequence": """
+with T.inference_mode(): x0 = T.ones(())
+x0.data = T.tensor(1.25)
+x1 = x0.roll(1)
+with T.inference_mode(): x2 = T.ones(2, 2)
+x2.data = T.arange(4.0).view(2, 2).mT
+x3 = x2.roll(1)
+x4 = T.arange(4.0).view(2, 2).mT.requires_grad_()
+x5 = x4.roll(3)
+(x5 * T.arange(4.0).view(2, 2)).sum().backward()
+x6 = T.func.vmap(lambda t: t.roll(1), in_dims=1)(x4)
+""",
 }

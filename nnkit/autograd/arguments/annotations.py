@@ -274,12 +274,14 @@ def held_in_python(function: Callable, examine: Callable) -> Callable:
 
 Held = bind_held(held_in_python)
 
-# The functions that look at their dimensions before at the histories of their tensors: torch's are
-# made of others, or know no gradient. All others ask for the histories first.
+# The functions that look at dimensions or a dtype before at the histories of their tensors: torch's
+# are made of others, or know no gradient. All others ask for the histories first.
 _DIMS_FIRST = frozenset(
     """
     all any argmax argmin count_nonzero size stride chunk diff flatten movedim moveaxis nanmean
     nanquantile narrow quantile repeat_interleave stft tensor_split hsplit vsplit dsplit
+    dropout feature_dropout alpha_dropout feature_alpha_dropout
+    dropout_ feature_dropout_ alpha_dropout_ feature_alpha_dropout_
     """.split()
 )
 

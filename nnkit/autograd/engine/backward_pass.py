@@ -110,7 +110,7 @@ class Pass:
     def asks_for(self, edge: Any) -> bool:
         """Whether anybody wants the gradient that travels along this edge."""
         target = target_of(edge)[0]
-        if target.__class__ is Unknown:
+        if target is None or target.__class__ is Unknown:
             return False
         return self.needed is None or target in self.needed or bool(self.captures.get(target))
 
@@ -318,8 +318,8 @@ class Pass:
                     self._settle(each)
 
     def _refuse_nan(self, node: Node, results: Sequence) -> None:
-        for index, result in enumerate(results):
-            if result is None:
+        for index, (edge, result) in enumerate(zip(node.edges, results)):
+            if result is None or not (node.shows_unasked or self.asks_for(edge)):
                 continue
             result = lowest(result if isinstance(result, Tensor) else wrap(result, node.device))
             B = result._device.backend
@@ -433,9 +433,8 @@ class Pass:
             else result
             for edge, result in zip(edges, results, strict=True)
         ]
-        unasked = [edges[i] is None and not node.shows_unasked for i in slots]
         shown: Sequence = [
-            None if hidden else results[i] for i, hidden in zip(slots, unasked, strict=True)
+            results[i] if node.shows_unasked or self.asks_for(edges[i]) else None for i in slots
         ]
         for hook in list(node.hooks.post.values()):
             shown = self._replaced(hook, shown, node.device, outputs)

@@ -68,7 +68,7 @@ def link_view(out: Tensor, source: Tensor, name: str, statics: tuple, several: b
     out._base = source if source._base is None else source._base
     if isinstance(source._view, str):
         out._view = source._view
-    elif not MODE.enabled:
+    elif not (MODE.enabled or (MODE.bars_grad and MODE.grad_in_inference)):
         out._view = "inference" if MODE.inference else "no_grad"
     else:
         link = source._data if source._base is None else source._view
@@ -110,7 +110,7 @@ def refresh(view: Any) -> None:
         move(view, _edge_again(view, base))
         view._viewed = version
     elif view._edge is not None:  # its base lost its history, or never had one
-        move(view, Rootless((), (), view._device))
+        move(view, Rootless((None,), (), view._device))
         view._viewed = version
 
 

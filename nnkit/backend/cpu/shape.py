@@ -209,7 +209,7 @@ def flip(x: Array, axes: tuple[int, ...]) -> Array:
 
 def roll(x: Array, shifts: tuple[int, ...], axes: tuple[int, ...] | None) -> Array:
     if axes is None:
-        return np.roll(np.ascontiguousarray(x), shifts)
+        return np.roll(np.asarray(x, order="C"), shifts)
     if not x.size:
         return copy(x)
     for shift, axis in zip(shifts, axes, strict=True):

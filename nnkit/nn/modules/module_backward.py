@@ -10,27 +10,17 @@ from nnkit.autograd import Function, Tensor, is_grad_enabled
 
 
 class BackwardHookFunction(Function):
-    """The identity, as one node that all tensors of a module's input or output pass through."""
-
-    generate_vmap_rule = True
+    """The identity, as one node that all tensors of a module's input or output pass through. As in
+    torch, the transforms of `nnkit.func` refuse it."""
 
     @staticmethod
-    def forward(*tensors: Tensor) -> tuple[Tensor, ...]:
+    def forward(ctx: Any, *tensors: Tensor) -> tuple[Tensor, ...]:
+        ctx.mark_non_differentiable(*[t for t in tensors if not t.requires_grad])
         return tensors
-
-    @staticmethod
-    def setup_context(ctx: Any, inputs: tuple[Tensor, ...], output: tuple[Tensor, ...]) -> None:
-        ctx.mark_non_differentiable(
-            *(out for t, out in zip(inputs, output, strict=True) if not t.requires_grad)
-        )
 
     @staticmethod
     def backward(ctx: Any, *grads: Tensor) -> tuple[Tensor, ...]:
         return grads
-
-    @staticmethod
-    def jvp(ctx: Any, *tangents: Tensor) -> tuple[Tensor, ...]:
-        return tangents
 
 
 class BackwardHook:

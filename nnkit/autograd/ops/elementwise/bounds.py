@@ -6,15 +6,16 @@ import math
 from typing import Any
 
 from nnkit.autograd.arguments.dims import check_tensor
+from nnkit.autograd.grad_mode import MODE
 from nnkit.autograd.op.pointwise import fn, pointwise
 from nnkit.autograd.op.promotion import check_dtype, promote, scalar
 from nnkit.autograd.op.public import public
-from nnkit.autograd.op.rule import real_gradient
+from nnkit.autograd.op.rule import real_gradient, refusal
 from nnkit.autograd.ops.creation.factories import complex_
 from nnkit.autograd.ops.shape.strided import imag, real
 from nnkit.autograd.surface.limits import finfo, fitting_beside
 from nnkit.autograd.tensor import Tensor
-from nnkit.autograd.views.history import write
+from nnkit.autograd.views.history import is_unseen, write
 from nnkit.backend.dtype import BOOL, COMPLEX, FLOATING, python_number
 
 maximum = pointwise(
@@ -212,6 +213,8 @@ def nan_to_num(
         >>> nnkit.nan_to_num(nnkit.tensor([float("nan"), float("inf")]), posinf=9.0)
         tensor([0., 9.])
     """
+    if MODE.enabled and input.is_complex() and input.requires_grad and is_unseen((input,)):
+        raise RuntimeError(refusal("nan_to_num"))
     return real_gradient("nan_to_num", _replaced(input, nan, posinf, neginf))
 
 

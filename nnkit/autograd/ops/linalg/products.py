@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from typing import Any
 
 from nnkit.autograd.arguments.dims import broadcast_shape, broadcasts, check_tensor, size_at
@@ -376,7 +377,32 @@ def _check_added(name: str, shape: tuple, wanted: tuple) -> None:
         )
 
 
-@public(out=True, in_place=True)
+def _writing(name: str, check: Callable, add: Callable) -> Callable:
+    """The in-place form of an added product, whose shape ``check`` gives: that it does not fit is
+    said before that there is no kernel for the dtype."""
+
+    def compute(input: Tensor, *factors: Tensor, **scales: Any) -> Tensor:
+        check_fits(name, check(input, *factors), input)
+        return add(input, *factors, **scales)
+
+    def write_in_place(self: Tensor, *arguments: Any, **options: Any) -> Tensor:
+        return write(self, name, compute, *arguments, **options)
+
+    return write_in_place
+
+
+def _check_addmm(input: Tensor, mat1: Tensor, mat2: Tensor) -> tuple[int, ...]:
+    """The shape of the product; errors where operands do not fit."""
+    c, x, y = check_operands("addmm", ("input", input), ("mat1", mat1), ("mat2", mat2))
+    check_ndim("addmm", "mat1", x.shape, 2)
+    check_ndim("addmm", "mat2", y.shape, 2)
+    check_inner("addmm", x.shape, y.shape)
+    shape = x.shape[0], y.shape[1]
+    _check_added("addmm", c.shape, shape)
+    return shape
+
+
+@public(out=True, in_place=_writing("addmm_", _check_addmm, lambda *a, **k: addmm(*a, **k)))
 def addmm(
     input: Tensor, mat1: Tensor, mat2: Tensor, *, beta: complex = 1, alpha: complex = 1
 ) -> Tensor:
@@ -390,11 +416,7 @@ def addmm(
         >>> nnkit.addmm(nnkit.ones(2), nnkit.ones(1, 3), nnkit.ones(3, 2), alpha=2)
         tensor([[7., 7.]])
     """
-    c, x, y = check_operands("addmm", ("input", input), ("mat1", mat1), ("mat2", mat2))
-    check_ndim("addmm", "mat1", x.shape, 2)
-    check_ndim("addmm", "mat2", y.shape, 2)
-    check_inner("addmm", x.shape, y.shape)
-    _check_added("addmm", c.shape, (x.shape[0], y.shape[1]))
+    _check_addmm(input, mat1, mat2)
     return _addmm(input, mat1, mat2, *_scales(input, beta, alpha))
 
 
@@ -409,16 +431,7 @@ def _check_baddbmm(input: Tensor, batch1: Tensor, batch2: Tensor) -> tuple[int, 
     return shape
 
 
-def _baddbmm_in_place(self: Tensor, *arguments: Any, **options: Any) -> Tensor:
-    def compute(input: Tensor, batch1: Tensor, batch2: Tensor, **scales: Any) -> Tensor:
-        # Before it is told that there is no kernel for the dtype.
-        check_fits("baddbmm_", _check_baddbmm(input, batch1, batch2), input)
-        return baddbmm(input, batch1, batch2, **scales)
-
-    return write(self, "baddbmm_", compute, *arguments, **options)
-
-
-@public(out=True, in_place=_baddbmm_in_place)
+@public(out=True, in_place=_writing("baddbmm_", _check_baddbmm, lambda *a, **k: baddbmm(*a, **k)))
 def baddbmm(
     input: Tensor, batch1: Tensor, batch2: Tensor, *, beta: complex = 1, alpha: complex = 1
 ) -> Tensor:
@@ -459,7 +472,17 @@ def addbmm(
     return _addmm(input, left, right, *_scales(input, beta, alpha))
 
 
-@public(out=True, in_place=True)
+def _check_addmv(input: Tensor, mat: Tensor, vec: Tensor) -> tuple[int, ...]:
+    """The shape of the product; errors where operands do not fit."""
+    c, x, y = check_operands("addmv", ("input", input), ("mat", mat), ("vec", vec))
+    check_ndim("addmv", "mat", x.shape, 2)
+    check_ndim("addmv", "vec", y.shape, 1)
+    check_inner("addmv", x.shape, y.shape)
+    _check_added("addmv", c.shape, x.shape[:1])
+    return x.shape[:1]
+
+
+@public(out=True, in_place=_writing("addmv_", _check_addmv, lambda *a, **k: addmv(*a, **k)))
 @single(node="AddmvBackward0")
 def addmv(
     input: Tensor, mat: Tensor, vec: Tensor, *, beta: complex = 1, alpha: complex = 1
@@ -471,11 +494,7 @@ def addmv(
         >>> nnkit.addmv(nnkit.ones(2), nnkit.eye(2), nnkit.tensor([3.0, 4.0]))
         tensor([4., 5.])
     """
-    c, x, y = check_operands("addmv", ("input", input), ("mat", mat), ("vec", vec))
-    check_ndim("addmv", "mat", x.shape, 2)
-    check_ndim("addmv", "vec", y.shape, 1)
-    check_inner("addmv", x.shape, y.shape)
-    _check_added("addmv", c.shape, x.shape[:1])
+    _check_addmv(input, mat, vec)
     column = _addmm(unsqueeze(input, -1), mat, unsqueeze(vec, 1), *_scales(input, beta, alpha))
     return on_its_own(squeeze(column, 1))
 

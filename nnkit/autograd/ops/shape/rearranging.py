@@ -24,7 +24,6 @@ from nnkit.autograd.ops.creation.conversion import clone
 from nnkit.autograd.ops.shape import joining
 from nnkit.autograd.ops.shape import reshaping as shapes
 from nnkit.autograd.tensor import Tensor, wrap
-from nnkit.autograd.views.history import on_its_own
 from nnkit.backend.dtype import int32, int64
 from nnkit.backend.memory import contiguous_format, strides_in_elements
 
@@ -199,8 +198,7 @@ def roll(
         viewed = input.is_inference() and not axes  # which has no history
         return (input.detach() if viewed else input).clone()
     if not axes:
-        flat = _roll(shapes.reshape(input, -1), counts, (0,))
-        return on_its_own(shapes.reshape(flat, input._data.shape))
+        return _roll(input, counts, None)
     if not input.ndim:
         raise IndexError(f"roll(): dim {axes[0]} was given for a tensor without dimensions")
     return _roll(input, counts, tuple(normalize_dim(d, input.ndim, "roll") for d in axes))

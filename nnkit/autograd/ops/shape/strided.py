@@ -45,7 +45,6 @@ from nnkit.backend.memory import (
     is_lent,
     owner,
     preserve_format,
-    strides_in_elements,
     strides_in_order,
     strides_of,
 )
@@ -83,7 +82,8 @@ def _grad_strided(B: Any, g: Any, shape: tuple, strides: tuple, offset: int, sou
         ones = B.expand(B.ones_like(B.sum(g, None, False)), source[0])
         g = B.div(g, B.as_strided_adjoint(ones, target, source))
     found = B.as_strided_adjoint(g, source, target)
-    return B.zeros_like(found) if 0 in shape else found  # nothing depends on it, as in torch
+    nothing = 0 in shape or 0 in source[0]  # depends on it, as in torch
+    return B.zeros_like(found) if nothing else found
 
 
 def _strided_part(
@@ -332,15 +332,18 @@ def view_as_complex(input: Tensor) -> Tensor:
     data = input._data
     if input.dtype.name not in ("float32", "float64"):
         raise RuntimeError(f"view_as_complex(): expected float32 or float64, got {input.dtype}")
-    if not data.ndim or data.shape[-1] != 2 or strides_in_elements(data)[-1] != 1:
+    strides = stride_of(input)
+    if not data.ndim or data.shape[-1] != 2 or strides[-1] != 1:
         raise RuntimeError(
             f"view_as_complex(): the last dimension must have size 2 and stride 1, got shape "
-            f"{list(data.shape)}"
+            f"{list(data.shape)} and strides {list(strides)}"
         )
-    if any(step % 2 for step in strides_in_elements(data)[:-1]):
+    steps = [step for size, step in zip(data.shape, strides) if size != 1]
+    offset = input._device.backend.storage_offset(data)
+    if any(step % 2 for step in (*steps[:-1], offset)):
         raise RuntimeError(
-            "view_as_complex(): all strides but the last must be even, got "
-            f"{list(strides_in_elements(data))}"
+            "view_as_complex(): the offset in the storage and all strides but the last must be "
+            f"even, got {offset} and {list(strides)}"
         )
     return _view_as_complex(input)
 
