@@ -184,9 +184,9 @@ def sanitized(program: str | None, seconds: float) -> tuple[str, bool]:
         found = [line for line in output.splitlines() if line.startswith("=========")]
         run = [line for line in output.splitlines() if " passed, " in line]
         lines += [f"{tool}, {status}: {'; '.join([*run, *found[-1:]])}", ""]
-        errors = [
-            line for line in found if "Error" in line or "Invalid" in line or "hazard" in line
-        ]
+        lines += [f"- {line}" for line in output.splitlines() if line.startswith("FAILED ")]
+        words = ("Error", "Invalid", "hazard", " hit ")
+        errors = [line for line in found if any(word in line for word in words)]
         lines += [f"- {line}" for line in errors[:20]]
     return "\n".join(lines) + "\n", clean
 

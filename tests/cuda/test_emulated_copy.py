@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+from typing import Any
 
 import ml_dtypes
 import numpy as np
@@ -27,7 +28,7 @@ def numbers(shape: tuple, dtype: np.dtype) -> np.ndarray:
 def test_bits_stay_as_they_are_in_every_order_of_axes(shape: tuple, dtype: np.dtype) -> None:
     host = numbers(shape, dtype)
     with emulated():
-        given = arrays.on_device(host)
+        given: Any = arrays.on_device(host)
         for axes in itertools.permutations(range(len(shape))):
             wanted = np.ascontiguousarray(host.transpose(axes))
             got = creation.contiguous(given.transpose(axes))

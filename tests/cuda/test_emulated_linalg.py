@@ -42,7 +42,8 @@ def test_operands_grow_to_whole_loads(
         for shape, is_turned in (((m, k), turned[0]), ((k, n), turned[1]))
     ]
     x, y = (h.T if is_turned else h for h, is_turned in zip(hosts, turned))
-    with emulated(Watching()) as machine:
+    machine = Watching()
+    with emulated(machine):
         given = [arrays.on_device(h) for h in hosts]
         operands = [g.T if is_turned else g for g, is_turned in zip(given, turned)]
         out = linalg.product(*operands, alpha=0.5)
@@ -54,7 +55,8 @@ def test_operands_grow_to_whole_loads(
 
 
 def test_what_would_cost_more_than_it_saves_stays_as_it_is() -> None:
-    with emulated(Watching()) as machine:
+    machine = Watching()
+    with emulated(machine):
         x = arrays.on_device(np.ones((6, 9), np.float16))
         linalg.product(x, x.T)
         x = arrays.on_device(np.ones((64, 64), np.float32))

@@ -47,7 +47,13 @@ def _memory(address: int, count: int, datatype: int) -> np.ndarray:
 class NcclCommunicator:
     """Talks to the others as NCCL does; everything is done when a call returns."""
 
-    def __init__(self, ndev: int, commId: bytes, rank: int, config: Any = None) -> None:  # noqa: N803
+    def __init__(
+        self,
+        ndev: int,
+        commId: bytes,
+        rank: int,
+        config: Any = None,  # noqa: N803
+    ) -> None:
         from mpi4py import MPI
 
         assert commId == get_unique_id()

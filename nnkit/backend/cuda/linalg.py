@@ -82,10 +82,11 @@ def grown_sizes(m: int, n: int, k: int, a: tuple, b: tuple) -> tuple[int, int, i
         return None
     width = VECTOR_BYTES // x.itemsize
     along = {"n", "m" if is_x_turned else "k", "k" if is_y_turned else "n"}
-    grown = tuple(
+    m_whole, n_whole, k_whole = (
         -(-size // width) * width if name in along else size
         for name, size in (("m", m), ("n", n), ("k", k))
     )
+    grown = m_whole, n_whole, k_whole
     places = (address(x) // x.itemsize, address(y) // y.itemsize)
     if grown == (m, n, k) and not any(n % width for n in (x_steps[0], y_steps[0], *places)):
         return None

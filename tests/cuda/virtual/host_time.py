@@ -39,7 +39,9 @@ def play_without_computing() -> None:
 
     for name in ("cublasGemmEx", "cublasGemmStridedBatchedEx"):
         kind = ctypes.CFUNCTYPE(ctypes.c_int, *blas.SIGNATURES[name])
-        done = kind(ctypes.cast(driver.cuModuleUnload, ctypes.c_void_p).value)  # does nothing
+        nothing = ctypes.cast(driver.cuModuleUnload, ctypes.c_void_p).value
+        assert nothing is not None
+        done = kind(nothing)
         setattr(blas.library(), name, done)
 
 

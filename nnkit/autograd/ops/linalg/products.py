@@ -377,6 +377,11 @@ def _check_added(name: str, shape: tuple, wanted: tuple) -> None:
         )
 
 
+def _defined_below(name: str) -> Callable[..., Any]:
+    """The public function of this name, for its own decorator."""
+    return lambda *arguments, **options: globals()[name](*arguments, **options)
+
+
 def _writing(name: str, check: Callable, add: Callable) -> Callable:
     """The in-place form of an added product, whose shape ``check`` gives: that it does not fit is
     said before that there is no kernel for the dtype."""
@@ -402,7 +407,7 @@ def _check_addmm(input: Tensor, mat1: Tensor, mat2: Tensor) -> tuple[int, ...]:
     return shape
 
 
-@public(out=True, in_place=_writing("addmm_", _check_addmm, lambda *a, **k: addmm(*a, **k)))
+@public(out=True, in_place=_writing("addmm_", _check_addmm, _defined_below("addmm")))
 def addmm(
     input: Tensor, mat1: Tensor, mat2: Tensor, *, beta: complex = 1, alpha: complex = 1
 ) -> Tensor:
@@ -431,7 +436,7 @@ def _check_baddbmm(input: Tensor, batch1: Tensor, batch2: Tensor) -> tuple[int, 
     return shape
 
 
-@public(out=True, in_place=_writing("baddbmm_", _check_baddbmm, lambda *a, **k: baddbmm(*a, **k)))
+@public(out=True, in_place=_writing("baddbmm_", _check_baddbmm, _defined_below("baddbmm")))
 def baddbmm(
     input: Tensor, batch1: Tensor, batch2: Tensor, *, beta: complex = 1, alpha: complex = 1
 ) -> Tensor:
@@ -482,7 +487,7 @@ def _check_addmv(input: Tensor, mat: Tensor, vec: Tensor) -> tuple[int, ...]:
     return x.shape[:1]
 
 
-@public(out=True, in_place=_writing("addmv_", _check_addmv, lambda *a, **k: addmv(*a, **k)))
+@public(out=True, in_place=_writing("addmv_", _check_addmv, _defined_below("addmv")))
 @single(node="AddmvBackward0")
 def addmv(
     input: Tensor, mat: Tensor, vec: Tensor, *, beta: complex = 1, alpha: complex = 1

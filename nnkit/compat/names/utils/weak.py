@@ -13,7 +13,7 @@ class WeakIdRef(weakref.ref):
     __slots__ = ("_id",)
 
     def __init__(self, key: Any, callback: Any = None) -> None:
-        super().__init__(key, callback)
+        super().__init__(key, callback)  # pyright: ignore[reportCallIssue]
         self._id = id(key)
 
     def __call__(self) -> Any:
