@@ -65,7 +65,7 @@ class TorchDispatchMode:
         ...         return func(*args, **(kwargs or {}))
         >>> with Names():
         ...     x = nnkit.ones(2, 2) @ nnkit.zeros(2, 2) + 1
-        aten.full.default
+        aten.ones.default
         aten.zeros.default
         aten.mm.default
         aten.add.Tensor
