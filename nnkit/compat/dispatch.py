@@ -11,9 +11,11 @@ import threading
 from typing import Any
 
 import nnkit
+from nnkit import Tensor
+from nnkit.autograd.tensor import wrap
 from nnkit.backend.algebra import CATALOGUE
 from nnkit.backend.door import Doorkeeper
-from nnkit.compat.operators import translated
+from nnkit.compat.operators import raw, translated
 
 # Of the primitives that tell something to Python, what an operator of torch tells as well.
 _TOLD = ("item",)
@@ -45,9 +47,12 @@ class _Keeper(Doorkeeper):
             return function(*arguments)
         mode = THREAD.modes.pop()  # which is off while it answers
         try:
-            return translated(self.place, primitive, arguments, mode._answer)
+            return translated(self._tensor, primitive, arguments, mode._answer, raw)
         finally:
             THREAD.modes.append(mode)
+
+    def _tensor(self, array: Any) -> Tensor:
+        return wrap(array, self.place)
 
 
 class TorchDispatchMode:

@@ -29,15 +29,19 @@ def operator(name: str) -> OpOverload:
     return getattr(getattr(ops.aten, packet), overload or "default")
 
 
-def translated(place: Any, primitive: Primitive, arguments: tuple, ask: Callable) -> Any:
+def translated(
+    tensor_of: Callable[[Any], Tensor], primitive: Primitive, arguments: tuple, ask: Callable,
+    array_of: Callable[[Tensor], Any],
+) -> Any:  # fmt: skip
     """The result of one call at a door, an array or several, by operators.
 
     Args:
-        place: the device of the arrays.
+        tensor_of: makes a Tensor of an array.
         arguments: arrays and statics, as a backend gets them.
         ask: gets an `OpOverload`, positional and keyword arguments; returns its result.
+        array_of: gives the array of a Tensor.
     """
-    tensors = _with_tensors(arguments, place)
+    tensors = _with_tensors(arguments, tensor_of)
     rule = _rule(primitive)
     result = NotImplemented
     if rule is not None:
@@ -46,22 +50,27 @@ def translated(place: Any, primitive: Primitive, arguments: tuple, ask: Callable
         result = ask(_own(primitive), tensors, {})
     if primitive.writes and len(primitive.outputs) == 1 and not primitive.sequences:
         return arguments[0]
-    return _with_arrays(result)
+    return _with_arrays(result, array_of)
 
 
-def _with_tensors(value: Any, place: Any) -> Any:
+def raw(tensor: Tensor) -> Any:
+    """The array of an ordinary tensor."""
+    return plain(tensor._data)
+
+
+def _with_tensors(value: Any, tensor_of: Callable[[Any], Tensor]) -> Any:
     if is_array(value):
-        return wrap(value, place)
+        return tensor_of(value)
     if isinstance(value, (tuple, list)):
-        return type(value)([_with_tensors(each, place) for each in value])
+        return type(value)([_with_tensors(each, tensor_of) for each in value])
     return OF_ARRAY.get(value, value) if _is_dtype(value) else value
 
 
-def _with_arrays(value: Any) -> Any:
+def _with_arrays(value: Any, array_of: Callable[[Tensor], Any]) -> Any:
     if isinstance(value, Tensor):
-        return plain(value._data)
+        return array_of(value)
     if isinstance(value, (tuple, list)):
-        return tuple([_with_arrays(each) for each in value])
+        return tuple([_with_arrays(each, array_of) for each in value])
     return value.array if isinstance(value, nnkit.dtype) else value
 
 
@@ -82,13 +91,13 @@ def _run(name: str, *arguments: Any) -> Any:
     """Call a primitive with Tensors in the places of arrays."""
     place = next((t._device for t in _tensors(arguments)), nnkit.device("cpu"))
     result = getattr(place.backend, name)(*map(_given, arguments))
-    return _with_tensors(result, place)
+    return _with_tensors(result, lambda array: wrap(array, place))
 
 
 def _given(value: Any) -> Any:
     if isinstance(value, list):
         return [_given(each) for each in value]
-    return _with_arrays(value)
+    return _with_arrays(value, raw)
 
 
 def _tensors(value: Any) -> Any:

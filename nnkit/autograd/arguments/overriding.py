@@ -54,6 +54,8 @@ def is_plain(value: Any) -> bool:
     kind = type(value)
     if kind in PLAIN:
         return True
+    if _answers_below(kind):
+        return False
     found = getattr(kind, "__torch_function__", None)
     # PyTorch's own tensors, where it is loaded too, answer for its functions alone.
     if found is None or found is refuse or found.__module__ == "torch._tensor":
@@ -63,7 +65,14 @@ def is_plain(value: Any) -> bool:
 
 
 def _asked(value: Any) -> bool:
-    return not is_plain(value) and (THREAD.of_tensors or not isinstance(value, Tensor))
+    if is_plain(value):
+        return False
+    return THREAD.of_tensors or not isinstance(value, Tensor) or _answers_below(type(value))
+
+
+def _answers_below(kind: type) -> bool:
+    """Whether a class answers for operators, below functions."""
+    return hasattr(kind, "__torch_dispatch__")
 
 
 def overriding(values: Iterable[Any]) -> list[Any]:
@@ -109,7 +118,11 @@ def answer(function: Callable, found: list, arguments: tuple, options: dict[str,
         if result is not NotImplemented:
             return result
     for value in found:
-        result = value.__torch_function__(*given)
+        kind = type(value)
+        if _answers_below(kind) and not (THREAD.of_tensors and _has_own(kind)):
+            with DisableTorchFunction():
+                return shown(function(*arguments, **options))
+        result = kind.__torch_function__(*given)
         if result is not NotImplemented:
             return result
     name = getattr(function, "__qualname__", function)
@@ -117,6 +130,21 @@ def answer(function: Callable, found: list, arguments: tuple, options: dict[str,
         f"no implementation found for '{name}' on types that implement __torch_function__: "
         f"{[kind.__name__ for kind in types]}"
     )
+
+
+def _has_own(kind: type) -> bool:
+    """Whether a class that answers for operators answers for functions as well."""
+    found: Any = kind.__torch_function__  # type: ignore[attr-defined]
+    return found is not refuse and getattr(found, "__func__", None) is not _of_subclass
+
+
+def shown(result: Any) -> Any:
+    """The tensors of a result that stand for others, as these."""
+    if isinstance(result, Tensor):
+        return result._device.shown(result)
+    if isinstance(result, (tuple, list)) and type(result) is not Size:
+        return type(result)([shown(part) for part in result])
+    return result
 
 
 NOBODY = object()

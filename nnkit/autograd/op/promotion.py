@@ -191,14 +191,14 @@ def on_one_device(name: str, values: tuple) -> tuple:
     places = [v._device for v in values if isinstance(v, Tensor)]
     if all(place is places[0] for place in places):
         return values
-    level = max(places, key=lambda place: place.depth)
+    level: Any = max(places, key=lambda place: (place.depth, hasattr(place, "lift")))
     if any(place.home is not place for place in places):
         if not level.depth and name in OF_ZEROS and any(map(_is_zero, values)):
             return tuple(map(_beside_zeros, values))
         values = tuple([v if level.depth and _is_zero(v) else resolved(v) for v in values])
         if not level.depth:
             return on_one_device(name, values)
-    if not level.depth or any(place.type != places[0].type for place in places):
+    if not hasattr(level, "lift") or any(place.type != places[0].type for place in places):
         raise RuntimeError(
             f"{name}(): expected all tensors to be on the same device, "
             f"but found {' and '.join(map(str, places))}"
@@ -211,10 +211,11 @@ def resolved(value: Any) -> Any:
     home = value._device.home if isinstance(value, Tensor) else None
     if home is None or home is value._device:
         return value
-    return _moved(value, plain(value._data), home)
+    return moved(value, plain(value._data), home)
 
 
-def _moved(value: Tensor, data: Any, place: device) -> Tensor:
+def moved(value: Tensor, data: Any, place: device) -> Tensor:
+    """A tensor on an array of another place, in the place of one in the graph."""
     out = wrap(data, place)
     out._writes = value._writes
     if value.requires_grad and MODE.enabled:
@@ -232,7 +233,7 @@ def _beside_zeros(value: Any) -> Any:
     if not isinstance(value, Tensor) or is_zero(value._data):
         return value
     place = LazyPlace.before(value._device.home)
-    return _moved(value, Lazy(plain(value._data), place), place)
+    return moved(value, Lazy(plain(value._data), place), place)
 
 
 def _moves(value: Tensor) -> bool:

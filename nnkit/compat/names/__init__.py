@@ -29,9 +29,11 @@ from nnkit.compat.names._switches import *  # noqa: F403
 from nnkit.compat.names._switches import Stream as Stream
 from nnkit.compat.names.serialization import save as save
 from nnkit.compat.names.torch_version import __version__ as __version__
+from nnkit.compat.wrappers import make_wrapper_subclass
 from nnkit.overrides import wrap_torch_function
 from nnkit.utils.dlpack import to_dlpack as to_dlpack
 
+Tensor._make_wrapper_subclass = staticmethod(make_wrapper_subclass)  # type: ignore[attr-defined]
 globals().update(FUNCTIONS)
 globals().update(DTYPES)
 globals().update(QSCHEMES)

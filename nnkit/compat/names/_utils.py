@@ -37,3 +37,20 @@ def _take_tensors(tensors: Iterable[Any], size_limit: int) -> Iterator[list[Any]
         groups.setdefault(kind, []).append(tensor)
         sizes[kind] = sizes.get(kind, 0) + size
     yield from filter(None, groups.values())
+
+
+def _get_available_device_type() -> str | None:
+    """The type of the accelerator that there is, None if there is none."""
+    return "cuda" if nnkit.cuda.is_available() else None
+
+
+def _get_device_module(device_type: str) -> Any:
+    """The module of a type of device, `nnkit.cuda` of ``cuda``.
+
+    Raises:
+        RuntimeError: there is none of that name.
+    """
+    found = getattr(nnkit, device_type, None)
+    if found is None:
+        raise RuntimeError(f"Device '{device_type}' does not have a corresponding module")
+    return found

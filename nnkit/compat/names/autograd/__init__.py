@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from nnkit.autograd.engine.node import RUNNING
 from nnkit.compat.names._nodes import _unsafe_set_version_counter
 
 
@@ -19,3 +20,14 @@ class _unsafe_preserve_version_counter:
 
     def __exit__(self, *exception: Any) -> None:
         _unsafe_set_version_counter(self.tensors, self.versions)
+
+
+def _is_checkpoint_valid() -> bool:
+    """Whether what runs backward gives all leaves their gradients, as reentrant checkpoints need,
+    and not chosen inputs alone."""
+    this = RUNNING.innermost
+    while this is not None:
+        if this.needed is not None:
+            return False
+        this = this.outer
+    return True

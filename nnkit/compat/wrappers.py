@@ -1,0 +1,183 @@
+"""Tensors without memory whose class answers for operators: ``Tensor._make_wrapper_subclass``.
+
+Such a tensor holds a `Held` in place of an array, and lives on a place of its own before its
+device. The backend of that place asks ``__torch_dispatch__`` of the tensor's class for each
+primitive, as operators of torch (`nnkit.compat.operators`). Histories are recorded around it: what
+comes back takes the place in the graph of the Tensor that stood for it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+from typing import Any
+
+import nnkit
+from nnkit import Tensor
+from nnkit.autograd.forward.level import give_place
+from nnkit.autograd.op.promotion import moved
+from nnkit.autograd.tensor import blank, fill, wrap
+from nnkit.backend.algebra import CATALOGUE, Primitive
+from nnkit.backend.device import device
+from nnkit.compat.operators import operator, translated
+
+
+class Held:
+    """The geometry of a tensor without memory, in place of its array.
+
+    Tensor and Held keep each other: results of primitives are known by their Held alone.
+    """
+
+    __slots__ = ("_geometry", "tensor")
+
+    def __init__(self, tensor: Tensor, geometry: Any) -> None:
+        self.tensor, self._geometry = tensor, geometry
+
+    def __getattr__(self, name: str) -> Any:
+        if name not in _GEOMETRY:
+            raise AttributeError(name)
+        return getattr(self._geometry, name)
+
+    base = None
+
+
+_GEOMETRY = frozenset("dtype flags itemsize nbytes ndim shape size strides".split())
+
+
+class _Place(device):
+    """The place of such tensors, before the device that they say they are on."""
+
+    __slots__ = ("before",)
+
+    def __new__(cls, before: device) -> _Place:
+        if before not in _PLACES:
+            self = object.__new__(cls)
+            self.type, self.index, self.before = before.type, before.index, before
+            self.backend = _Asking(self)  # type: ignore[assignment]
+            _PLACES[before] = self
+        return _PLACES[before]
+
+    def place_of(self, array: Any) -> device:
+        return self if array.__class__ is Held else self.before
+
+    def detached(self, array: Held) -> Any:
+        return _data(_ask(operator("detach"), (array.tensor,), {}))
+
+    def lift(self, value: Any) -> Any:
+        """An ordinary tensor as one of this place, beside tensors of it."""
+        if not isinstance(value, Tensor) or value._device is self:
+            return value
+        return moved(value, Held(value.detach(), value._data), self)
+
+    def shown(self, value: Tensor) -> Tensor:
+        """The tensor that a result stands for, with its place in the graph."""
+        held: Any = value._data
+        if held.tensor is not value:
+            give_place(value, held.tensor)
+            held.tensor._base = value._base
+        return held.tensor
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, device) and (self.type, self.index) == (other.type, other.index)
+
+    __hash__ = device.__hash__
+
+
+_PLACES: dict[device, _Place] = {}
+
+
+class _Asking:
+    """The primitives, for each of which the class of the tensors is asked."""
+
+    def __init__(self, place: _Place) -> None:
+        self.place = place
+
+    def __getattr__(self, name: str) -> Callable[..., Any]:
+        primitive = CATALOGUE.get(name)
+        if primitive is None:
+            raise AttributeError(name)
+        bound = partial(self._call, primitive)
+        setattr(self, name, bound)
+        return bound
+
+    def _call(self, primitive: Primitive, *arguments: Any) -> Any:
+        if not any(each.__class__ is Held for each in _each(arguments)):
+            return getattr(self.place.before.backend, primitive.name)(*arguments)
+        return translated(self._tensor, primitive, arguments, _ask, _data)
+
+    def _tensor(self, array: Any) -> Tensor:
+        return array.tensor if array.__class__ is Held else wrap(array, self.place.before)
+
+
+def _each(value: Any) -> Any:
+    if isinstance(value, (tuple, list)):
+        for each in value:
+            yield from _each(each)
+    else:
+        yield value
+
+
+def _data(value: Any) -> Any:
+    return value._data
+
+
+def _ask(operator: Any, args: tuple, kwargs: dict[str, Any]) -> Any:
+    """What the first class of the arguments that has an answer gives.
+
+    Raises:
+        TypeError: none has one.
+    """
+    types: list[Any] = []
+    for each in _each((args, *kwargs.values())):
+        kind = type(each)
+        if isinstance(each, Tensor) and each._data.__class__ is Held and kind not in types:
+            types.append(kind)
+    for kind in types:
+        result = kind.__torch_dispatch__(operator, tuple(types), args, kwargs)
+        if result is not NotImplemented:
+            return result
+    if not types:  # all were lifted
+        return operator(*args, **kwargs)
+    names = [kind.__name__ for kind in types]
+    raise TypeError(f"no implementation found for '{operator}' on types that implement "
+                    f"__torch_dispatch__: {names}")  # fmt: skip
+
+
+_slot: Any = vars(Tensor)["_data"]
+
+
+def _guarded(tensor: Tensor, value: Any) -> None:
+    if isinstance(value, Tensor):
+        raise AttributeError(
+            f"{type(tensor).__name__}: the attribute _data is nnkit's own; a wrapper must have "
+            "another name for the tensor in it"
+        )
+    _slot.__set__(tensor, value)
+
+
+def make_wrapper_subclass(
+    cls: type, size: Any, strides: Any = None, storage_offset: int | None = None,
+    memory_format: Any = None, dtype: Any = None, layout: Any = None, device: Any = None,
+    pin_memory: bool = False, requires_grad: bool = False, **policies: Any,
+) -> Any:  # fmt: skip
+    """A tensor of a class with ``__torch_dispatch__`` that has a geometry and no memory.
+
+    Raises:
+        TypeError: the class has no ``__torch_dispatch__``.
+        AttributeError: later, where an object is given an attribute ``_data``.
+    """
+    if not hasattr(cls, "__torch_dispatch__"):
+        raise TypeError(
+            f"{cls.__name__} must define __torch_dispatch__ to be a wrapper of other tensors"
+        )
+    if "_data" not in vars(cls):
+        cls._data = property(_slot.__get__, _guarded)  # type: ignore[attr-defined]
+    kind = dtype or nnkit.get_default_dtype()
+    if strides is None:
+        like = nnkit.empty(tuple(size), dtype=kind, device="meta")
+    else:
+        like = nnkit.empty_strided(tuple(size), tuple(strides), dtype=kind, device="meta")
+    place = nnkit.device("cpu" if device is None else device)
+    self: Any = blank(cls)
+    fill(self, Held(self, like._data), _Place(place))  # type: ignore[arg-type]
+    return self.requires_grad_() if requires_grad else self

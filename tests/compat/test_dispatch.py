@@ -1,0 +1,258 @@
+"""``__torch_dispatch__``: modes, classes of tensors without memory, selective checkpoints."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+import nnkit
+from nnkit.compat import operators
+from nnkit.compat.dispatch import THREAD, BaseTorchDispatchMode, TorchDispatchMode
+from tests.compat.test_install import run
+
+
+class Names(TorchDispatchMode):
+    def __init__(self) -> None:
+        self.seen: list[str] = []
+
+    def __torch_dispatch__(
+        self, func: Any, types: tuple, args: tuple = (), kwargs: dict | None = None
+    ) -> Any:
+        self.seen.append(str(func).removeprefix("aten.").removesuffix(".default"))
+        return func(*args, **(kwargs or {}))
+
+
+def names_of(function: Any) -> str:
+    with Names() as mode:
+        function()
+    return " ".join(mode.seen)
+
+
+F = nnkit.nn.functional
+x, square = nnkit.rand(3, 4), nnkit.rand(4, 4)
+image, kernel = nnkit.rand(1, 1, 5, 5), nnkit.rand(2, 1, 3, 3)
+rows = nnkit.rand(3, 1, 2, 4, 8)
+
+
+@pytest.mark.parametrize(
+    ("function", "names"),
+    [
+        (lambda: F.linear(x, square, square[0]), "select.int t addmm"),
+        (lambda: F.linear(x, square), "t mm"),
+        (lambda: F.linear(x[None], square), "slice.Tensor"),
+        (lambda: (x @ square, square @ square[0]), "mm select.int mv"),
+        (lambda: F.conv2d(image, kernel), "convolution"),
+        (lambda: (x[0:1], x[1], x.t(), x.view(-1), x.unsqueeze(0)),
+         "slice.Tensor select.int t view unsqueeze"),
+        (lambda: (x.expand(2, 3, 4), x[None].permute(2, 0, 1)), "expand"),
+        (lambda: (x + 1, x - x, x * 2, x / x), "add.Tensor sub.Tensor mul.Tensor div.Tensor"),
+        (lambda: x.clone().add_(1).copy_(x), "clone add_.Tensor copy_"),
+        (lambda: (nnkit.ones(2), nnkit.zeros(2), nnkit.full((2,), 3.0)), "ones zeros full"),
+        (lambda: (x.sum(), x.sum(0), x.mean(), x.amax(1)), "sum sum.dim_IntList mean amax"),
+        (lambda: (x.softmax(-1), x.log_softmax(0)), "_softmax _log_softmax"),
+        (lambda: (x.relu(), x.exp(), x > 0, x == x, x**2),
+         "relu exp gt.Scalar eq.Tensor pow.Tensor_Scalar"),
+        (lambda: (x.to(nnkit.float64), nnkit.cat([x, x]), nnkit.stack([x, x])),
+         "_to_copy cat stack"),
+        (lambda: x[0, 0].item(), "select.int select.int _local_scalar_dense"),
+        (lambda: F.scaled_dot_product_attention(*rows),
+         "unbind.int _scaled_dot_product_flash_attention_for_cpu"),
+        (lambda: F.layer_norm(x, (4,)), "nnkit.layer_norm"),
+    ],
+)  # fmt: skip
+def test_names_of_operators(function: Any, names: str) -> None:
+    assert names_of(function).startswith(names)
+
+
+def test_gradients_are_recorded_around_a_mode() -> None:
+    layer = nnkit.nn.Sequential(nnkit.nn.Linear(4, 3), nnkit.nn.ReLU(), nnkit.nn.Linear(3, 1))
+    layer(x).sum().backward()
+    expected = [p.grad for p in layer.parameters()]
+    layer.zero_grad()
+    with BaseTorchDispatchMode():
+        layer(x).sum().backward()
+    assert all(p.grad.equal(g) for p, g in zip(layer.parameters(), expected, strict=True))
+    with Names() as mode:
+        layer(x).sum().backward()
+    assert mode.seen.count("mm") == 3 and "threshold_backward" in mode.seen
+
+
+def test_a_mode_may_answer_otherwise() -> None:
+    class Doubles(TorchDispatchMode):
+        def __torch_dispatch__(
+            self, func: Any, types: tuple, args: tuple = (), kwargs: dict | None = None
+        ) -> Any:
+            out = func(*args, **(kwargs or {}))
+            return out * 2 if func is operators.operator("relu") else out
+
+    y = nnkit.ones(2, requires_grad=True)
+    with Doubles(), Names() as inner:
+        z = y.relu()
+    assert z.tolist() == [2.0, 2.0] and inner.seen == ["relu"]
+    z.sum().backward()
+    assert y.grad is not None and y.grad.tolist() == [1.0, 1.0]
+    with pytest.raises(NotImplementedError), TorchDispatchMode():
+        y.exp()
+    assert not THREAD.modes and names_of(lambda: None) == ""
+
+
+def test_names_of_the_private_module() -> None:
+    program = """
+import torch
+from torch.utils import _python_dispatch as D
+class Quiet(D.TorchDispatchMode):
+    def __torch_dispatch__(self, func, types, args=(), kwargs=None):
+        print(func.name(), func.namespace, func.overloadpacket, repr(func))
+        return func(*args, **(kwargs or {}))
+print(D.is_in_torch_dispatch_mode(), D._get_current_dispatch_mode())
+with Quiet() as mode:
+    print(D.is_in_torch_dispatch_mode(), D._get_current_dispatch_mode() is mode)
+    torch.ones(2) + 1
+    with D._disable_current_modes() as modes:
+        torch.ones(2); print(modes == [mode])
+    print(D._get_current_dispatch_mode_stack() == [mode])
+print(isinstance(torch.ops.aten.mm.default, torch._ops.OpOverload))
+print(torch.ops.aten.mm.default is torch.ops.aten.mm.default, torch.ops.aten.add.Tensor)
+"""
+    assert run(program).splitlines() == [
+        "False None",
+        "True True",
+        "aten::ones aten aten.ones <OpOverload(op='aten.ones', overload='default')>",
+        "aten::add.Tensor aten aten.add <OpOverload(op='aten.add', overload='Tensor')>",
+        "True",
+        "True",
+        "True",
+        "True aten.add.Tensor",
+    ]
+
+
+SCALED = """
+import torch
+from torch.utils._pytree import tree_map_only
+seen = []
+class Scaled(torch.Tensor):
+    @staticmethod
+    def __new__(cls, q, scale, requires_grad=False):
+        return torch.Tensor._make_wrapper_subclass(
+            cls, q.shape, dtype=scale.dtype, device=q.device, requires_grad=requires_grad
+        )
+    def __init__(self, q, scale, requires_grad=False):
+        self.q, self.scale = q, scale
+    def __tensor_flatten__(self):
+        return ["q", "scale"], None
+    @staticmethod
+    def __tensor_unflatten__(inner, context, size, stride):
+        return Scaled(inner["q"], inner["scale"])
+    @classmethod
+    def __torch_dispatch__(cls, func, types, args, kwargs=None):
+        seen.append(str(func))
+        if func is torch.ops.aten.detach.default:
+            return Scaled(args[0].q, args[0].scale)
+        if func is torch.ops.aten.t.default:
+            return Scaled(args[0].q.t(), args[0].scale)
+        args, kwargs = tree_map_only(Scaled, lambda t: t.q * t.scale, (args, kwargs or {}))
+        return func(*args, **kwargs)
+w = Scaled(torch.tensor([[1, 2], [3, 4]], dtype=torch.int8), torch.tensor(0.5))
+"""
+
+
+def test_a_wrapper_of_tensors() -> None:
+    program = f"""{SCALED}
+print(type(w).__name__, w.shape, w.dtype, w.device, w.requires_grad, w.is_contiguous())
+x = torch.ones(3, 2, requires_grad=True)
+y = torch.nn.functional.linear(x, w)
+print(type(y).__name__, y.tolist(), y.grad_fn is not None)
+y.sum().backward(); print(x.grad.tolist())
+print(type(w.t()).__name__, type(w + 1).__name__, (w + 1).tolist(), (1 - w).tolist())
+print(torch.cat([w, w]).shape, w[0].tolist(), torch.relu(w).tolist(), seen[:2])
+"""
+    assert run(program).splitlines() == [
+        "Scaled torch.Size([2, 2]) torch.float32 cpu False True",
+        "Tensor [[1.5, 3.5], [1.5, 3.5], [1.5, 3.5]] True",
+        "[[2.0, 3.0], [2.0, 3.0], [2.0, 3.0]]",
+        "Scaled Tensor [[1.5, 2.0], [2.5, 3.0]] [[0.5, 0.0], [-0.5, -1.0]]",
+        "torch.Size([4, 2]) [0.5, 1.0] [[0.5, 1.0], [1.5, 2.0]] ['aten.t.default', 'aten.mm.default']",
+    ]  # fmt: skip
+
+
+def test_a_wrapper_as_a_parameter_and_a_leaf() -> None:
+    program = f"""{SCALED}
+p = torch.nn.Parameter(w, requires_grad=False)
+m = torch.nn.Linear(2, 2, bias=False); m.weight = p
+print(type(p).__name__, isinstance(p, torch.nn.Parameter), m(torch.ones(1, 2)).tolist())
+v = Scaled(torch.tensor([[1, 2]], dtype=torch.int8), torch.tensor(0.5), requires_grad=True)
+(v * 2).sum().backward(); print(v.grad.tolist())
+from torch.utils._python_dispatch import is_traceable_wrapper_subclass, transform_subclass
+print(is_traceable_wrapper_subclass(w), is_traceable_wrapper_subclass(torch.ones(1)))
+print((transform_subclass(w, lambda name, t: t * 2) + 0).tolist())
+with torch._C.DisableTorchFunctionSubclass():
+    print(type(w.t()).__name__)
+"""
+    assert run(program).splitlines() == [
+        "Scaled True [[1.5, 3.5]]", "[[2.0, 2.0]]", "True False", "[[2.0, 4.0], [6.0, 8.0]]",
+        "Scaled",
+    ]  # fmt: skip
+
+
+def test_what_a_wrapper_may_not_do() -> None:
+    program = f"""{SCALED}
+class None_(torch.Tensor): ...
+class Silent(torch.Tensor):
+    @classmethod
+    def __torch_dispatch__(cls, func, types, args=(), kwargs=None):
+        return NotImplemented
+for make in (lambda: torch.Tensor._make_wrapper_subclass(None_, (2,)),
+             lambda: torch.Tensor._make_wrapper_subclass(Silent, (2,), (1,)) + 1,
+             lambda: setattr(w, "_data", torch.ones(1))):
+    try: make()
+    except Exception as error: print(type(error).__name__, str(error)[:40])
+"""
+    assert run(program).splitlines() == [
+        "TypeError None_ must define __torch_dispatch__ to ",
+        "TypeError no implementation found for 'aten.add.Te",
+        "AttributeError Scaled: the attribute _data is nnkit's o",
+    ]
+
+
+def test_selective_checkpoints() -> None:
+    program = """
+import functools, torch
+from torch.utils.checkpoint import CheckpointPolicy, checkpoint, create_selective_checkpoint_contexts
+torch.manual_seed(0)
+w = torch.randn(4, 4, requires_grad=True); x = torch.randn(3, 4, requires_grad=True)
+mm, seen = torch.ops.aten.mm.default, []
+def policy(context, op, *args, **kwargs):
+    seen.append((context.is_recompute, str(op)))
+    return CheckpointPolicy.MUST_SAVE if op == mm else CheckpointPolicy.PREFER_RECOMPUTE
+def f(x, w): return (x @ w).relu().sin()
+f(x, w).sum().backward(); expected = x.grad.clone(), w.grad.clone()
+def kept(f, what, **options):
+    x.grad = w.grad = None
+    contexts = functools.partial(create_selective_checkpoint_contexts, what, **options)
+    return checkpoint(f, x, w, use_reentrant=False, context_fn=contexts)
+for what in (policy, [mm]):
+    kept(f, what).sum().backward()
+    print(torch.equal(x.grad, expected[0]), torch.equal(w.grad, expected[1]))
+print(seen)
+def g(x, w):
+    y = x @ w
+    return y.mul_(2).sin()
+y = kept(f, [mm])
+y.sum().backward(retain_graph=True)
+for call in (lambda: kept(g, [mm]).sum().backward(), lambda: y.sum().backward(),
+             lambda: create_selective_checkpoint_contexts(3),
+             lambda: create_selective_checkpoint_contexts([1])):
+    try: call()
+    except Exception as error: print(type(error).__name__, str(error)[:30])
+kept(g, [mm], allow_cache_entry_mutation=True).sum().backward()
+"""
+    assert run(program).splitlines() == [
+        "True True",
+        "True True",
+        "[(False, 'aten.mm.default'), (False, 'aten.relu.default'), (False, 'aten.sin.default')]",
+        "RuntimeError Tensor cached during selective",
+        "RuntimeError aten.mm.default was called mor",
+        "TypeError policy_fn_or_list must be eith",
+        "ValueError the operators to keep are Over",
+    ]
