@@ -111,3 +111,16 @@ def test_length_beyond_the_padding() -> None:
 
     with pytest.raises(RuntimeError, match="5 exceeds.*4"):
         nnkit.nn.utils.rnn.pack_padded_sequence(padded(nnkit), [5, 3, 2])
+
+
+def test_order_in_memory(lib: ModuleType) -> None:
+    rnn, lengths = lib.nn.utils.rnn, lib.tensor([2, 3])
+    packed = rnn.pack_padded_sequence(lib.zeros(2, 3, 4), lengths, True, enforce_sorted=False)
+    assert rnn.pad_packed_sequence(packed, batch_first=True)[0].stride() == (12, 4, 1)
+    assert rnn.pad_packed_sequence(packed)[0].stride() == (8, 4, 1)
+    packed = rnn.pack_padded_sequence(lib.zeros(2, 3, 4), lengths.flip(0), True)
+    assert rnn.pad_packed_sequence(packed, batch_first=True)[0].stride() == (4, 8, 1)
+    assert [piece.stride() for piece in rnn.unpack_sequence(packed)] == [(4, 1), (4, 1)]
+    padded = lib.zeros(2, 3)
+    rnn.unpad_sequence(padded, lengths, batch_first=True)[0].add_(1)
+    assert padded.sum() == 0

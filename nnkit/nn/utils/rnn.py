@@ -258,10 +258,12 @@ def pad_packed_sequence(
     present = arange(batch) < batch_sizes.unsqueeze(1)
     padded = _padded(data, present, padding_value, (total_length or steps) - steps)
     lengths = present.sum(0)
+    if batch_first:
+        padded = padded.transpose(0, 1)
     if unsorted_indices is not None:
-        padded = padded.index_select(1, unsorted_indices)
+        padded = padded.index_select(0 if batch_first else 1, unsorted_indices)
         lengths = lengths.index_select(0, unsorted_indices.cpu())
-    return padded.transpose(0, 1) if batch_first else padded, lengths
+    return padded, lengths
 
 
 def _padded(data: Tensor, present: Tensor, padding_value: float, more: int = 0) -> Tensor:
@@ -339,7 +341,7 @@ def pad_sequence(
 def unpad_sequence(
     padded_sequences: Tensor, lengths: Any, batch_first: Any = False
 ) -> list[Tensor]:
-    """Cut padded sequences to their lengths, the reverse of `pad_sequence`.
+    """Copies of padded sequences, cut to their lengths: the reverse of `pad_sequence`.
 
     Raises:
         ValueError: there is not one length for each sequence.
@@ -357,7 +359,7 @@ def unpad_sequence(
             "unpad_sequence(): there must be a length for each of the "
             f"{len(padded_sequences)} sequences, got {len(lengths)}"
         )
-    return [s[: int(n)] for s, n in zip(padded_sequences, lengths, strict=True)]
+    return [s[: int(n)].clone() for s, n in zip(padded_sequences, lengths, strict=True)]
 
 
 def pack_sequence(sequences: Any, enforce_sorted: Any = True) -> PackedSequence:
