@@ -172,11 +172,10 @@ def make_wrapper_subclass(
         )
     if "_data" not in vars(cls):
         cls._data = property(_slot.__get__, _guarded)  # type: ignore[attr-defined]
-    kind = dtype or nnkit.get_default_dtype()
     if strides is None:
-        like = nnkit.empty(tuple(size), dtype=kind, device="meta")
+        like = nnkit.empty(tuple(size), dtype=dtype, device="meta")
     else:
-        like = nnkit.empty_strided(tuple(size), tuple(strides), dtype=kind, device="meta")
+        like = nnkit.empty_strided(tuple(size), tuple(strides), dtype=dtype, device="meta")
     place = nnkit.device("cpu" if device is None else device)
     self: Any = blank(cls)
     fill(self, Held(self, like._data), _Place(place))  # type: ignore[arg-type]

@@ -56,8 +56,8 @@ rows = nnkit.rand(3, 1, 2, 4, 8)
         (lambda: (x.to(nnkit.float64), nnkit.cat([x, x]), nnkit.stack([x, x])),
          "_to_copy cat stack"),
         (lambda: x[0, 0].item(), "select.int select.int _local_scalar_dense"),
-        (lambda: F.scaled_dot_product_attention(*rows),
-         "unbind.int _scaled_dot_product_flash_attention_for_cpu"),
+        (lambda: F.scaled_dot_product_attention(rows[0], rows[1], rows[2]),
+         "select.int select.int select.int _scaled_dot_product_flash_attention_for_cpu"),
         (lambda: F.layer_norm(x, (4,)), "nnkit.layer_norm"),
     ],
 )  # fmt: skip

@@ -11,13 +11,12 @@ class WeakIdRef(weakref.ref):
     """A reference that is equal to another if both are to the same living object."""
 
     __slots__ = ("_id",)
+    _id: int
 
-    def __init__(self, key: Any, callback: Any = None) -> None:
-        super().__init__(key, callback)  # pyright: ignore[reportCallIssue]
+    def __new__(cls, key: Any, callback: Any = None) -> Any:
+        self = super().__new__(cls, key, callback)
         self._id = id(key)
-
-    def __call__(self) -> Any:
-        return super().__call__()
+        return self
 
     def __hash__(self) -> int:
         return self._id
