@@ -187,11 +187,11 @@ from torch.utils._python_dispatch import is_traceable_wrapper_subclass, transfor
 print(is_traceable_wrapper_subclass(w), is_traceable_wrapper_subclass(torch.ones(1)))
 print((transform_subclass(w, lambda name, t: t * 2) + 0).tolist())
 with torch._C.DisableTorchFunctionSubclass():
-    print(type(w.t()).__name__)
+    print(type(w.t()).__name__, w.max(0).values.tolist(), type(w.unbind(0)).__name__)
 """
     assert run(program).splitlines() == [
         "Scaled True [[1.5, 3.5]]", "[[2.0, 2.0]]", "True False", "[[2.0, 4.0], [6.0, 8.0]]",
-        "Scaled",
+        "Scaled [1.5, 2.0] tuple",
     ]  # fmt: skip
 
 

@@ -71,8 +71,8 @@ def _asked(value: Any) -> bool:
 
 
 def _answers_below(kind: type) -> bool:
-    """Whether a class answers for operators, below functions."""
-    return hasattr(kind, "__torch_dispatch__")
+    """Whether a subclass of Tensor answers for operators, below functions."""
+    return issubclass(kind, Tensor) and hasattr(kind, "__torch_dispatch__")
 
 
 def overriding(values: Iterable[Any]) -> list[Any]:
@@ -122,7 +122,7 @@ def answer(function: Callable, found: list, arguments: tuple, options: dict[str,
         if _answers_below(kind) and not (THREAD.of_tensors and _has_own(kind)):
             with DisableTorchFunction():
                 return shown(function(*arguments, **options))
-        result = kind.__torch_function__(*given)
+        result = value.__torch_function__(*given)
         if result is not NotImplemented:
             return result
     name = getattr(function, "__qualname__", function)
@@ -143,7 +143,8 @@ def shown(result: Any) -> Any:
     if isinstance(result, Tensor):
         return result._device.shown(result)
     if isinstance(result, (tuple, list)) and type(result) is not Size:
-        return type(result)([shown(part) for part in result])
+        parts, made = map(shown, result), type(result)
+        return made(*parts) if hasattr(result, "_fields") else made(parts)
     return result
 
 
