@@ -10,6 +10,9 @@ import nnkit
 from nnkit.compat import operators
 from nnkit.compat.dispatch import THREAD, BaseTorchDispatchMode, TorchDispatchMode
 from tests.compat.test_install import run
+from tests.harness import cases, checks
+from tests.harness.row import OpRow
+from tests.harness.table import ROWS, SUBJECT
 
 
 class Names(TorchDispatchMode):
@@ -63,6 +66,13 @@ rows = nnkit.rand(3, 1, 2, 4, 8)
 )  # fmt: skip
 def test_names_of_operators(function: Any, names: str) -> None:
     assert names_of(function).startswith(names)
+
+
+@pytest.mark.parametrize("row", ROWS.values(), ids=lambda row: row.name)
+def test_a_mode_that_calls_each_operator_changes_nothing(row: OpRow) -> None:
+    with BaseTorchDispatchMode():
+        for case in (*cases.forward(row), *cases.gradient(row)):
+            checks.parity(nnkit, case, SUBJECT[row.name])
 
 
 def test_gradients_are_recorded_around_a_mode() -> None:
