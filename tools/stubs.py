@@ -155,7 +155,11 @@ class Stub:
         bases = [self.type(b) for b in vars(made).get("__orig_bases__", made.__bases__)]
         self.lines.append(f"class {made.__name__}({', '.join(bases)}):")
         self.lines += _documentation(_summary(made), "    ")
-        members = sorted(vars(made).items())
+        members = [
+            (name, member)
+            for name, member in sorted(vars(made).items())
+            if "nnkit.compat" not in str(getattr(member, "__module__", ""))  # torch's alone
+        ]
         for name, annotation in inspect.get_annotations(made).items():
             self.lines.append(f"    {name}: {self.type(_evaluated(annotation, made))}")
         for name, member in members:
