@@ -21,7 +21,7 @@ BOTH = (False, True)
 
 NUMBERS = (*FLOATING, *INTEGERS, np.dtype(np.bool_))
 TEAMS = (0, 1, 2)  # TeamKind of kernels/team.cuh
-KEPT = (0, 8, 32)  # elements of a row that a thread keeps
+KEPT = (0, 8, 32)  # elements of a row that a thread keeps, of float64 at most 8
 
 
 def operations(names: dict[str, tuple[str, ...]], dtypes: tuple) -> tuple[str, ...]:
@@ -52,6 +52,15 @@ TRANSPOSED = tuple(
     f"{TYPES[dtype]}, {width}" for dtype in NUMBERS for width in (1, 2, 4)
     if width * dtype.itemsize <= 4 or width == 1
 )  # fmt: skip
+# An element, or as many as fill sixteen bytes; of columns at most eight, for their accumulators.
+PACKED = tuple(f"{TYPES[d]}, {width}" for d in FLOATING for width in (1, 16 // d.itemsize))
+COLUMNS = tuple(
+    f"{operation}, {width}"
+    for operation in REDUCED
+    for dtype in NUMBERS
+    if f"<{TYPES[dtype]}" in operation
+    for width in (1, min(16 // dtype.itemsize, 8))
+)
 
 KERNELS: dict[str, dict[str, tuple[tuple[Any, ...], ...]]] = {
     "indexing": {
@@ -91,8 +100,8 @@ KERNELS: dict[str, dict[str, tuple[tuple[Any, ...], ...]]] = {
     "norm": {
         "norm_rows": (FLOATING, (0, 1), KEPT, BOTH, BOTH),
         "norm_rows_grad": (FLOATING, (0, 1), KEPT, BOTH, BOTH),
-        "norm_columns_grad_weight": (FLOATING, (1, 2, 4, 8)),
-        "norm_channel_sums": (FLOATING, (1, 2, 4, 8)),
+        "norm_columns_grad_weight": (PACKED,),
+        "norm_channel_sums": (PACKED,),
         "norm_channels": (FLOATING, TEAMS),
         "norm_channels_grad": (FLOATING, TEAMS, BOTH),
         "update_running": (FLOATING, FLOATING),
@@ -125,7 +134,7 @@ KERNELS: dict[str, dict[str, tuple[tuple[Any, ...], ...]]] = {
     ),
     "reduction": {
         "reduce_rows": (REDUCED, (0, 1)),
-        "reduce_columns": (REDUCED, (1, 2, 4, 8)),
+        "reduce_columns": (COLUMNS,),
         "reduce_parts": (REDUCED,),
     },
     "scan": {"scan_rows": (SCANNED,), "scan_slices": (SCANNED,)},
@@ -151,6 +160,7 @@ def names(subject: str) -> tuple[str, ...]:
         expression(name, *arguments)
         for name, choices in KERNELS[subject].items()
         for arguments in product(*choices)
+        if FLOATING[1] not in arguments[:1] or 32 not in arguments[1:]
     )
 
 

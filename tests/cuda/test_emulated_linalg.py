@@ -1,4 +1,4 @@
-"""Products of half precision whose rows are no whole loads, emulated, against NumPy."""
+"""Products on tensor cores whose rows are no whole loads, emulated, against NumPy."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from nnkit.backend import switches
 from nnkit.backend.cuda import linalg
 from tests.cuda import arrays
 from tests.cuda.emulation import Emulator, emulated
@@ -28,17 +29,22 @@ class Watching(Emulator):
         super().gemm(m, n, k, *rest)
 
 
+@pytest.mark.parametrize("dtype", ("float16", "float32"))  # as tf32
 @pytest.mark.parametrize("turned", ((False, False), (False, True), (True, False), (True, True)))
 @pytest.mark.parametrize("sizes", ((24, 50, 16), (24, 16, 50), (50, 24, 16), (51, 49, 47)))
 def test_operands_grow_to_whole_loads(
-    sizes: tuple[int, int, int], turned: tuple[bool, bool], monkeypatch: pytest.MonkeyPatch
+    sizes: tuple[int, int, int],
+    turned: tuple[bool, bool],
+    dtype: str,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
+    monkeypatch.setattr(switches.matmul, "allow_tf32", True)
     monkeypatch.setattr(linalg, "LARGE", 1)
     monkeypatch.setattr(linalg, "COPY", 0)
     m, n, k = sizes
     generator = np.random.default_rng(0)
     hosts = [
-        generator.standard_normal(shape[::-1] if is_turned else shape).astype(np.float16)
+        generator.standard_normal(shape[::-1] if is_turned else shape).astype(dtype)
         for shape, is_turned in (((m, k), turned[0]), ((k, n), turned[1]))
     ]
     x, y = (h.T if is_turned else h for h, is_turned in zip(hosts, turned))
@@ -47,11 +53,11 @@ def test_operands_grow_to_whole_loads(
         given = [arrays.on_device(h) for h in hosts]
         operands = [g.T if is_turned else g for g, is_turned in zip(given, turned)]
         out = linalg.product(*operands, alpha=0.5)
-        wanted = (0.5 * (x.astype(np.float32) @ y.astype(np.float32))).astype(np.float16)
+        wanted = (0.5 * (x.astype(np.float32) @ y.astype(np.float32))).astype(dtype)
         np.testing.assert_allclose(arrays.host(out), wanted, rtol=2e-3, atol=2e-3)
         assert out.flags.c_contiguous
         ((_, n_asked, _, x_step, y_step),) = machine.asked
-        assert not any(step % 8 for step in (n_asked, x_step, y_step))
+        assert not any(step * out.itemsize % 16 for step in (n_asked, x_step, y_step))
 
 
 def test_what_would_cost_more_than_it_saves_stays_as_it_is() -> None:

@@ -86,11 +86,11 @@ def grown_sizes(m: int, n: int, k: int, a: tuple, b: tuple) -> tuple[int, int, i
         -(-size // width) * width if name in along else size
         for name, size in (("m", m), ("n", n), ("k", k))
     )
-    grown = m_whole, n_whole, k_whole
+    whole = m_whole, n_whole, k_whole
     places = (address(x) // x.itemsize, address(y) // y.itemsize)
-    if grown == (m, n, k) and not any(n % width for n in (x_steps[0], y_steps[0], *places)):
+    if whole == (m, n, k) and not any(n % width for n in (x_steps[0], y_steps[0], *places)):
         return None
-    return grown if m * n * k > COPY * (m * k + k * n + m * n) else None
+    return whole if m * n * k > COPY * (m * k + k * n + m * n) else None
 
 
 def grown(x: Any, rows: int, columns: int) -> Any:
@@ -124,8 +124,10 @@ def product(x: Any, y: Any, alpha: float = 1.0, beta: float = 0.0, out: Any = No
     sizes = None if batch or beta else grown_sizes(m, n, k, a, b)
     if sizes is not None:
         rows, columns, terms = sizes
-        whole = product(grown(a[0], rows, terms), grown(b[0], terms, columns), alpha)
-        return copy_(out, whole[:m, :n])
+        x, y = grown(a[0], rows, terms), grown(b[0], terms, columns)
+        if (rows, columns) == (m, n):
+            return product(x, y, alpha, out=out)
+        return copy_(out, product(x, y, alpha)[:m, :n])
     current_machine().gemm(
         m, n, k, math.prod(batch), alpha, beta, *a, *b, out, m * n if batch else 0
     )

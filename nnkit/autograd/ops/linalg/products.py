@@ -377,21 +377,16 @@ def _check_added(name: str, shape: tuple, wanted: tuple) -> None:
         )
 
 
-def _defined_below(name: str) -> Callable[..., Any]:
-    """The public function of this name, for its own decorator."""
-    return lambda *arguments, **options: globals()[name](*arguments, **options)
-
-
-def _writing(name: str, check: Callable, add: Callable) -> Callable:
-    """The in-place form of an added product, whose shape ``check`` gives: that it does not fit is
-    said before that there is no kernel for the dtype."""
+def _writing(name: str, check: Callable) -> Callable:
+    """The in-place form of the added product ``name``, whose shape ``check`` gives: that it does
+    not fit is said before that there is no kernel for the dtype."""
 
     def compute(input: Tensor, *factors: Tensor, **scales: Any) -> Tensor:
-        check_fits(name, check(input, *factors), input)
-        return add(input, *factors, **scales)
+        check_fits(f"{name}_", check(input, *factors), input)
+        return globals()[name](input, *factors, **scales)
 
     def write_in_place(self: Tensor, *arguments: Any, **options: Any) -> Tensor:
-        return write(self, name, compute, *arguments, **options)
+        return write(self, f"{name}_", compute, *arguments, **options)
 
     return write_in_place
 
@@ -407,7 +402,7 @@ def _check_addmm(input: Tensor, mat1: Tensor, mat2: Tensor) -> tuple[int, ...]:
     return shape
 
 
-@public(out=True, in_place=_writing("addmm_", _check_addmm, _defined_below("addmm")))
+@public(out=True, in_place=_writing("addmm", _check_addmm))
 def addmm(
     input: Tensor, mat1: Tensor, mat2: Tensor, *, beta: complex = 1, alpha: complex = 1
 ) -> Tensor:
@@ -436,7 +431,7 @@ def _check_baddbmm(input: Tensor, batch1: Tensor, batch2: Tensor) -> tuple[int, 
     return shape
 
 
-@public(out=True, in_place=_writing("baddbmm_", _check_baddbmm, _defined_below("baddbmm")))
+@public(out=True, in_place=_writing("baddbmm", _check_baddbmm))
 def baddbmm(
     input: Tensor, batch1: Tensor, batch2: Tensor, *, beta: complex = 1, alpha: complex = 1
 ) -> Tensor:
@@ -487,7 +482,7 @@ def _check_addmv(input: Tensor, mat: Tensor, vec: Tensor) -> tuple[int, ...]:
     return x.shape[:1]
 
 
-@public(out=True, in_place=_writing("addmv_", _check_addmv, _defined_below("addmv")))
+@public(out=True, in_place=_writing("addmv", _check_addmv))
 @single(node="AddmvBackward0")
 def addmv(
     input: Tensor, mat: Tensor, vec: Tensor, *, beta: complex = 1, alpha: complex = 1

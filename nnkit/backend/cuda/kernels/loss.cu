@@ -73,26 +73,21 @@ cross_entropy(
         const T* from = x + start;
         T* to = p + start;
         Exponentials<C> scores;
-        each_score(labels, team, [&](auto place) {
-            C values[place.elements];
-            widen(values, place.read(from));
-            scores.add(values);
-        }, from);
+        each_score(labels, team, [&](auto place) { scores.add(place.read(from)); }, from);
         scores.join(team);
         const C largest = scores.largest, total = scores.total;
         const C normalizer = math::log(total), share = C(1) / total;
         C smooth = C(0);
         each_score(labels, team, [&](auto place) {
-            C values[place.elements];
-            widen(values, place.read(from));
+            const auto pack = place.read(from);
             place.write(to, [&](int k) {
-                const C exponential = math::exp(values[k] - largest);
+                const C exponential = math::exp(C(pack[k]) - largest);
                 return sizeof(T) == 2 ? exponential * share : exponential / total;
             });
             if (smoothing != 0.0) {
                 #pragma unroll
                 for (int k = 0; k < place.elements; ++k) {
-                    const C far = normalizer - (values[k] - largest);
+                    const C far = normalizer - (C(pack[k]) - largest);
                     smooth += far * (weight ? C(weight[place.first + k]) : C(1));
                 }
             }

@@ -36,39 +36,23 @@ __device__ inline double unit_of(uint32 low, uint32 high) {
     return double(bits) * 1.1102230246251565e-16 + 5.5511151231257827e-17;
 }
 
-// Calls ``body(thread, round, words)`` for the blocks of a stream, of which each thread of the grid
-// takes some; a round is a block for each thread of the stream.
-template <class Body>
-__device__ void each_block(const Stream& given, int64 rounds, Body body) {
-    const Stream stream = resolved(given);
-    const int64 first = thread_of_grid(), step = threads_of_grid();
-    int64 thread = first % stream.threads, round = first / stream.threads;
-    const int64 threads = step % stream.threads, whole = step / stream.threads;
-    while (round < rounds) {
-        body(thread, round, philox(stream.seed, thread, stream.first + round));
-        thread += threads;
-        round += whole;
-        if (thread >= stream.threads) {
-            thread -= stream.threads;
-            ++round;
-        }
-    }
-}
-
 // Calls ``body(element, first, second)`` with the words of each element: two if ``is_wide``.
 template <bool is_wide, class Body>
-__device__ void each_drawn(const Stream& stream, int64 count, Body body) {
+__device__ void each_drawn(const Stream& given, int64 count, Body body) {
+    const Stream stream = resolved(given);
     constexpr int of_block = is_wide ? 2 : 4;
     const int64 rounds = (count + stream.threads * of_block - 1) / (stream.threads * of_block);
-    each_block(stream, rounds, [&](int64 thread, int64 round, const Words& drawn) {
+    for (int64 b = thread_of_grid(); b < rounds * stream.threads; b += threads_of_grid()) {
+        const int64 thread = b % stream.threads, round = b / stream.threads;
+        const Words drawn = philox(stream.seed, thread, stream.first + round);
         #pragma unroll
         for (int k = 0; k < of_block; ++k) {
             const int64 element = (round * of_block + k) * stream.threads + thread;
-            if (element >= count) continue;
+            if (element >= count) break;
             if constexpr (is_wide) body(element, drawn.word[2 * k], drawn.word[2 * k + 1]);
             else body(element, drawn.word[k], 0u);
         }
-    });
+    }
 }
 
 // Calls ``body(element, number)`` with uniform numbers: float, or double where C is.
@@ -98,10 +82,13 @@ __global__ void uniform(T* x, int64 count, Stream stream, double low, double hig
 // logarithm of what is made is normal.
 template <class T, bool of_logarithm>
 __global__ void normal(T* x, int64 count, Stream stream, double mean, double deviation) {
+    stream = resolved(stream);
     using C = compute_t<T>;
     constexpr int of_block = sizeof(C) == 8 ? 2 : 4;
     const int64 rounds = (count + stream.threads * of_block - 1) / (stream.threads * of_block);
-    each_block(stream, rounds, [&](int64 thread, int64 round, const Words& drawn) {
+    for (int64 b = thread_of_grid(); b < rounds * stream.threads; b += threads_of_grid()) {
+        const int64 thread = b % stream.threads, round = b / stream.threads;
+        const Words drawn = philox(stream.seed, thread, stream.first + round);
         #pragma unroll
         for (int k = 0; k < of_block; k += 2) {
             C radius, angle;
@@ -121,7 +108,7 @@ __global__ void normal(T* x, int64 count, Stream stream, double mean, double dev
                 x[i] = T(of_logarithm ? math::exp(value) : value);
             }
         }
-    });
+    }
 }
 
 // 1 with chance p, else 0.

@@ -11,11 +11,7 @@ template <bool logarithm, class T, class Team>
 __device__ void softmax_row(const Team& team, const T* from, T* to, int64 length) {
     using C = compute_t<T>;
     Exponentials<C> scores;
-    each_place(team, length, [&](auto place) {
-        C values[place.elements];
-        widen(values, place.read(from));
-        scores.add(values);
-    }, from);
+    each_place(team, length, [&](auto place) { scores.add(place.read(from)); }, from);
     scores.join(team);
     const C largest = scores.largest, total = scores.total;
     const C shift = logarithm ? math::log(total) : C(0), share = C(1) / total;

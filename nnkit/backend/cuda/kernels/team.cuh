@@ -94,27 +94,21 @@ __device__ void each_place(
     }
 }
 
-template <class C, class T, int width>
-__device__ void widen(C (&values)[width], const Pack<T, width>& pack) {
-    #pragma unroll
-    for (int k = 0; k < width; ++k) values[k] = C(pack[k]);
-}
-
 // The largest of numbers, and the sum of exp(number - largest), as they are met. A NaN need not be
 // the largest: it makes the total NaN.
 template <class C>
 struct Exponentials {
     C largest = Limits<C>::lowest(), total = C(0);
 
-    template <int width>
-    __device__ void add(const C (&values)[width]) {
+    template <class T, int width>
+    __device__ void add(const Pack<T, width>& pack) {
         const C before = largest;
         #pragma unroll
-        for (int k = 0; k < width; ++k) largest = values[k] > largest ? values[k] : largest;
+        for (int k = 0; k < width; ++k) largest = C(pack[k]) > largest ? C(pack[k]) : largest;
         const C shift = largest > Limits<C>::lowest() ? largest : C(0);
         if (before != largest) total *= math::exp(before - shift);
         #pragma unroll
-        for (int k = 0; k < width; ++k) total += math::exp(values[k] - shift);
+        for (int k = 0; k < width; ++k) total += math::exp(C(pack[k]) - shift);
     }
     // Of all threads of a team.
     template <class Team>
