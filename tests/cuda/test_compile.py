@@ -13,7 +13,7 @@ from nnkit.backend.algebra import FORMULAS
 from nnkit.backend.c_source import Unsupported
 from nnkit.backend.cuda import nvrtc
 from nnkit.backend.cuda.printer import Variant
-from nnkit.backend.cuda.source import FOLDER, cache_folder, compiled, expanded, kernel
+from nnkit.backend.cuda.source import FOLDER, OPTIONS, cache_folder, compiled, expanded, kernel
 from nnkit.backend.formula import Update
 from tests.cuda.instances import KERNELS, defined, names, targets
 
@@ -41,7 +41,7 @@ def test_sources_compile(subject: str) -> None:
     """One instance of each kernel, for its oldest target; CI compiles all of them for sm_80."""
     target = targets(subject, ("sm_75", "sm_80"))[0]
     first = {name.partition("<")[0]: name for name in reversed(names(subject))}
-    options = ("-std=c++17", "--ptxas-options=-v")
+    options = (*OPTIONS, "--ptxas-options=-v")
     nvrtc.compile_kernels(
         expanded(f"{subject}.cu"), tuple(first.values()), subject, target, options
     )
