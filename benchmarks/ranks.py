@@ -25,6 +25,7 @@ from benchmarks.ranks_simulation import MB, Line, fitted, simulated, traced
 from benchmarks.workloads.sequences import transformer
 from nnkit import nn, optim
 from nnkit.distributed import run as launcher
+from nnkit.distributed.collectives import scale_and_sum
 from nnkit.nn import functional as F
 from nnkit.nn.parallel import DistributedDataParallel
 
@@ -175,18 +176,19 @@ class Trainer:
         self.optimizer.step()
 
     @cached_property
-    def parts(self) -> list[nnkit.Tensor]:
+    def sent(self) -> list[list[nnkit.Tensor]]:
         """Tensors as they travel in a step."""
         found = []
         for bucket in self.model._buckets:
             bucket.store_zeros()
-            found += bucket.parts()
+            found += bucket.messages()
             bucket.end()
         return found
 
     def messages(self) -> None:
         """Those of a step, alone."""
-        works: list[Any] = [dist.all_reduce(part, async_op=True) for part in self.parts]
+        factor = 1 / dist.get_world_size()
+        works = [scale_and_sum(message, factor, dist.group.WORLD) for message in self.sent]
         for work in works:
             work.wait()
 

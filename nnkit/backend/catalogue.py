@@ -352,6 +352,7 @@ SIGNATURES = {
     """,
     "collective": """
         all_reduce_(xs!*; op, group) -> ticket~
+        scale_and_sum_(xs!*; factor, group) -> ticket~
         reduce_(xs!*; op, root, group) -> ticket~
         broadcast_(xs!*; root, group) -> ticket~
         all_gather_(outs!*, xs*; group) -> ticket~

@@ -8,7 +8,7 @@ move, and each sum is formed once: all ranks have the same bits.
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -68,41 +68,56 @@ class SharedSum:
     """A sum that is under way; in other respects a request of MPI's.
 
     It is tested first when all ranks are known to have begun it.
+
+    Args:
+        flats: this rank's terms, one array after another; the sum comes in their place.
+        factor: what every term is multiplied by.
+        number: of the group's sums through memory.
     """
 
-    def __init__(self, group: Any, flat: np.ndarray, number: int) -> None:
-        self.group, self.flat = group, flat
+    def __init__(self, group: Any, flats: Sequence[np.ndarray], factor: float, number: int) -> None:
+        self.group, self.flats, self.factor = group, flats, factor
         self.slot = number % SLOTS
+        size, dtype = sum(flat.size for flat in flats), flats[0].dtype
         # Sums have rows of their own: others may read those of the slot's last use until all have
         # begun this one.
-        rows, self.sums = group.shared[self.slot, :, :, : flat.nbytes].view(flat.dtype)
-        ends = [flat.size * r // group.size for r in range(group.size + 1)]
+        memory = group.shared[self.slot, :, :, : size * dtype.itemsize]
+        self.rows, self.sums = memory.view(dtype)
+        ends = [size * r // group.size for r in range(group.size + 1)]
         self.shares = [slice(*pair) for pair in zip(ends, ends[1:])]
-        self.rows = rows
+        self.others = [rank for rank in range(group.size) if rank != group.rank]
         self.requests: list = []
         self.has_added = False
-        for rank, share in enumerate(self.shares):
-            if rank != group.rank:
-                rows[group.rank, share] = flat[share]
+        for other in self.others:
+            for own, place in self._pieces(other):
+                np.multiply(own, factor, out=self.rows[group.rank, place])
+
+    def _pieces(self, rank: int) -> Iterator[tuple[np.ndarray, slice]]:
+        """What of the arrays is in a rank's share, and where in the row."""
+        share, start = self.shares[rank], 0
+        for flat in self.flats:
+            first, end = max(share.start, start), min(share.stop, start + flat.size)
+            if first < end:
+                yield flat[first - start : end - start], slice(first, end)
+            start += flat.size
 
     def _add(self) -> None:
-        own, group = self.group.rank, self.group
-        share = self.shares[own]
-        for start in range(share.start, share.stop, BLOCK):
-            block = slice(start, min(start + BLOCK, share.stop))
-            terms = [
-                self.flat[block] if r == own else self.rows[r, block] for r in range(group.size)
-            ]
-            total = self.sums[own, block]
-            np.add(terms[0], terms[1], out=total)
-            for term in terms[2:]:
-                total += term
-            self.flat[block] = total
+        rank, group = self.group.rank, self.group
+        for piece, place in self._pieces(rank):
+            for start in range(0, piece.size, BLOCK):
+                own = piece[start : start + BLOCK]
+                block = slice(place.start + start, place.start + start + own.size)
+                own *= self.factor
+                terms = [own if r == rank else self.rows[r, block] for r in range(group.size)]
+                total = self.sums[rank, block]
+                np.add(terms[0], terms[1], out=total)
+                for term in terms[2:]:
+                    total += term
+                own[:] = total
         tag = FIRST_TAG + self.slot
-        for other in range(group.size):
-            if other != own:
-                self.requests.append(group.control.Irecv(np.empty(1, np.uint8), other, tag))
-                self.requests.append(group.control.Isend(np.zeros(1, np.uint8), other, tag))
+        for other in self.others:
+            self.requests.append(group.control.Irecv(np.empty(1, np.uint8), other, tag))
+            self.requests.append(group.control.Isend(np.zeros(1, np.uint8), other, tag))
 
     def Test(self) -> bool:
         """Whether the sum is there."""
@@ -113,7 +128,7 @@ class SharedSum:
             if not self.requests[-1].Test():
                 return False
             self.requests.pop()
-        for rank, share in enumerate(self.shares):
-            if rank != self.group.rank:
-                self.flat[share] = self.sums[rank, share]
+        for other in self.others:
+            for own, place in self._pieces(other):
+                own[:] = self.sums[other, place]
         return True

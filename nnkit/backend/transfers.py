@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import time
 import zlib
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from itertools import count
 from typing import Any
 
@@ -19,9 +19,20 @@ from nnkit.backend.errors import DistBackendError
 from nnkit.backend.ranks import GRACE, WORKED, Group, Pauses
 
 DESCRIPTION_BYTES = 512
+LARGE = 1 << 18  # bytes of an array, above which a copy takes longer than a message of its own
 DONE = np.array(0)  # the ticket of what was done at once
 UNDER_WAY: dict[int, Transfer] = {}
 _numbers = count(1)
+
+
+def travelling(arrays: Sequence[Any]) -> list[Sequence[Any]]:
+    """The arrays as they travel: large ones each from where it is, else all in one copy.
+
+    Sizes alone decide, which all ranks have alike.
+    """
+    if sum(a.nbytes for a in arrays) >= LARGE * len(arrays):
+        return [[a] for a in arrays]
+    return [arrays]
 
 
 class Transfer:

@@ -143,6 +143,14 @@ def _all_reduce(tensors: list[Tensor], op: Any, group: ProcessGroup, async_op: b
     return finished(Work(place, ticket, tensors), async_op)
 
 
+def scale_and_sum(tensors: list[Tensor], factor: float, group: ProcessGroup) -> Work:
+    """Begin to multiply tensors of one dtype by ``factor`` and to sum them over the ranks."""
+    place = tensors[0]._device
+    return Work(
+        place, place.backend.scale_and_sum_(arrays(tensors), factor, group._members), tensors
+    )
+
+
 def check_operation(name: str, tensor: Tensor, op: Any) -> None:
     """ValueError if a complex tensor has no such reduction, RuntimeError if one of floats has
     none."""

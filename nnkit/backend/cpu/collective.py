@@ -16,7 +16,7 @@ from nnkit.backend import shared_sums, transfers
 from nnkit.backend.dtype import OF_ARRAY
 from nnkit.backend.errors import DistBackendError
 from nnkit.backend.ranks import Group
-from nnkit.backend.transfers import DONE, UNDER_WAY, Transfer, advance_all
+from nnkit.backend.transfers import DONE, UNDER_WAY, Transfer, advance_all, travelling
 from nnkit.backend.transfers import await_arrival as await_arrival
 
 Arrays = Sequence[np.ndarray]
@@ -110,6 +110,16 @@ def _reduction(flat: np.ndarray, op: str, group: Group) -> tuple[Any, Any, Any, 
     return lane, [flat, MPI._typedict[flat.dtype.char]], getattr(MPI, name), then
 
 
+def _scale(flat: np.ndarray, factor: float) -> None:
+    """Multiply in place, half precision in float32."""
+    if factor == 1:
+        return
+    if flat.dtype.itemsize == 2:
+        flat[...] = flat.astype(np.float32) * np.float32(factor)
+    else:
+        flat *= factor
+
+
 def _divide(flat: np.ndarray, size: int) -> None:
     """Divide in place, in the elements' own type; integers lose their fractions."""
     if flat.dtype.kind in "iu":
@@ -128,35 +138,53 @@ def _arrive(flat: np.ndarray, outs: Arrays, then: Callable | None) -> None:
     _deal(flat, outs)
 
 
-def _goes_through_memory(flat: np.ndarray, op: str, group: Group) -> bool:
+def _arrive_all(flats: Arrays, parts: Sequence[Arrays], then: Callable | None) -> None:
+    for flat, part in zip(flats, parts):
+        _arrive(flat, part, then)
+
+
+def _goes_through_memory(xs: Arrays, op: str, group: Group) -> bool:
     return (
         group.shared is not None
         and OPERATIONS[op] == "SUM"
-        and flat.dtype in (np.float32, np.float64)
-        and shared_sums.SMALLEST <= flat.nbytes <= shared_sums.ROW_BYTES
+        and xs[0].dtype in (np.float32, np.float64)
+        and shared_sums.SMALLEST <= sum(x.nbytes for x in xs) <= shared_sums.ROW_BYTES
     )
 
 
 def all_reduce_(xs: Arrays, op: str, group: Group) -> np.ndarray:
+    return _all_reduce(xs, op, 1.0, group)
+
+
+def scale_and_sum_(xs: Arrays, factor: float, group: Group) -> np.ndarray:
+    return _all_reduce(xs, "sum", factor, group)
+
+
+def _all_reduce(xs: Arrays, op: str, factor: float, group: Group) -> np.ndarray:
     transfer = begin(group, "all_reduce", xs, op=op)
     if transfer is None:
+        for x in xs:
+            _scale(x, factor)
         return DONE
-    flat = _flat(xs)
-    goes_through_memory = _goes_through_memory(flat, op, group)
+    parts = travelling(xs)
+    flats = [_flat(part) for part in parts]
+    goes_through_memory = _goes_through_memory(xs, op, group)
     if goes_through_memory and len(group.sums) == shared_sums.SLOTS:
         group.sums.pop(0).wait(None)  # whose slot this one takes
     with group.world.lock:
-        lane, memory, operation, then = _reduction(flat, op, group)
-        request: Any = None
+        reductions = [_reduction(flat, op, group) for flat in flats]
         if goes_through_memory:  # what others add up is there before they learn of the call
             group.sums.append(transfer)
             group.sums_begun += 1
-            request = shared_sums.SharedSum(group, flat, group.sums_begun)
-        transfer.compare(flat.size)
-        if request is None:
-            request = lane.Iallreduce(group.world.MPI.IN_PLACE, memory, operation)
-        transfer.requests.append(request)
-        transfer.finish = partial(_arrive, flat, xs, then)
+            transfer.requests.append(shared_sums.SharedSum(group, flats, factor, group.sums_begun))
+        transfer.compare(sum(flat.size for flat in flats))
+        if not goes_through_memory:
+            for flat, (lane, memory, operation, _) in zip(flats, reductions):
+                _scale(flat, factor)
+                request = lane.Iallreduce(group.world.MPI.IN_PLACE, memory, operation)
+                transfer.requests.append(request)
+        then = reductions[0][-1]
+        transfer.finish = partial(_arrive_all, flats, parts, then)
         return transfer.start()
 
 

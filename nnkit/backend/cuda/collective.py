@@ -19,7 +19,7 @@ from nnkit.backend.cpu.collective import begin
 from nnkit.backend.cuda.creation import cupy
 from nnkit.backend.cuda.differences import BF16, address, contiguous
 from nnkit.backend.ranks import Group
-from nnkit.backend.transfers import DONE, Transfer
+from nnkit.backend.transfers import DONE, Transfer, travelling
 from nnkit.backend.transfers import await_arrival as await_arrival
 
 Arrays = Sequence[Any]
@@ -173,12 +173,14 @@ def all_reduce_(xs: Arrays, op: str, group: Group) -> np.ndarray:
     transfer = begin(group, "all_reduce", xs, op=op)
     if transfer is None:
         return DONE
-    flat, link = _flat(xs), _link(group)
-    transfer.compare(flat.size)
+    parts, link = travelling(xs), _link(group)
+    flats = [_flat(part) for part in parts]
+    transfer.compare(sum(flat.size for flat in flats))
     with _calls(transfer, link) as (communicator, stream):
-        place, name = address(flat), link.name(flat.dtype)
-        communicator.allReduce(place, place, flat.size, name, link.operation(found), stream)
-    transfer.finish = _dealing(flat, xs)
+        for flat in flats:
+            place, name = address(flat), link.name(flat.dtype)
+            communicator.allReduce(place, place, flat.size, name, link.operation(found), stream)
+    transfer.finish = lambda: [_deal(*pair) for pair in zip(flats, parts)]
     return transfer.start()
 
 

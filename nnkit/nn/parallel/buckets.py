@@ -10,10 +10,11 @@ from nnkit.autograd.engine.node import leaf_hooks
 from nnkit.autograd.ops.creation.factories import zeros
 from nnkit.autograd.tensor import Tensor
 from nnkit.backend.futures import Future
-from nnkit.distributed import ReduceOp, all_reduce
+from nnkit.distributed.collectives import scale_and_sum
 
 FIRST_BUCKET_BYTES = 1 << 20  # small, so that communication begins early; torch's choice
 DEFAULT_BUCKET_MB = 25
+MESSAGE_BYTES = 4 << 20  # of several gradients
 STRAIGHT_BYTES = 1 << 20  # of a gradient whose message takes far longer than it takes to begin one
 
 
@@ -114,10 +115,18 @@ class Bucket:
             if alone:
                 self.views[place] = _zeros(self.parameters[place])
 
-    def parts(self) -> list[Tensor]:
-        """The tensors that travel."""
+    def messages(self) -> list[list[Tensor]]:
+        """The tensors that travel, in as few messages as stay short enough for shared memory."""
         alone = [view for view, alone in zip(self.views, self.straight) if alone]
-        return [self.flat, *alone] if self.flat.numel() else alone
+        found: list[list[Tensor]] = []
+        size = 0
+        for part in [self.flat, *alone] if self.flat.numel() else alone:
+            size += part.nbytes
+            if not found or size > MESSAGE_BYTES:
+                found.append([])
+                size = part.nbytes
+            found[-1].append(part)
+        return found
 
     def send(
         self, group: Any, hook: Callable | None, state: Any, shown: GradBucket, divisor: int
@@ -126,9 +135,7 @@ class Bucket:
         if hook is not None:
             self.future = hook(state, shown)
             return
-        for part in self.parts():
-            part.mul_(1 / divisor)  # twice as fast as a division
-            self.works.append(all_reduce(part, ReduceOp.SUM, group, async_op=True))
+        self.works = [scale_and_sum(message, 1 / divisor, group) for message in self.messages()]
 
     def arrived(self) -> bool:
         """Whether what was sent is there; lets it make progress, which nothing does in the

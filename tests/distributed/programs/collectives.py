@@ -194,6 +194,25 @@ def run_large_sums(size: int, rank: int) -> None:
             assert np.array_equal(numpy(x), expected), (dtype, len(expected))
 
 
+def run_sums_together(size: int, rank: int) -> None:
+    """Several arrays in one call: small ones, large ones, more than fit into shared memory, and of
+    another layout on every other rank; also scaled, as gradients are."""
+    cases = [(dtype, (3, 0, 8)) for dtype in FLOATING]
+    cases += [("float32", (5, 60_000, 40_001)), ("float32", (400_000, 200_001))]
+    for dtype, lengths in cases:
+        terms = [np.arange(2 * n).reshape(n, 2) % 5 for n in lengths]
+        for factor in (1, 0.5) if FRAMEWORK == "nnkit" else (1,):
+            layout = ("columns", "rows")[rank % 2]
+            xs = [tensor(term * (rank + 1), dtype, layout) for term in terms]
+            if factor == 1:
+                dist.all_reduce_coalesced(xs)
+            else:
+                dist.collectives.scale_and_sum(xs, factor, dist.group.WORLD).wait()
+            scale = factor * sum(r + 1 for r in range(size))
+            for x, term in zip(xs, terms, strict=True):
+                check(x, term * scale, "together", dtype, lengths, factor)
+
+
 def run_messages(size: int, rank: int) -> None:
     after, before = (rank + 1) % size, (rank - 1) % size
     if size == 1 or DEVICE == "cuda":  # NCCL knows no tags
@@ -392,6 +411,7 @@ def main() -> None:
                 run_movements(size, rank, dtype, shape, layout, seed)
     run_uneven(size, rank)
     run_large_sums(size, rank)
+    run_sums_together(size, rank)
     run_messages(size, rank)
     run_objects(size, rank)
     run_groups(size, rank)
