@@ -82,6 +82,7 @@ class OpRow:
 
     differentiable: bool = True  # some output of the first sample has a gradient
     second_order: bool = True  # and that gradient has one
+    straight_through: bool = False  # that gradient is no derivative, and differences say nothing
     any_layout: bool = True  # takes any strides; what reads memory anew does not
     elementwise: bool = False  # its arrays broadcast: shapes and SPECIALS are tried by themselves
     broadcasts: bool = True  # False where torch's own gradient fails on it

@@ -1,0 +1,147 @@
+"""Quantization that is only played: numbers rounded to a grid of few levels, with a gradient."""
+
+from __future__ import annotations
+
+from nnkit.autograd.arguments.dims import check_tensor, normalize_dim
+from nnkit.autograd.arguments.sizes import integer
+from nnkit.autograd.grad_mode import MODE, no_grad
+from nnkit.autograd.op.pointwise import fn, pointwise
+from nnkit.autograd.op.promotion import check_dtype
+from nnkit.autograd.op.public import public
+from nnkit.autograd.ops.creation.factories import tensor
+from nnkit.autograd.tensor import Tensor
+from nnkit.backend.dtype import float16, float32, float64, int32
+
+# The gradient of ``x`` passes to where ``inside`` holds, whatever ``value`` was made of.
+_in_place_of = pointwise(
+    "in_place_of", lambda x, value, inside: value, function=False,
+    node="FakeQuantizePerTensorAffineCachemaskBackward0",
+    x=lambda g, inside: fn.where(inside, g, 0),
+)  # fmt: skip
+
+
+def _fake_quantize(
+    name: str, input: Tensor, scale: Tensor, zero_point: Tensor, quant_min: int, quant_max: int
+) -> Tensor:
+    quant_min = integer(name, "quant_min", quant_min)
+    quant_max = integer(name, "quant_max", quant_max)
+    if quant_min > quant_max:
+        raise RuntimeError(
+            f"{name}(): quant_min must be at most quant_max, got {quant_min} and {quant_max}"
+        )
+    if bool(((zero_point < quant_min) | (zero_point > quant_max)).any()):
+        raise RuntimeError(
+            f"{name}(): zero_point must be between quant_min={quant_min} and "
+            f"quant_max={quant_max}, got {zero_point.tolist()}"
+        )
+    for parameter, given in (("scale", scale), ("zero_point", zero_point)):
+        if MODE.enabled and given.requires_grad:
+            raise RuntimeError(f"{name}(): {parameter} has no gradient, but requires grad")
+    check_dtype(name, input.dtype, ("bool", "integer", "complex"), (input,))
+    scale = scale.to(float32)
+    with no_grad():
+        level = input.to(float64 if input.dtype is float64 else float32) * (1 / scale)
+        if zero_point.is_floating_point():  # which are added before rounding
+            level = (level + zero_point).round()
+        else:
+            level = level.round() + zero_point
+        inside = (level >= quant_min) & (level <= quant_max)
+        level = level.nan_to_num(quant_min, quant_max, quant_min).clamp(quant_min, quant_max)
+        level = level - zero_point
+        # Of one scale torch rounds the product to float32, of doubles too.
+        value = (level if scale.ndim else level.to(float32)) * scale
+    return _in_place_of(input, value.to(input.dtype), inside)
+
+
+@public(method=False)
+def fake_quantize_per_tensor_affine(
+    input: Tensor,
+    scale: float | Tensor,
+    zero_point: int | Tensor,
+    quant_min: int,
+    quant_max: int,
+) -> Tensor:
+    """``(clamp(round(input / scale) + zero_point, quant_min, quant_max) - zero_point) * scale``.
+
+    The gradient passes where the level is between ``quant_min`` and ``quant_max``, and is 0
+    elsewhere.
+
+    Args:
+        input: of a floating dtype.
+        scale: the distance of neighbouring levels.
+        zero_point: the level of 0.
+
+    Raises:
+        RuntimeError: ``quant_min`` is above ``quant_max``, ``zero_point`` is not between them, or
+            ``scale`` requires grad.
+        NotImplementedError: ``input`` is not floating.
+
+    Source: Jacob et al., "Quantization and Training of Neural Networks for Efficient
+    Integer-Arithmetic-Only Inference" (2018).
+
+    Example:
+        >>> import nnkit
+        >>> x = nnkit.tensor([-0.3, 0.26, 0.9])
+        >>> nnkit.fake_quantize_per_tensor_affine(x, 0.1, 0, 0, 7)
+        tensor([0.0000, 0.3000, 0.7000])
+    """
+    name = "fake_quantize_per_tensor_affine"
+    check_tensor(name, input)
+    scale = scale if isinstance(scale, Tensor) else tensor(float(scale), device=input.device)
+    if not isinstance(zero_point, Tensor):
+        zero_point = tensor(integer(name, "zero_point", zero_point), device=input.device)
+    levels = scale.reshape(()), zero_point.reshape(())
+    return _fake_quantize(name, input, *levels, quant_min, quant_max)
+
+
+@public(method=False)
+def fake_quantize_per_channel_affine(
+    input: Tensor,
+    scale: Tensor,
+    zero_point: Tensor,
+    axis: int,
+    quant_min: int,
+    quant_max: int,
+) -> Tensor:
+    """`fake_quantize_per_tensor_affine` with a scale and a zero point for each index of ``axis``.
+
+    Args:
+        scale: float32, of shape (C,).
+        zero_point: int32, float32 or float16, of shape (C,); floating ones are added before
+            rounding.
+        axis: the dimension of length C.
+
+    Raises:
+        RuntimeError: the shapes or dtypes of ``scale`` and ``zero_point`` are others,
+            ``quant_min`` is above ``quant_max``, or a zero point is not between them.
+
+    Example:
+        >>> import nnkit
+        >>> scale, zero_point = nnkit.tensor([0.1, 1.0]), nnkit.zeros(2, dtype=nnkit.int32)
+        >>> x = nnkit.full((2, 2), 0.62)
+        >>> nnkit.fake_quantize_per_channel_affine(x, scale, zero_point, 1, 0, 7)
+        tensor([[0.6000, 1.0000],
+                [0.6000, 1.0000]])
+    """
+    name = "fake_quantize_per_channel_affine"
+    check_tensor(name, input)
+    if scale.dtype is not float32:
+        raise RuntimeError(f"{name}(): scale must be float32, got {scale.dtype}")
+    if zero_point.dtype not in (int32, float32, float16):
+        raise RuntimeError(
+            f"{name}(): zero_point must be int32, float32 or float16, got {zero_point.dtype}"
+        )
+    if scale.ndim != 1 or scale.shape != zero_point.shape:
+        raise RuntimeError(
+            f"{name}(): scale and zero_point must have one dimension of equal length, got shapes "
+            f"{list(scale.shape)} and {list(zero_point.shape)}"
+        )
+    axis = normalize_dim(axis, input.ndim, name)
+    if scale.shape[0] != input.shape[axis]:
+        raise RuntimeError(
+            f"{name}(): scale must have {input.shape[axis]} elements, the length of dimension "
+            f"{axis} of input, got {scale.shape[0]}"
+        )
+    along = [-1 if d == axis else 1 for d in range(input.ndim)]
+    levels = scale.reshape(along), zero_point.reshape(along)
+    return _fake_quantize(name, input, *levels, quant_min, quant_max)
