@@ -1085,6 +1085,27 @@ def eye(
     pin_memory: builtins.bool = False,
 ) -> Tensor:
     """The ``n`` by ``m`` matrix with ones on its diagonal; ``m`` is ``n`` unless given."""
+def fake_quantize_per_channel_affine(
+    input: Tensor,
+    scale: Tensor,
+    zero_point: Tensor,
+    axis: builtins.int,
+    quant_min: builtins.int,
+    quant_max: builtins.int,
+) -> Tensor:
+    """`fake_quantize_per_tensor_affine` with a scale and a zero point for each index of
+    ``axis``.
+    """
+def fake_quantize_per_tensor_affine(
+    input: Tensor,
+    scale: builtins.float | Tensor,
+    zero_point: builtins.int | Tensor,
+    quant_min: builtins.int,
+    quant_max: builtins.int,
+) -> Tensor:
+    """``(clamp(round(input / scale) + zero_point, quant_min, quant_max) - zero_point) *
+    scale``.
+    """
 def feature_alpha_dropout(input: Tensor, p: builtins.float, train: builtins.bool) -> Tensor:
     """`alpha_dropout` of whole channels ``input[n, c]``."""
 def feature_alpha_dropout_(input: Tensor, p: builtins.float, train: builtins.bool) -> Tensor:

@@ -1,0 +1,152 @@
+"""The functions that torch's functional ones call: with numbers in place of words, and all that a
+backward would need as results. `torch.nn.functional` says what they compute."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import nnkit
+from nnkit import Tensor
+from nnkit.nn import functional as F
+
+__all__ = [
+    "affine_grid_generator", "as_strided_", "binary_cross_entropy_with_logits", "convolution",
+    "cosine_embedding_loss", "ctc_loss", "detach_", "fill_", "frobenius_norm", "grid_sampler",
+    "grid_sampler_2d", "grid_sampler_3d", "hinge_embedding_loss", "kl_div", "margin_ranking_loss",
+    "native_batch_norm", "native_group_norm", "native_layer_norm", "norm_except_dim",
+    "nuclear_norm", "poisson_nll_loss", "resize_as_", "triplet_margin_loss", "zero_",
+]  # fmt: skip
+REDUCTIONS = ("none", "mean", "sum")  # by torch's numbers
+MODES = ("bilinear", "nearest", "bicubic")
+PADDINGS = ("zeros", "border", "reflection")
+
+
+def _loss(function: Callable, *defaults: tuple[str, Any]) -> Callable:
+    """A loss whose arguments after the tensors come in this order, the reduction as a number."""
+    names = [name for name, _ in defaults]
+
+    def loss(*arguments: Any, **named: Any) -> Tensor:
+        tensors = len(arguments)
+        while tensors and not isinstance(arguments[tensors - 1], Tensor):
+            tensors -= 1
+        given = {**dict(defaults), **dict(zip(names, arguments[tensors:])), **named}
+        given["reduction"] = REDUCTIONS[given["reduction"]]
+        return function(*arguments[:tensors], **given)
+
+    loss.__name__ = function.__name__
+    return loss
+
+
+_ALL = ("reduction", 0)  # torch declares the mean, but its parser of arguments reads it as 0
+cosine_embedding_loss = _loss(F.cosine_embedding_loss, ("margin", 0.0), _ALL)
+hinge_embedding_loss = _loss(F.hinge_embedding_loss, ("margin", 1.0), _ALL)
+kl_div = _loss(F.kl_div, _ALL)
+margin_ranking_loss = _loss(F.margin_ranking_loss, ("margin", 0.0), _ALL)
+poisson_nll_loss = _loss(
+    F.poisson_nll_loss, ("log_input", True), ("full", False), ("eps", 1e-8), _ALL
+)
+triplet_margin_loss = _loss(
+    F.triplet_margin_loss, ("margin", 1.0), ("p", 2.0), ("eps", 1e-6), ("swap", False), _ALL
+)
+
+
+def binary_cross_entropy_with_logits(
+    input: Tensor, target: Tensor, weight: Any = None, pos_weight: Any = None, reduction: int = 0
+) -> Tensor:
+    return F.binary_cross_entropy_with_logits(
+        input, target, weight, pos_weight=pos_weight, reduction=REDUCTIONS[reduction]
+    )
+
+
+def ctc_loss(
+    log_probs: Tensor, targets: Tensor, input_lengths: Any, target_lengths: Any, blank: int = 0,
+    reduction: int = 0, zero_infinity: bool = False,
+) -> Tensor:  # fmt: skip
+    return F.ctc_loss(
+        log_probs, targets, input_lengths, target_lengths, blank, REDUCTIONS[reduction],
+        zero_infinity,
+    )  # fmt: skip
+
+
+def grid_sampler(
+    input: Tensor, grid: Tensor, interpolation_mode: int, padding_mode: int, align_corners: bool
+) -> Tensor:
+    return F.grid_sample(
+        input, grid, MODES[interpolation_mode], PADDINGS[padding_mode], align_corners
+    )
+
+
+grid_sampler_2d = grid_sampler_3d = grid_sampler
+
+
+def affine_grid_generator(theta: Tensor, size: Sequence[int], align_corners: bool) -> Tensor:
+    return F.affine_grid(theta, list(size), align_corners)
+
+
+def convolution(
+    input: Tensor, weight: Tensor, bias: Tensor | None, stride: Any, padding: Any, dilation: Any,
+    transposed: bool, output_padding: Any, groups: int,
+) -> Tensor:  # fmt: skip
+    dims = weight.ndim - 2
+    if transposed:
+        function = (F.conv_transpose1d, F.conv_transpose2d, F.conv_transpose3d)[dims - 1]
+        return function(input, weight, bias, stride, padding, output_padding, groups, dilation)
+    function = (F.conv1d, F.conv2d, F.conv3d)[dims - 1]
+    return function(input, weight, bias, stride, padding, dilation, groups)
+
+
+def native_layer_norm(
+    input: Tensor, normalized_shape: Sequence[int], weight: Any, bias: Any, eps: float
+) -> tuple[Tensor, Tensor, Tensor]:
+    dims = list(range(-len(normalized_shape), 0))
+    variance, mean = nnkit.var_mean(input, dims, correction=0, keepdim=True)
+    out = F.layer_norm(input, list(normalized_shape), weight, bias, eps)
+    return out, mean, (variance + eps).rsqrt()
+
+
+def native_group_norm(
+    input: Tensor, weight: Any, bias: Any, N: int, C: int, HxW: int, group: int, eps: float
+) -> tuple[Tensor, Tensor, Tensor]:
+    variance, mean = nnkit.var_mean(input.reshape(N, group, -1), -1, correction=0)
+    return F.group_norm(input, group, weight, bias, eps), mean, (variance + eps).rsqrt()
+
+
+def native_batch_norm(
+    input: Tensor, weight: Any, bias: Any, running_mean: Any, running_var: Any, training: bool,
+    momentum: float, eps: float,
+) -> tuple[Tensor, Tensor, Tensor]:  # fmt: skip
+    out = F.batch_norm(input, running_mean, running_var, weight, bias, training, momentum, eps)
+    if not training:
+        return out, input.new_empty(0), input.new_empty(0)
+    dims = [d for d in range(input.ndim) if d != 1]
+    variance, mean = nnkit.var_mean(input, dims, correction=0)
+    return out, mean, (variance + eps).rsqrt()
+
+
+def norm_except_dim(v: Tensor, pow: int = 2, dim: int = 0) -> Tensor:
+    """The norms of all parts of a tensor along a dimension; of the whole one for dim -1."""
+    if dim == -1:
+        return v.norm(pow)
+    return v.norm(pow, [d for d in range(v.ndim) if d != dim], keepdim=True)
+
+
+def nuclear_norm(input: Tensor, dim: Any = (-2, -1), keepdim: bool = False) -> Tensor:
+    return nnkit.linalg.matrix_norm(input, "nuc", dim, keepdim)
+
+
+def frobenius_norm(input: Tensor, dim: Any, keepdim: bool = False) -> Tensor:
+    return nnkit.linalg.vector_norm(input, 2, dim, keepdim)
+
+
+def _in_place(name: str) -> Callable:
+    def method(input: Tensor, *arguments: Any, **named: Any) -> Tensor:
+        return getattr(input, name)(*arguments, **named)
+
+    method.__name__ = name
+    return method
+
+
+as_strided_, detach_, fill_, resize_as_, zero_ = map(
+    _in_place, ("as_strided_", "detach_", "fill_", "resize_as_", "zero_")
+)
