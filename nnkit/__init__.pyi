@@ -1326,6 +1326,14 @@ def hann_window(
     """Hann's window, ``sin(pi k / n)**2``; see `hamming_window`."""
 def hardshrink(input: Tensor, lambd: builtins.float = ..., *, out: _Any = None) -> Tensor:
     """``x`` where ``|x| > lambd``, else 0."""
+def hash_tensor(
+    input: Tensor,
+    dim: _Any = ...,
+    *,
+    keepdim: builtins.bool = False,
+    mode: builtins.int = 0,
+) -> Tensor:
+    """The exclusive or of the elements' bits, as uint64: of floats as float64, else as int64."""
 def heaviside(input: _Any, other: _Any, *, out: _Any = None) -> Tensor:
     """0 where ``input < 0`` or NaN, 1 where ``input > 0``, ``other`` where it is 0; no
     derivative.

@@ -948,6 +948,16 @@ class Tensor(_Living):
         """The tensor in dtype nnkit.float16."""
     def hardshrink(self, lambd: builtins.float = ...) -> Tensor:
         """``x`` where ``|x| > lambd``, else 0."""
+    def hash_tensor(
+        self,
+        dim: _Any = ...,
+        *,
+        keepdim: builtins.bool = False,
+        mode: builtins.int = 0,
+    ) -> Tensor:
+        """The exclusive or of the elements' bits, as uint64: of floats as float64, else as
+        int64.
+        """
     def heaviside(self, other: _Any) -> Tensor:
         """0 where ``input < 0`` or NaN, 1 where ``input > 0``, ``other`` where it is 0; no
         derivative.

@@ -93,6 +93,21 @@ def test_layer_is_torchs(torch: ModuleType, name: str, options: dict, inputs: An
     np.testing.assert_allclose(out.numpy(), wanted.numpy(), rtol=1e-11)
 
 
+def test_linear_cross_entropy(torch: ModuleType) -> None:
+    texts, losses = [], []
+    for lib in (nnkit, torch):
+        lib.manual_seed(0)
+        layer = lib.nn.LinearCrossEntropyLoss(4, 3, out_features=(2,), bias=True, ignore_index=1)
+        texts.append(repr(layer))
+        losses.append(layer(lib.randn(2, 4), labels(lib, [0, 2], [1, 2])).item())
+    assert texts[0] == texts[1]
+    assert losses[0] == pytest.approx(losses[1], rel=1e-6)
+    with pytest.raises(RuntimeError, match="weight"):
+        nnkit.nn.LinearCrossEntropyLoss(4, 3, weight=nnkit.ones(2))
+    with pytest.raises(RuntimeError, match="label_smoothing"):
+        nnkit.nn.LinearCrossEntropyLoss(4, 3, label_smoothing=2.0)
+
+
 @pytest.mark.parametrize(
     "name", ["CrossEntropyLoss", "NLLLoss", "BCELoss", "BCEWithLogitsLoss", "MultiMarginLoss",
              "MultiLabelSoftMarginLoss"],

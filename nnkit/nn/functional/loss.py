@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from nnkit.autograd import Tensor
 from nnkit.autograd.grad_mode import MODE
 from nnkit.autograd.op.promotion import require
 from nnkit.autograd.op.rule import check_constant, guarded, real_gradient
 from nnkit.autograd.ops.elementwise.activation import log_sigmoid
 from nnkit.autograd.ops.elementwise.transcendental import xlogy
+from nnkit.autograd.ops.linalg.linear import linear
 from nnkit.autograd.ops.loss import losses as ops
 from nnkit.backend.warning import warn
 from nnkit.nn.functional.reductions import (
@@ -21,7 +24,7 @@ from nnkit.nn.functional.reductions import (
 
 __all__ = [
     "binary_cross_entropy", "binary_cross_entropy_with_logits", "cross_entropy", "kl_div",
-    "nll_loss",
+    "linear_cross_entropy", "nll_loss",
 ]  # fmt: skip
 
 
@@ -64,6 +67,74 @@ def cross_entropy(
     if reduction not in REDUCTIONS:
         check_reduction("cross_entropy", reduction)
     return ops.cross_entropy(input, target, weight, ignore_index, reduction, label_smoothing)
+
+
+def linear_cross_entropy(
+    input: Tensor,
+    linear_weight: Tensor,
+    target: Tensor,
+    *,
+    linear_bias: Tensor | None = None,
+    weight: Tensor | None = None,
+    reduction: str = "mean",
+    ignore_index: int | None = None,
+    label_smoothing: float = 0.0,
+    options: Any = None,
+) -> Tensor:
+    """The `cross_entropy` of the scores ``linear(input, linear_weight, linear_bias)``.
+
+    Args:
+        input: (in) or (N, in).
+        linear_weight: (C, in) or, for inputs (N, in), (C, d1, ..., in).
+        target: classes or probabilities, as of `cross_entropy` of scores (N, C, d1, ...).
+        linear_bias: of the shape of ``linear_weight`` without its last dimension.
+        weight: a factor for each class, (C,).
+        reduction: ``"mean"``, ``"sum"``, or ``"none"`` for a loss for each label.
+        ignore_index: the label that contributes nothing; -100 unless given.
+        label_smoothing: how much of the target is spread over all classes, from 0 to 1.
+        options: accepted; how torch would compute the scores in pieces.
+
+    Raises:
+        RuntimeError: shapes that do not fit, or ``ignore_index`` with probabilities.
+
+    Example:
+        >>> import nnkit
+        >>> x, w = nnkit.ones(2, 3), nnkit.zeros(4, 3)
+        >>> nnkit.nn.functional.linear_cross_entropy(x, w, nnkit.tensor([0, 1]))
+        tensor(1.3863)
+    """
+    name = "linear_cross_entropy"
+    if input.ndim not in (1, 2):
+        raise RuntimeError(f"{name}: input must have 1 or 2 dimensions, got {input.ndim}")
+    if linear_weight.ndim < 2:
+        raise RuntimeError(
+            f"{name}: linear_weight must have at least 2 dimensions, got {linear_weight.ndim}"
+        )
+    *outputs, features = linear_weight.shape
+    if input.shape[-1] != features:
+        raise RuntimeError(
+            f"{name}: input and linear_weight must have equal last dimensions, got "
+            f"{input.shape[-1]} and {features}"
+        )
+    if linear_bias is not None and list(linear_bias.shape) != outputs:
+        raise RuntimeError(
+            f"{name}: linear_bias must have shape {outputs}, got {list(linear_bias.shape)}"
+        )
+    if len(outputs) > 1 and input.ndim == 1:
+        raise RuntimeError(
+            f"{name}: with linear_weight of shape {list(linear_weight.shape)} input must have 2 "
+            f"dimensions, got shape {list(input.shape)}"
+        )
+    if len(outputs) > 1:
+        linear_weight = linear_weight.reshape(-1, features)
+        linear_bias = None if linear_bias is None else linear_bias.reshape(-1)
+    scores = linear(input, linear_weight, linear_bias).reshape(*input.shape[:-1], *outputs)
+    if ignore_index is not None and target.shape == scores.shape:
+        raise RuntimeError(f"{name}: ignore_index is for classes, but target holds probabilities")
+    return cross_entropy(
+        scores, target, weight, None, -100 if ignore_index is None else ignore_index, None,
+        reduction, label_smoothing,
+    )  # fmt: skip
 
 
 def nll_loss(

@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+import math
 import warnings
 from typing import Any
 
 from nnkit.autograd import Tensor
 from nnkit.nn import functional as F
 from nnkit.nn.functional.reductions import legacy
+from nnkit.nn.modules.linear import Linear
 from nnkit.nn.modules.module import Module
 
 __all__ = [
     "BCELoss", "BCEWithLogitsLoss", "CTCLoss", "CrossEntropyLoss", "KLDivLoss",
+    "LinearCrossEntropyLoss",
     "MultiLabelMarginLoss", "MultiLabelSoftMarginLoss", "MultiMarginLoss", "NLLLoss",
     "NLLLoss2d", "SoftMarginLoss",
 ]  # fmt: skip
@@ -95,6 +98,87 @@ class CrossEntropyLoss(_WeightedLoss):
         return F.cross_entropy(
             input, target, self.weight, ignore_index=self.ignore_index, reduction=self.reduction,
             label_smoothing=self.label_smoothing,
+        )  # fmt: skip
+
+
+class LinearCrossEntropyLoss(_WeightedLoss):
+    """A linear map to scores, and their cross entropy.
+
+    Args:
+        in_features: the length of an input.
+        num_classes: C.
+        out_features: (d1, ...), for several labels for each input.
+        bias: whether the map adds a bias.
+        device, dtype: of the map's parameters.
+        reduction: ``"mean"`` (weighted), ``"sum"`` or ``"none"``.
+        weight: a factor for each class, (C,).
+        ignore_index: the label that contributes nothing.
+        label_smoothing: how much of the target is spread over all classes, from 0 to 1.
+        options: accepted; how torch would compute the scores in pieces.
+
+    Shape:
+        input (in) or (N, in); target (), (N) or (N, d1, ...) (labels), or with C behind N
+        (probabilities); output a number, or with ``"none"`` a loss for each label.
+
+    Raises:
+        RuntimeError: a weight of another shape, or a smoothing that is no part of 1.
+
+    >>> import nnkit
+    >>> loss = nnkit.nn.LinearCrossEntropyLoss(3, 4)
+    >>> list(loss.state_dict()), loss(nnkit.zeros(2, 3), nnkit.tensor([0, 1])).item()
+    (['linear.weight'], 1.3862943649291992)
+    """
+
+    def __init__(
+        self,
+        in_features: int,
+        num_classes: int,
+        *,
+        out_features: tuple[int, ...] = (),
+        bias: bool = False,
+        device: Any = None,
+        dtype: Any = None,
+        reduction: str = "mean",
+        weight: Tensor | None = None,
+        ignore_index: int | None = None,
+        label_smoothing: float = 0.0,
+        options: Any = None,
+    ) -> None:
+        if weight is not None and weight.shape != (num_classes,):
+            raise RuntimeError(
+                f"LinearCrossEntropyLoss: weight must have shape {[num_classes]}, got "
+                f"{list(weight.shape)}"
+            )
+        if not 0 <= label_smoothing <= 1:
+            raise RuntimeError(
+                "LinearCrossEntropyLoss: label_smoothing must be between 0 and 1, got "
+                f"{label_smoothing}"
+            )
+        super().__init__(weight, reduction=reduction)
+        self.num_classes = num_classes
+        self.out_features = out_features
+        self.ignore_index = ignore_index
+        self.label_smoothing = label_smoothing
+        outputs = math.prod(out_features, start=num_classes)
+        self.linear = Linear(in_features, outputs, bias=bias, device=device, dtype=dtype)
+        self.options = options
+
+    def extra_repr(self) -> str:
+        return (
+            f"in_features={self.linear.in_features}, num_classes={self.num_classes}, "
+            f"out_features={self.out_features}, bias={self.linear.bias is not None}, "
+            f"reduction={self.reduction}, ignore_index={self.ignore_index}, "
+            f"label_smoothing={self.label_smoothing}, options={self.options}"
+        )
+
+    def forward(self, input: Tensor, target: Tensor) -> Tensor:
+        outputs = (self.num_classes, *self.out_features)
+        bias = self.linear.bias
+        return F.linear_cross_entropy(
+            input, self.linear.weight.reshape(*outputs, self.linear.in_features), target,
+            linear_bias=None if bias is None else bias.reshape(outputs), weight=self.weight,
+            reduction=self.reduction, ignore_index=self.ignore_index,
+            label_smoothing=self.label_smoothing, options=self.options,
         )  # fmt: skip
 
 

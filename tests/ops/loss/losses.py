@@ -125,6 +125,32 @@ def wrong_cross_entropy(make: Maker) -> list[Raises]:
     ]
 
 
+def linear_scores(make: Maker) -> list[Sample]:
+    x, w, y = make(4, 3), make(5, 3), labels(make, 4, below=5)
+    several, each = make(5, 2, 3), labels(make, 4, 2, below=5)
+    return [
+        Sample(x, w, y),
+        Sample(x, w, y, linear_bias=make(5), weight=fixed(make, 5), reduction="none"),
+        Sample(x, w, y, reduction="sum", ignore_index=int(y[0]), label_smoothing=0.1),
+        Sample(x, several, each, linear_bias=make(5, 2)),
+        Sample(x, w, make(4, 5, low=0.1, high=1.0)),
+        Sample(x[0], w, np.array(2)),
+    ]
+
+
+def wrong_linear_scores(make: Maker) -> list[Raises]:
+    x, w, y = make(4, 3), make(5, 3), np.array([0, 1, 2, 4])
+    return [
+        Raises(RuntimeError, "input", make(2, 2, 3), w, y),
+        Raises(RuntimeError, "linear_weight", x, make(3), y),
+        Raises(RuntimeError, "last dimensions", x, make(5, 2), y),
+        Raises(RuntimeError, "linear_bias", x, w, y, linear_bias=make(4)),
+        Raises(RuntimeError, "2 dimensions", x[0], make(5, 2, 3), y),
+        Raises(RuntimeError, "ignore_index", x, w, make(4, 5), ignore_index=1),
+        Raises(ValueError, "foo", x, w, y, reduction="foo"),
+    ]
+
+
 # Probabilities
 
 
@@ -225,6 +251,9 @@ ROWS = [
     OpRow(
         F + "cross_entropy", cross_entropy_samples, edges=label_edges, errors=wrong_cross_entropy,
         **ROUNDED,
+    ),
+    OpRow(
+        F + "linear_cross_entropy", linear_scores, errors=wrong_linear_scores, **ROUNDED,
     ),
     OpRow(F + "nll_loss", with_labels, edges=label_edges, errors=wrong_labels, **ROUNDED),
     OpRow(
