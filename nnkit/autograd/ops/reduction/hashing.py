@@ -30,7 +30,7 @@ def hash_tensor(input: Tensor, dim: Any = (), *, keepdim: bool = False, mode: in
     Example:
         >>> import nnkit
         >>> nnkit.hash_tensor(nnkit.tensor([[1, 2, 4], [3, 3, 0]]), 1)
-        tensor([7, 0], dtype=torch.uint64)
+        tensor([7, 0], dtype=nnkit.uint64)
     """
     name = "hash_tensor"
     check_tensor(name, input)
