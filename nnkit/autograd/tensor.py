@@ -486,6 +486,14 @@ def replace_memory(x: Tensor, data: Any) -> None:
     x._data = data
 
 
+def on_its_own(result: Tensor) -> Tensor:
+    """``result``, which nobody else will see, as no view of anything; its writes count alone."""
+    result._base = result._view = None
+    if not result.is_inference():
+        result._writes = [0, None]
+    return result
+
+
 blank: Any = Living.__new__  # an object of a class of Tensors with empty slots
 
 

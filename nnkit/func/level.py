@@ -75,8 +75,7 @@ class Level:
 
     def leaf(self, value: Tensor) -> Tensor:
         """``value`` without its history, which requires a gradient until the level is left."""
-        if not self.recorded and is_lost(of_all(value)):
-            value = without_history(value)
+        value = value if self.recorded else without_lost(value)
         leaf = wrap(value._data, value._device)._set_requires_grad(True)
         _LEAVES[id(leaf)] = leaf
         leaf._writes = WRAPPED if value.is_inference() else value._writes
@@ -222,6 +221,11 @@ class Level:
         """Whether it is a view of an input, which is marked against writes within the level."""
         inputs = zip(self.inputs, self.values, strict=True)
         return any(p._view == "multiple" and view._base is value for p, value in inputs)
+
+
+def without_lost(value: Tensor) -> Tensor:
+    """The tensor for what records nothing of it: without its history if that is lost."""
+    return without_history(value) if is_lost(of_all(value)) else value
 
 
 def stacked(rows: Sequence[Tensor]) -> Tensor:

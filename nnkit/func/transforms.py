@@ -20,7 +20,7 @@ from nnkit.autograd.grad_mode import MODE
 from nnkit.autograd.graph import disable_saved_tensors_hooks
 from nnkit.autograd.op.registry import LIFTED
 from nnkit.autograd.ops.creation.factories import zeros
-from nnkit.func.level import Level, check_tensors, transforming
+from nnkit.func.level import Level, check_tensors, transforming, without_lost
 from nnkit.func.vmap import drawing
 from nnkit.utils._pytree import TreeSpec, tree_flatten, tree_leaves, tree_map, tree_structure
 
@@ -230,6 +230,7 @@ class _Forward:
         tangents: Sequence[Tensor], has_aux: bool = False,
     ) -> None:  # fmt: skip
         values, structure = tree_flatten(tuple(args[n] for n in numbers))
+        tangents = tangents if MODE.enabled else list(map(without_lost, tangents))
         points = list(args)
         level = ForwardLevel(values[0].device, batched=name == "jacfwd")
         with level, transforming():

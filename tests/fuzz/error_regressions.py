@@ -445,4 +445,20 @@ T.func.jvp(lambda t: m0(t), (T.ones(2),), (T.ones(2),))
 with T.no_grad(): x2 = T.func.vmap(lambda t: m0(t))(T.ones(1, 2))
 m0(T.ones(2)).sum().backward()
 """,
+    "norms are computed in no narrower dtype, and sums without NaN in no complex one": """
+x0 = T.ones(2, 2)
+x0.norm(dtype=T.float16)
+x0.norm(2, 0, dtype=T.bfloat16)
+T.linalg.vector_norm(x0.double(), dtype=T.float32)
+T.linalg.vector_norm(x0.half(), dtype=T.bfloat16)
+T.linalg.matrix_norm(x0, dtype=T.float16)
+T.linalg.matrix_norm(x0, dtype=T.complex64)
+T.linalg.norm(x0.long(), 1, dtype=T.float32)
+T.norm(x0, 'nuc', dtype=T.complex64)
+x1 = x0.norm(dtype=T.float64)
+T.nansum(x0 + 1j, dtype=T.float32)
+T.nansum(x0, dtype=T.complex64)
+x2 = T.nansum(x0.long(), dtype=T.complex64)
+T.nanmean(x0, dtype=T.int64)
+""",
 }

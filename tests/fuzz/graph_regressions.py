@@ -564,4 +564,22 @@ x2.square().sum().backward(create_graph=True)
 x3 = x0.as_strided((0,), (1,))
 x4 = T.autograd.grad(x3.square().sum(), x0, create_graph=True)
 """,
+    "what is computed in another dtype and cast is one node": """
+for f in (
+    lambda t: t.sum(dtype=T.float64), lambda t: t.mean(0, dtype=T.float64),
+    lambda t: t.prod(dtype=T.float64), lambda t: t.cumsum(0, dtype=T.float64),
+    lambda t: t.cumprod(0, dtype=T.float64), lambda t: t.norm(dtype=T.float64),
+    lambda t: T.nansum(t, dtype=T.float64), lambda t: t.clone().add_(x1),
+    lambda t: t.clone().mul_(x1), lambda t: t.clone().pow_(x1), lambda t: t.clone().atan2_(x1),
+    lambda t: t.clone().addcmul_(x1, x1), lambda t: t.clone().xlogy_(x1[0]),
+    lambda t: t.clone().clamp_min_(x1), lambda t: t.clone().mul_(x1[0]),
+):
+    x0 = T.tensor([1.5, 2.0], requires_grad=True)
+    x1 = T.tensor([0.5, 3.0], dtype=T.float64, requires_grad=True)
+    x2 = f(x0)
+    x2.grad_fn.register_prehook(see('before'))
+    x2.grad_fn.register_hook(see('after'))
+    x2.sum().backward()
+    x3, x4 = x0.grad, x1.grad
+""",
 }

@@ -43,7 +43,7 @@ def _flip_last_bits(tensor: Any, torch: Any, trial: int) -> None:
 
 def _turn_leftovers(tensor: Any, torch: Any) -> None:
     """The numbers that are last bits beside the largest of their tensor, in their memory alone."""
-    if tensor.is_floating_point() and tensor.element_size() in BITS:
+    if tensor.is_floating_point() and tensor.element_size() in BITS and tensor.numel():
         memory = torch.empty(0, dtype=tensor.dtype).set_(tensor.untyped_storage())
         sizes = memory.abs()
         memory[sizes < NEARLY * torch.finfo(tensor.dtype).eps * sizes.max()] *= -1

@@ -74,7 +74,7 @@ class Run:
         return {"error": error, **records}
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Finding:
     """The first statement after which the frameworks show something different."""
 
@@ -87,6 +87,10 @@ class Finding:
 
     def __hash__(self) -> int:
         return hash(self.program)
+
+    def __eq__(self, other: object) -> bool:
+        """Whether the programs are equal: a NaN that was found is not equal to itself."""
+        return isinstance(other, Finding) and self.program == other.program
 
     @property
     def group(self) -> str:

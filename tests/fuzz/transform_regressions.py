@@ -398,4 +398,22 @@ with T.inference_mode(): x2 = T.func.jvp(lambda t: t, (x0,), (x0,))[0]
 x2.mul_(2)
 x2.mul_(T.tensor(2.0, requires_grad=True))
 """,
+    "a tangent whose history is lost is used where nothing is recorded": """
+x0 = T.ones(2, requires_grad=True) * 1
+with T.no_grad(): x1 = x0[:1]
+x0.mul_(2)
+with T.no_grad(): x2 = T.func.jvp(lambda t: T.func.grad(lambda t: t.sum())(t), (x1,), (x1,))
+x3 = T.func.jvp(lambda t: T.func.grad(lambda t: t.sum())(t), (x1,), (x1,))
+""",
+    "tangents and gradients that are views of nothing": """
+x0 = T.arange(6.0).view(2, 3)
+x1 = T.func.jvp(lambda t: t, (x0[-1],), (T.ones(3),))[1]
+x2 = x1[:1]
+x3 = T.func.jvp(lambda t: t, (x0.mT,), (T.ones(3, 2),))[1]
+x4 = x3[:1]
+x5 = T.func.vmap(T.func.grad(lambda t: T.nn.functional.layer_norm(t, (3,)).prod()))(x0)
+x6 = x5[:1]
+x7 = T.func.vmap(T.func.grad(lambda t: T.nn.functional.layer_norm(t, (1, 3)).prod()))(x0[:, None])
+x8 = x7[:1]
+""",
 }

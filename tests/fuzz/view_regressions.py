@@ -210,4 +210,15 @@ x5 = x4.roll(3)
 (x5 * T.arange(4.0).view(2, 2)).sum().backward()
 x6 = T.func.vmap(lambda t: t.roll(1), in_dims=1)(x4)
 """,
+    "gradients of what changes nothing, and of repetitions, are views of nothing": """
+x0 = T.ones(2, 3, requires_grad=True)
+x1 = [x0.squeeze(-1), x0.squeeze(), x0.squeeze((0, 1))]
+x1 = [T.autograd.grad(t.square().sum(), x0, create_graph=True)[0] for t in x1]
+x2 = [t[:1] for t in x1]
+x3, = T.autograd.grad(x0.repeat(2, 1).square().sum(), x0, create_graph=True)
+x4 = x3[:1]
+x5, = T.autograd.grad(x0.tile(2, 1, 1).square().sum(), x0, create_graph=True)
+x6 = x5[:1]
+x7, = T.autograd.grad(x0[:, :0].repeat(2, 0, 1).sum(), x0)
+""",
 }

@@ -14,7 +14,7 @@ from typing import Any
 from nnkit.autograd.forward.level import Level
 from nnkit.autograd.grad_mode import MODE
 from nnkit.autograd.op.registry import LIFTED
-from nnkit.autograd.tensor import Tensor, wrap
+from nnkit.autograd.tensor import Tensor, on_its_own, wrap
 from nnkit.autograd.views.overlap import check_expanded
 from nnkit.autograd.views.replay import laid
 from nnkit.backend.device import device
@@ -99,7 +99,7 @@ def laid_out(tangent: Tensor, primal: Tensor) -> Tensor:
     """The tangent with its elements in the order in memory of those of its primal."""
     if has_order_of(tangent._data, primal._data):
         return settled(tangent, primal)
-    return laid(LIFTED, tangent, order_of(primal._data))
+    return on_its_own(laid(LIFTED, tangent, order_of(primal._data)))
 
 
 def same(value: Any) -> Tensor:
@@ -123,7 +123,8 @@ def _spaced(tangent: Tensor, primal: Tensor) -> Tensor:
         return tangent
     home = tangent._device.home
     memory = wrap(home.backend.zeros(storage[:1], tangent._data.dtype), home)
-    return LIFTED.as_strided(memory, *place, None).copy_(tangent)
+    copied = LIFTED.as_strided(memory, *place, None).copy_(tangent)
+    return copied if copied.requires_grad else on_its_own(copied)
 
 
 def _place_of(value: Tensor) -> tuple[tuple, tuple]:

@@ -13,7 +13,8 @@ from typing import Any
 
 from nnkit.autograd.op.promotion import on_one_device
 from nnkit.autograd.op.registry import OPS, Lifted
-from nnkit.autograd.tensor import Tensor, wrap
+from nnkit.autograd.tensor import Tensor, on_its_own, wrap
+from nnkit.autograd.views.overlap import shares_memory
 from nnkit.backend.algebra import CATALOGUE, FORMULAS, Primitive, reference_body
 from nnkit.backend.dtype import HALF
 from nnkit.backend.formula import Formula, interpret
@@ -46,11 +47,25 @@ def _evaluate(algebra: Lifted, formula: Formula, *values: Any) -> Any:
 def _follow(algebra: Lifted, name: str, body: Callable, *values: Any) -> Any:
     """The result of a reference body on Tensors, with the history of its steps."""
     out = body(algebra, *values)
+    several = isinstance(out, tuple)
+    outputs = out if several else (out,)
+    if not any(CATALOGUE[name].shares.values()):
+        for each in outputs:
+            _own(each, values)
     if not any(map(_is_half, values)):
         return out
-    several = isinstance(out, tuple)
-    outputs = _as_the_kernel(out if several else (out,), name, values)
+    outputs = _as_the_kernel(outputs, name, values)
     return outputs if several else outputs[0]
+
+
+def _own(out: Any, values: tuple) -> None:
+    """Let a result be no view of what its steps made, as that of a kernel is none."""
+    given = [v for v in values if isinstance(v, Tensor)]
+    while isinstance(out, Tensor):
+        if out._base is not None and not any(shares_memory(out, v) for v in given):
+            on_its_own(out)
+        out = getattr(out._data, "whole", None)  # all examples of a batch
+        given = [getattr(v._data, "whole", v) for v in given]
 
 
 def _is_half(value: Any) -> bool:

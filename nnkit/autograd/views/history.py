@@ -52,6 +52,7 @@ from nnkit.autograd.views.replay import (
     room_for,
     strided,
 )
+from nnkit.backend.algebra import FORMULAS
 from nnkit.backend.dtype import BOOL, FLOATING, OF_ARRAY
 from nnkit.backend.memory import has_expanded, looks_into, order_of
 
@@ -152,14 +153,6 @@ _MADE = {
     "inference": "was created in inference mode",
     "multiple": "is one of several that one operation returned",
 }
-
-
-def on_its_own(result: Tensor) -> Tensor:
-    """``result``, which nobody else will see, as no view of anything; its writes count alone."""
-    result._base = result._view = None
-    if not result.is_inference():
-        result._writes = [0, None]
-    return result
 
 
 def reshape_in_place(
@@ -377,8 +370,8 @@ def write(
     if source.dtype != target.dtype:
         check_cast(operation, OF_ARRAY[source.dtype], OF_ARRAY[target.dtype])
         with modes:
-            result = OPS["cast"](result, target.dtype)
-        source = result._data
+            result = _cast_within(result, target.dtype)
+    computed, source = source, result._data
     check_fits(operation, source.shape, x)
     put: Callable = B.copy_
     if overlapping is not None and has_expanded(target):
@@ -394,12 +387,24 @@ def write(
             before._data = B.copy(before._data)
         put(target, source)
         wrote(x, operation)
-        _share_saved(result._edge, source, x)
+        _share_saved(result._edge, computed, x)
         set_history(x, result)
     else:
         put(target, source)
         wrote(x, operation)
     return x
+
+
+def _cast_within(result: Tensor, dtype: Any) -> Tensor:
+    """``result`` in the dtype of what it is written to, as a part of the operation that made it:
+    torch's rules see the gradient in that dtype."""
+    cast, node = OPS["cast"](result, dtype), result._edge
+    if getattr(node, "operation", "") in FORMULAS:
+        if node.meta is None:
+            look = result._data.shape, result._data.dtype
+            node.meta = tuple([None if edge is None else look for edge in node.edges])
+        cast._edge = node
+    return cast
 
 
 def _check_result(x: Tensor, operation: str, operands: Any) -> None:

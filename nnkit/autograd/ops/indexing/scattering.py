@@ -14,8 +14,8 @@ from nnkit.autograd.op.single import single
 from nnkit.autograd.ops.creation.memory_format import arranged
 from nnkit.autograd.ops.shape import reshaping as shapes
 from nnkit.autograd.surface.limits import fitting
-from nnkit.autograd.tensor import Tensor, wrap
-from nnkit.autograd.views.history import on_its_own, write
+from nnkit.autograd.tensor import Tensor, on_its_own, wrap
+from nnkit.autograd.views.history import write
 from nnkit.backend.dtype import int64, python_number
 from nnkit.backend.reproducibility import refuse
 

@@ -33,8 +33,8 @@ from nnkit.autograd.ops.linalg.products import (
     mm,
     of_one_dtype,
 )
-from nnkit.autograd.tensor import Tensor, wrap
-from nnkit.autograd.views.history import as_view, on_its_own
+from nnkit.autograd.tensor import Tensor, on_its_own, wrap
+from nnkit.autograd.views.history import as_view
 from nnkit.backend.reference.linalg import parse
 
 _LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"

@@ -19,8 +19,7 @@ from nnkit.autograd.ops.linalg.products import (
     rows,
     sizes,
 )
-from nnkit.autograd.tensor import Tensor
-from nnkit.autograd.views.history import on_its_own
+from nnkit.autograd.tensor import Tensor, on_its_own
 
 
 def _grad_linear_bias(B: Any, g: Any) -> Any:

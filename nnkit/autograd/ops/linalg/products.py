@@ -15,8 +15,8 @@ from nnkit.autograd.op.single import single
 from nnkit.autograd.ops.creation.conversion import converted
 from nnkit.autograd.ops.creation.memory_format import arranged
 from nnkit.autograd.ops.shape.reshaping import squeeze, unsqueeze
-from nnkit.autograd.tensor import Tensor
-from nnkit.autograd.views.history import check_fits, on_its_own, write
+from nnkit.autograd.tensor import Tensor, on_its_own
+from nnkit.autograd.views.history import check_fits, write
 from nnkit.backend.dtype import BOOL, FLOATING
 
 

@@ -17,6 +17,7 @@ from nnkit.autograd.arguments.factory import dtype_of
 from nnkit.autograd.arguments.sizes import check_integers
 from nnkit.autograd.grad_mode import MODE
 from nnkit.autograd.op.pointwise import fn, pointwise
+from nnkit.autograd.op.promotion import cast_inside
 from nnkit.autograd.op.public import public
 from nnkit.autograd.op.rule import guarded, rule
 from nnkit.autograd.op.single import single
@@ -167,8 +168,12 @@ def one_axis(name: str, dim: Any, ndim: int) -> int | None:
 
 
 def in_dtype(name: str, input: Any, dtype: Any) -> Tensor:
+    """``input`` in the dtype that a function is told to compute in, as a part of the function."""
     check_tensor(name, input)
-    return input if dtype is None else converted(input, dtype_of(name, dtype))
+    if dtype is None:
+        return input
+    d = dtype_of(name, dtype)
+    return cast_inside(input, d) if d.category >= FLOATING else converted(input, d)
 
 
 @public(out=True)
@@ -248,10 +253,13 @@ def nansum(
         >>> nnkit.nansum(nnkit.tensor([1.0, float("nan"), 3.0]))
         tensor(4.)
     """
-    x = in_dtype("nansum", input, dtype)
-    if x.is_complex():
-        normalize_dims(dim, x.ndim, "nansum")
+    check_tensor("nansum", input)
+    if input.is_complex():
+        normalize_dims(dim, input.ndim, "nansum")
         raise RuntimeError("nansum(): complex inputs are not supported")
+    x = in_dtype("nansum", input, dtype)
+    if input.is_floating_point() and x.is_complex() and x._data.size:
+        raise NotImplementedError(f"nansum(): not implemented for '{x.dtype.name}' tensors")
     if x.is_floating_point():
         return guarded("nansum", sum(_without_nan(x), dim, keepdim, dtype=dtype), x)
     return sum(x, dim, keepdim, dtype=dtype)
@@ -308,6 +316,8 @@ def nanmean(
             "nanmean(): expected input to have floating point or complex dtype but got "
             f"{input.dtype.name}"
         )
+    if dtype is not None and dtype_of("nanmean", dtype).category < FLOATING:
+        raise RuntimeError(f"nanmean(): expected a floating point or complex dtype, got {dtype}")
     count = sum(input.isnan().logical_not(), dim, keepdim)
     return nansum(input, dim, keepdim, dtype=dtype) / count
 

@@ -16,7 +16,7 @@ from nnkit.autograd.ops.decomposition.factorization import nuclear_norm
 from nnkit.autograd.ops.reduction.sums import axis_of, in_dtype
 from nnkit.autograd.tensor import Tensor
 from nnkit.backend.axes import terms
-from nnkit.backend.dtype import FLOATING
+from nnkit.backend.dtype import FLOATING, promote_types
 
 
 def _grad_norm(B: Any, g: Any, x: Any, out: Any, p: float, axis: Any, keepdims: bool) -> Any:
@@ -89,18 +89,28 @@ distance = rule("distance", x=_grad_distance)
 _renorm = rule("renorm", alone="refused", x=_grad_renorm)
 
 
+def in_wider_dtype(name: str, input: Any, dtype: Any) -> Tensor:
+    """``input`` in the dtype that a norm called ``name`` is told to compute in.
+
+    RuntimeError where one of them is neither floating point nor complex, only one is complex, or
+    digits would be lost.
+    """
+    x = in_dtype(name, input, dtype)
+    _check_dtype(name, input)
+    if input.is_complex() != x.is_complex() or promote_types(input.dtype, x.dtype) is not x.dtype:
+        kind = "complex" if input.is_complex() else "real"
+        raise RuntimeError(
+            f"{name}(): expected a dtype that is {kind} and as wide as that of the input, which is "
+            f"{input.dtype}, got {x.dtype}"
+        )
+    return x
+
+
 def vector_norm(
     name: str, input: Any, p: float, dim: Any, keepdim: bool, dtype: Any = None
 ) -> Tensor:
     """The p-norm along dimensions, for a function called ``name``."""
-    x = in_dtype(name, input, dtype)
-    if dtype is not None and input.is_complex() != x.is_complex():
-        raise RuntimeError(
-            f"{name}(): expected a dtype that is {'complex' if input.is_complex() else 'real'} as "
-            f"the input is, got {x.dtype}"
-        )
-    _check_dtype(name, input)
-    _check_dtype(name, x)
+    x = in_wider_dtype(name, input, dtype)
     axis = axis_of(name, dim, x.ndim)
     _check_identity(name, x._data.shape, p, axis)
     return _norm(x, p, axis, keepdim)
@@ -150,7 +160,7 @@ def norm(
     """
     p = "fro" if p is None else p
     if p == "nuc":
-        return nuclear_norm(in_dtype("norm", input, dtype), dim, keepdim)
+        return nuclear_norm(in_wider_dtype("norm", input, dtype), dim, keepdim)
     if isinstance(p, str) and p != "fro":
         raise RuntimeError(f"norm(): order {p!r} not supported, expected a number, 'fro' or 'nuc'")
     if p == "fro" and isinstance(dim, (tuple, list)) and len(dim) > 2:

@@ -13,8 +13,7 @@ from nnkit.autograd.op.rule import without_derivative
 from nnkit.autograd.ops.creation.conversion import clone
 from nnkit.autograd.ops.indexing import expressions
 from nnkit.autograd.ops.shape import joining, reshaping, strided
-from nnkit.autograd.tensor import Tensor
-from nnkit.autograd.views.history import on_its_own
+from nnkit.autograd.tensor import Tensor, on_its_own
 from nnkit.backend.memory import contiguous_format
 
 

@@ -30,10 +30,10 @@ from nnkit.backend.memory import contiguous_format, strides_in_elements
 
 def _tile_adjoint(B: Any, g: Any, x_shape: tuple, repeats: tuple) -> Any:
     """Sum the copies: split every axis into (copy, element) and add over the copies."""
-    padded = (1,) * (len(repeats) - len(x_shape)) + x_shape
-    split = tuple(n for pair in zip(repeats, padded, strict=True) for n in pair)
-    copies = tuple(range(0, len(split), 2))
-    return B.reshape(B.sum(B.reshape(g, split), copies, False), x_shape)
+    new = len(repeats) - len(x_shape)
+    split = (*repeats[:new], *[n for pair in zip(repeats[new:], x_shape) for n in pair])
+    copies = (*range(new), *range(new, len(split), 2))
+    return B.sum(B.reshape(g, split), copies, False)
 
 
 def _moves(x: Any, axes: tuple) -> bool:

@@ -61,7 +61,7 @@ _expand = rule("expand", view=True, broadcasts=True, x=lambda B, g: g)
 _squeeze = [
     rule(
         "squeeze", node=f"SqueezeBackward{n}", view=True,
-        x=lambda B, g, x_shape: B.reshape(g, x_shape),
+        x=lambda B, g, x_shape: g if g.shape == x_shape else B.reshape(g, x_shape),
     )
     for n in range(3)
 ]  # fmt: skip

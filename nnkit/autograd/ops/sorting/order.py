@@ -19,8 +19,8 @@ from nnkit.autograd.ops.elementwise.arithmetic import lerp
 from nnkit.autograd.ops.reduction.sums import check_dim
 from nnkit.autograd.ops.shape import reshaping as shapes
 from nnkit.autograd.surface import return_types
-from nnkit.autograd.tensor import Tensor, wrap
-from nnkit.autograd.views.history import on_its_own, refresh
+from nnkit.autograd.tensor import Tensor, on_its_own, wrap
+from nnkit.autograd.views.history import refresh
 from nnkit.backend.dtype import BOOL, COMPLEX, int64
 
 
