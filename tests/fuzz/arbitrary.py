@@ -284,8 +284,12 @@ def _holds_nan(d: Difference) -> bool:
 def _runs_last_node(d: Difference) -> bool:
     """Whether the last node of a tensor is run for the tensor's own gradient. torch's functions may
     be made of several, of which the last one saves nothing or something."""
-    start = re.search(r"^(?:T\.autograd\.backward\(\[?)?(x\d+)\b.*inputs=\[?\1\b", d.statement)
-    return start is not None and set(d.errors) == {None, "RuntimeError"}
+    pattern = r"^(?:T\.autograd\.backward\(\[?)?(x\d+)\b.*inputs=\[?(x\d+)\b"
+    found = re.search(pattern, d.statement)
+    if found is None or set(d.errors) != {None, "RuntimeError"}:
+        return False
+    start, input = [d.seen("identity", d.before, name) for name in found.groups()]
+    return start == input
 
 
 def _writes_own_operand(d: Difference) -> bool:
@@ -302,7 +306,7 @@ def _of_old_shape(d: Difference) -> bool:
     gradient. The graph keeps its node, with the old shape, and what else it saved of it; and a leaf
     takes a gradient that nobody else has if its steps are its, of which it reads too many."""
     changed = re.findall(r"out=\(?(x\d+)|(x\d+)\.(?:data = |set_|as_strided_)", d.earlier)
-    ended = d.errors[1] in (None, "ValueError") or d.aspect in ("grad", "existence")
+    ended = d.errors[1] in (None, "ValueError", "IndexError") or d.aspect in ("grad", "existence")
     refused = d.errors == (None, "RuntimeError") or (
         d.errors[0] == "RuntimeError" and (ended or d.label.startswith("log["))
     )
@@ -496,7 +500,7 @@ RULES: dict[str, Callable[[Difference], bool]] = {
     ),
     "the gradient of sgn has no memory in torch, which refuses to write it": lambda d: (
         d.errors == ("RuntimeError", None)
-        and re.search(r"\bsgn_?\(", d.earlier) is not None
+        and re.search(r"\b(sgn_?|abs)\(", d.earlier) is not None
         and re.search(r"backward\(|[a-z]_\(|\] .?= |^x\d+ .= |deepcopy\(", d.statement)
         is not None
     ),

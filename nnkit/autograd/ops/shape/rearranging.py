@@ -25,7 +25,7 @@ from nnkit.autograd.ops.shape import joining
 from nnkit.autograd.ops.shape import reshaping as shapes
 from nnkit.autograd.tensor import Tensor, wrap
 from nnkit.backend.dtype import int32, int64
-from nnkit.backend.memory import contiguous_format, strides_in_elements
+from nnkit.backend.memory import by_rows, contiguous_format, strides_in_elements
 
 
 def _tile_adjoint(B: Any, g: Any, x_shape: tuple, repeats: tuple) -> Any:
@@ -46,7 +46,11 @@ _flip = rule(
     "flip", alone=lambda x, axes: None if _moves(x, axes) else "copied",
     x=lambda B, g, axes: B.flip(g, axes),
 )  # fmt: skip
-_roll = rule("roll", x=lambda B, g, shifts, axes: B.roll(g, tuple(-n for n in shifts), axes))
+_roll = rule(
+    "roll",  # as one sequence torch rolls a copy, unless the elements lie as one
+    alone=lambda x, shifts, axes: None if axes or by_rows(x._data) else "recorded",
+    x=lambda B, g, shifts, axes: B.roll(g, tuple(-n for n in shifts), axes),
+)
 _rot90 = rule(
     "rot90",
     alone=lambda x, k, a, b: None if _moves(x, ((), (b,), (a, b), (a,))[k]) else "recorded",
