@@ -209,9 +209,11 @@ x4 = T.arange(4.0).view(2, 2).mT.requires_grad_()
 x5 = x4.roll(3)
 (x5 * T.arange(4.0).view(2, 2)).sum().backward()
 x6 = T.func.vmap(lambda t: t.roll(1), in_dims=1)(x4)
-with T.inference_mode(): x7 = T.arange(4.0).view(2, 2).requires_grad_(), T.ones(1).expand(3).requires_grad_()
+with T.inference_mode():
+    x7 = T.arange(4.0).view(2, 2).requires_grad_(), T.ones(1).expand(3).requires_grad_()
 x8 = x7[0].roll(1), x7[0].mT.roll(1), x7[1].roll(1), x7[1].roll(1, 0), x7[0].mT.roll(1, 0)
-x9 = [T.autograd.grad((t.flatten() * T.arange(1.0, t.numel() + 1)).sum(), x7, allow_unused=True) for t in x8[1:3]]
+x9 = [t.flatten() * T.arange(1.0, t.numel() + 1) for t in x8[1:3]]
+x9 = [T.autograd.grad(t.sum(), x7, allow_unused=True) for t in x9]
 """,
     "gradients of what changes nothing, and of repetitions, are views of nothing": """
 x0 = T.ones(2, 3, requires_grad=True)
