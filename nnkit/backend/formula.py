@@ -142,8 +142,16 @@ def apply(function: str, *arguments: Expression | Number) -> Expression:
     return _intern(table, function, nodes)
 
 
+HALF = "half"  # under which a table of expressions has the name of the dtype to round to
+
+
 class FunctionNamespace:
     """``fn``: the elementary functions of formulas; ``fn.exp(x)`` records ``exp``."""
+
+    def rounded(self, x: Expression) -> Expression:
+        """``x`` as torch stores it between two operations: in a trace for half precision rounded
+        to that."""
+        return apply(x.table[HALF], x) if HALF in x.table else x
 
     def __getattr__(self, name: str) -> Callable[..., Expression]:
         def record(*arguments):
@@ -224,11 +232,12 @@ class Formula:
         self.by_rows = by_rows
         self._traces: dict[tuple, Trace] = {}
 
-    def trace(self, **flags: Any) -> Trace:
-        """The expression graph of the body, recorded on first use."""
-        key = tuple(flags[name] for name in self.flags)
+    def trace(self, half: str | None = None, **flags: Any) -> Trace:
+        """The expression graph of the body, recorded on first use; with the name of a dtype of
+        half precision one that rounds to it where the body says so."""
+        key = (half, *[flags[name] for name in self.flags])
         if key not in self._traces:
-            table: dict = {}
+            table: dict = {} if half is None else {HALF: half}
             symbols = {n: _intern(table, "symbol", (), n) for n in self.parameters}
             outputs = self.outputs(self.body(**symbols, **flags))
             self._traces[key] = Trace(
@@ -335,9 +344,9 @@ class Update(Formula):
                         f"{list(array.shape)} and dtype {array.dtype}"
                     )
 
-    def variant(self, values: tuple) -> tuple[Trace, tuple[str, ...]]:
+    def variant(self, values: tuple, half: str | None = None) -> tuple[Trace, tuple[str, ...]]:
         """The trace for these values of the flags, and the array each output goes to."""
-        trace = self.trace(**dict(zip(self.flags, values, strict=True)))
+        trace = self.trace(half, **dict(zip(self.flags, values, strict=True)))
         self.writes.setdefault(values, self._names)
         return trace, self.writes[values]
 

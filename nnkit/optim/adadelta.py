@@ -19,13 +19,14 @@ def adadelta(
     if maximize:
         grad = -grad
     if has_decay:
-        grad = grad + param * weight_decay
-    square = square_avg * rho + grad * grad * (1 - rho)
-    delta = fn.sqrt(acc_delta + eps) / fn.sqrt(square + eps) * grad
+        grad = fn.rounded(grad + param * fn.rounded(weight_decay))
+    square = fn.rounded(fn.rounded(square_avg * rho) + grad * (1 - rho) * grad)
+    last, deviation = (fn.rounded(fn.sqrt(fn.rounded(v + eps))) for v in (acc_delta, square))
+    delta = fn.rounded(fn.rounded(last / deviation) * grad)
     return {
         "square_avg": square,
-        "acc_delta": acc_delta * rho + delta * delta * (1 - rho),
-        "param": param - delta * lr,
+        "acc_delta": fn.rounded(acc_delta * rho) + delta * (1 - rho) * delta,
+        "param": param - delta * fn.rounded(lr),
     }
 
 

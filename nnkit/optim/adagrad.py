@@ -26,10 +26,11 @@ def adagrad(
     if maximize:
         grad = -grad
     if has_decay:
-        grad = grad + param * weight_decay
-    total = sum + grad * grad
+        grad = fn.rounded(grad + param * fn.rounded(weight_decay))
+    total = fn.rounded(sum + grad * grad)
     rate = lr / (1 + (step - 1) * lr_decay)
-    return {"sum": total, "param": param - grad / (fn.sqrt(total) + eps) * rate}
+    deviation = fn.rounded(fn.rounded(fn.sqrt(total)) + eps)
+    return {"sum": total, "param": param - grad * rate / deviation}
 
 
 class Adagrad(Optimizer):

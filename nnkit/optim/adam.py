@@ -32,19 +32,20 @@ def adam(
     if maximize:
         grad = -grad
     if has_decay and decoupled:
-        param = param * (1 - lr * weight_decay)
+        param = fn.rounded(param * (1 - lr * weight_decay))
     elif has_decay:
-        grad = grad + param * weight_decay
-    exp_avg = exp_avg * beta1 + grad * (1 - beta1)
-    exp_avg_sq = exp_avg_sq * beta2 + grad * grad * (1 - beta2)
+        grad = fn.rounded(grad + param * fn.rounded(weight_decay))
+    exp_avg = fn.rounded(exp_avg * beta1 + grad * (1 - beta1))
+    exp_avg_sq = fn.rounded(fn.rounded(exp_avg_sq * beta2) + grad * (1 - beta2) * grad)
     new = {"exp_avg": exp_avg, "exp_avg_sq": exp_avg_sq}
     second = exp_avg_sq
     if amsgrad:
         second = new["max_exp_avg_sq"] = fn.maximum(max_exp_avg_sq, exp_avg_sq)
     correction1 = 1 - beta1**step
     correction2 = 1 - beta2**step
-    denominator = fn.sqrt(second) / fn.sqrt(correction2) + eps
-    new["param"] = param - exp_avg / denominator * (lr / correction1)
+    root = fn.rounded(fn.rounded(fn.sqrt(second)) / fn.sqrt(correction2))
+    denominator = fn.rounded(root + eps)
+    new["param"] = param - exp_avg * (lr / correction1) / denominator
     return new
 
 

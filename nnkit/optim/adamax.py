@@ -20,13 +20,13 @@ def adamax(
     if maximize:
         grad = -grad
     if has_decay:
-        grad = grad + param * weight_decay
-    mean = exp_avg + (grad - exp_avg) * (1 - beta1)
-    largest = fn.maximum(exp_inf * beta2, fn.abs(grad) + eps)
+        grad = fn.rounded(grad + param * fn.rounded(weight_decay))
+    mean = fn.rounded(exp_avg + (grad - exp_avg) * (1 - beta1))
+    largest = fn.maximum(fn.rounded(exp_inf * beta2), fn.rounded(fn.abs(grad) + eps))
     return {
         "exp_avg": mean,
         "exp_inf": largest,
-        "param": param - mean / largest * (lr / (1 - beta1**step)),
+        "param": param - mean * (lr / (1 - beta1**step)) / largest,
     }
 
 

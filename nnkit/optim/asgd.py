@@ -13,7 +13,7 @@ from nnkit.optim.hyperparameters import (
     required_numbers,
 )
 from nnkit.optim.optimizer import Optimizer
-from nnkit.optim.update import update
+from nnkit.optim.update import fn, update
 
 
 @update(scalars="eta shrink mu weight_decay", flags="averages maximize has_decay")
@@ -25,9 +25,10 @@ def asgd(
     if maximize:
         grad = -grad
     if has_decay:
-        grad = grad + param * weight_decay
-    param = param * shrink - grad * eta
-    return {"param": param, "ax": ax + (param - ax) * mu if averages else param}
+        grad = fn.rounded(grad + param * fn.rounded(weight_decay))
+    param = fn.rounded(fn.rounded(param * shrink) - grad * fn.rounded(eta))
+    average = ax + fn.rounded(fn.rounded(param - ax) * mu) if averages else param
+    return {"param": param, "ax": average}
 
 
 class ASGD(Optimizer):

@@ -31,16 +31,17 @@ def nadam(
     if maximize:
         grad = -grad
     if has_decay and decoupled:
-        param = param * (1 - lr * weight_decay)
+        param = fn.rounded(param * (1 - lr * weight_decay))
     elif has_decay:
-        grad = grad + param * weight_decay
-    mean = exp_avg + (grad - exp_avg) * (1 - beta1)
-    square = exp_avg_sq * beta2 + grad * grad * (1 - beta2)
-    denominator = fn.sqrt(square / correction) + eps
+        grad = fn.rounded(grad + param * fn.rounded(weight_decay))
+    mean = fn.rounded(exp_avg + (grad - exp_avg) * (1 - beta1))
+    square = fn.rounded(fn.rounded(exp_avg_sq * beta2) + grad * (1 - beta2) * grad)
+    denominator = fn.rounded(fn.rounded(fn.sqrt(fn.rounded(square / correction))) + eps)
+    param = fn.rounded(param - grad * grad_rate / denominator)
     return {
         "exp_avg": mean,
         "exp_avg_sq": square,
-        "param": param - grad / denominator * grad_rate - mean / denominator * mean_rate,
+        "param": param - mean * mean_rate / denominator,
     }
 
 

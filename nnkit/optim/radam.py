@@ -25,12 +25,14 @@ def radam(
     if maximize:
         grad = -grad
     if has_decay and decoupled:
-        param = param * (1 - lr * weight_decay)
+        param = fn.rounded(param * (1 - lr * weight_decay))
     elif has_decay:
-        grad = grad + param * weight_decay
-    mean = exp_avg + (grad - exp_avg) * (1 - beta1)
-    square = exp_avg_sq * beta2 + grad * grad * (1 - beta2)
-    direction = mean / (fn.sqrt(square) + eps) if adapts else mean
+        grad = fn.rounded(grad + param * fn.rounded(weight_decay))
+    mean = fn.rounded(exp_avg + (grad - exp_avg) * (1 - beta1))
+    square = fn.rounded(fn.rounded(exp_avg_sq * beta2) + grad * (1 - beta2) * grad)
+    direction = mean
+    if adapts:
+        direction = mean / fn.rounded(fn.rounded(fn.sqrt(square)) + eps)
     return {"exp_avg": mean, "exp_avg_sq": square, "param": param - direction * rate}
 
 

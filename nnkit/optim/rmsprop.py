@@ -24,19 +24,18 @@ def rmsprop(
     if maximize:
         grad = -grad
     if has_decay:
-        grad = grad + param * weight_decay
-    square = square_avg * alpha + grad * grad * (1 - alpha)
+        grad = fn.rounded(grad + param * fn.rounded(weight_decay))
+    square = fn.rounded(fn.rounded(square_avg * alpha) + grad * (1 - alpha) * grad)
     new = {"square_avg": square}
     if centered:
-        mean = grad_avg + (grad - grad_avg) * (1 - alpha)
+        mean = fn.rounded(grad_avg + (grad - grad_avg) * (1 - alpha))
         new["grad_avg"] = mean
-        square = square - mean * mean
-    direction = grad / (fn.sqrt(square) + eps)
-    if has_momentum:
-        direction = momentum_buffer * momentum + direction
-        new["momentum_buffer"] = direction
-    new["param"] = param - direction * lr
-    return new
+        square = fn.rounded(square - mean * mean)
+    deviation = fn.rounded(fn.rounded(fn.sqrt(square)) + eps)
+    if not has_momentum:
+        return {**new, "param": param - grad * lr / deviation}
+    buffer = fn.rounded(fn.rounded(momentum_buffer * momentum) + grad / deviation)
+    return {**new, "momentum_buffer": buffer, "param": param - buffer * fn.rounded(lr)}
 
 
 class RMSprop(Optimizer):

@@ -25,9 +25,9 @@ def rprop(
     """The new parameter, last gradient and step sizes."""
     if maximize:
         grad = -grad
-    same = grad * prev
-    size = fn.where(same < 0, step_size * shrink, step_size)
-    size = fn.where(same > 0, step_size * grow, size)
+    same = fn.rounded(grad * prev)
+    size = fn.where(same < 0, fn.rounded(step_size * fn.rounded(shrink)), step_size)
+    size = fn.where(same > 0, fn.rounded(step_size * fn.rounded(grow)), size)
     size = fn.minimum(fn.maximum(size, smallest), largest)
     grad = fn.where(same < 0, 0.0, grad)
     return {"prev": grad, "step_size": size, "param": param - fn.sign(grad) * size}

@@ -14,7 +14,7 @@ from nnkit.optim.hyperparameters import (
     required_numbers,
 )
 from nnkit.optim.optimizer import Optimizer
-from nnkit.optim.update import update
+from nnkit.optim.update import fn, update
 
 
 @update(
@@ -30,12 +30,15 @@ def sgd(
     if maximize:
         grad = -grad
     if has_decay:
-        grad = grad + param * weight_decay
+        grad = fn.rounded(grad + param * fn.rounded(weight_decay))
     if not has_momentum:
-        return {"param": param - grad * lr}
-    buffer = grad if first else momentum_buffer * momentum + grad * (1 - dampening)
-    direction = grad + buffer * momentum if nesterov else buffer
-    return {"momentum_buffer": buffer, "param": param - direction * lr}
+        return {"param": param - grad * fn.rounded(lr)}
+    buffer = grad
+    if not first:
+        new = grad * fn.rounded(1 - dampening)
+        buffer = fn.rounded(fn.rounded(momentum_buffer * momentum) + new)
+    direction = fn.rounded(grad + buffer * fn.rounded(momentum)) if nesterov else buffer
+    return {"momentum_buffer": buffer, "param": param - direction * fn.rounded(lr)}
 
 
 class SGD(Optimizer):

@@ -17,9 +17,11 @@ EXPECTED = Path(__file__).parents[1] / "expected" / "optim.npz"
 TOLERANCE = {
     "float64": (1e-12, 1e-14),
     "float32": (2e-6, 5e-7),
-    # torch rounds every operation, nnkit only the result of the step.
+    # In vectors torch rounds after each operation, of what is left over after each product as well.
     "bfloat16": (2**-6, 2**-6),
 }
+LANES = (32,)  # which are all in vectors
+LAST_BITS = {"float16": 2**-9, "bfloat16": 2**-6}  # two of them: a step takes up what the last left
 SHAPES = {"scalar": (), "empty": (0, 3), "one": (1,), "large": (130, 129)}
 
 each_case = pytest.mark.parametrize("case", CASES)
@@ -46,6 +48,25 @@ def test_steps_are_torchs_from_the_file(case: str) -> None:
 def test_steps_are_torchs(torch: ModuleType, case: str, dtype: str) -> None:
     found = run(nnkit, *CASES[case], dtype=dtype)
     assert_same(found, run(torch, *CASES[case], dtype=dtype), dtype)
+
+
+@each_case
+@pytest.mark.parametrize("dtype", LAST_BITS)
+def test_half_precision_is_rounded_as_torch_rounds(
+    torch: ModuleType, case: str, dtype: str
+) -> None:
+    found, rtol = run(nnkit, *CASES[case], LANES, dtype), LAST_BITS[dtype]
+    for key, value in run(torch, *CASES[case], LANES, dtype).items():
+        np.testing.assert_allclose(found[key], value, rtol, rtol / 8, err_msg=key)
+        assert np.mean(np.isclose(found[key], value, 0, 0, equal_nan=True)) > 0.8, key
+
+
+def test_what_half_precision_loses_is_lost() -> None:
+    """Adam's ``eps`` of 1e-8, as in torch: a gradient of 0 makes NaN."""
+    p = nnkit.ones(1).half().requires_grad_()
+    p.grad = nnkit.zeros(1).half()
+    nnkit.optim.AdamW([p]).step()
+    assert p.isnan()
 
 
 @each_case

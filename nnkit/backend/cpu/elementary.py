@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from nnkit.backend import dtype as dtypes
 from nnkit.backend.cpu import special
 
 
@@ -44,6 +45,18 @@ def remainder(x: Any, y: Any, out: Any = None) -> Any:
     rest = np.fmod(x, y)
     other_sign = (rest != 0) & ((rest < 0) != (np.asarray(y) < 0))
     return np.add(rest, np.where(other_sign, y, rest.dtype.type(-0.0)), out=out)
+
+
+def _through(half: Any) -> Any:
+    def round_to(x: Any, out: Any = None) -> Any:
+        if not isinstance(x, np.ndarray):
+            return float(half.type(x))
+        return _written(x.astype(half).astype(x.dtype), out)
+
+    return round_to
+
+
+float16, bfloat16 = _through(dtypes.float16.array), _through(dtypes.bfloat16.array)
 
 
 def fmax(x: Any, y: Any, out: Any = None) -> Any:

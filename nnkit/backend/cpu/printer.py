@@ -39,6 +39,7 @@ UFUNCS = {
 ALIASES = frozenset(("conj", "real"))  # of a real array they give the array itself
 # Functions that have no `out` argument; their results are never given to another as `out` either.
 NO_OUT = ALIASES | {"where", "zeros_like"}
+ROUNDING = frozenset(("float16", "bfloat16"))
 COMPARISONS = frozenset(
     "lt le gt ge eq ne isnan isinf isfinite signbit logical_not logical_and logical_or".split()
 )
@@ -169,6 +170,8 @@ class NumpyPrinter:
                 return f"({' ** '.join(arguments)})"
             if node.function == "conj":
                 return f"{arguments[0]}.conjugate()"
+            if node.function in ROUNDING:
+                return _call(node.function, arguments)
             return f"math.{node.function}({', '.join(arguments)})"
         if node.function in INFIX:
             return INFIX[node.function].format(*arguments)

@@ -46,11 +46,13 @@ def print_update(update: Update) -> Callable:
 
 
 class _Variant:
-    """The code of an update for one choice of its flags."""
+    """The code of an update for one choice of its flags, and for one dtype if that is of half
+    precision: then arrays are widened, and rounded where the formula says so."""
 
-    def __init__(self, update: Update, flags: tuple) -> None:
+    def __init__(self, update: Update, flags: tuple, half: str | None = None) -> None:
         self.update = update
-        self.trace, self.targets = update.variant(flags)
+        self.flags = flags
+        self.trace, self.targets = update.variant(flags, half)
         self.printer = NumpyPrinter(self.trace, update.scalars + update.counters)
         used = {s for o in self.trace.outputs for s in self.trace.symbols(o)} | set(self.targets)
         self.arrays = [a for a in update.arrays if a in used and a not in update.counters]
@@ -62,22 +64,34 @@ class _Variant:
 
     def loop(self) -> Callable:
         """The function of lists of arrays and scalars."""
-        update, body = self.update, self.body()
+        update = self.update
         positions = [update.arrays.index(a) for a in self.arrays]
         counters = [update.arrays.index(c) for c in update.counters]
-        steps = self.count()
+        steps, body = self.count(), self.body()
+        halves: dict[str, tuple] = {}
+
+        def of_half(name: str) -> tuple:
+            if name not in halves:
+                variant = _Variant(update, self.flags, name)
+                halves[name] = variant.count(), variant.body()
+            return halves[name]
 
         def run(lists: tuple, scalars: tuple) -> None:
             update.check(lists)  # the compiled kernel has declined a group that does not fit
             numbers: Any = steps(*scalars) if not counters else None
             for k, arrays in enumerate(zip(*[lists[i] for i in positions], strict=True)):
-                if counters:
-                    counts = [lists[i][k] for i in counters]
-                    for count in counts:
-                        count[...] += 1
-                    numbers = steps(*[count.item() for count in counts], *scalars)
+                counts = [lists[i][k] for i in counters]
+                for count in counts:
+                    count[...] += 1
+                given = (*[count.item() for count in counts], *scalars)
                 first = arrays[0]
-                if first.size <= BLOCK and first.ndim and first.dtype not in HALF:
+                if first.dtype in HALF:
+                    narrow_steps, narrow_body = of_half(first.dtype.name)
+                    _apply_widened(narrow_body, arrays, narrow_steps(*given))
+                    continue
+                if counters:
+                    numbers = steps(*given)
+                if first.size <= BLOCK and first.ndim:
                     body(*arrays, *numbers)
                 else:
                     _apply(body, arrays, numbers)
@@ -160,15 +174,18 @@ class _Variant:
         return compile_source(source, "body")
 
 
+def _apply_widened(body: Callable, arrays: tuple, numbers: Any) -> None:
+    """Run ``body`` on copies in float32 of arrays in half precision, and round what it wrote."""
+    wide = tuple(a.astype(np.float32) for a in arrays)
+    _apply(body, wide, numbers)
+    for narrow, result in zip(arrays, wide, strict=True):
+        narrow[...] = result
+
+
 def _apply(body: Callable, arrays: tuple, numbers: Any) -> None:
-    """Run ``body`` on the arrays of one parameter: whole, in blocks, or widened."""
+    """Run ``body`` on the arrays of one parameter: whole, or in blocks."""
     first = arrays[0]
-    if first.dtype in HALF:
-        wide = tuple(a.astype(np.float32) for a in arrays)
-        _apply(body, wide, numbers)
-        for narrow, result in zip(arrays, wide, strict=True):
-            narrow[...] = result
-    elif first.ndim == 0:
+    if first.ndim == 0:
         body(*[a.reshape(1) for a in arrays], *numbers)
     elif first.size <= BLOCK or not all(a.flags.c_contiguous for a in arrays):
         body(*arrays, *numbers)

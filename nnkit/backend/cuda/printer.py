@@ -56,6 +56,8 @@ class CudaStatements(Statements):
             return f"T({BITWISE[node.function].format(*arguments)})"
         if node.function in ("invert", "left_shift", "right_shift"):
             return f"math::{node.function}({', '.join(arguments)})"
+        if node.function in ("float16", "bfloat16"):
+            return f"{number}(float({node.function}({arguments[0]})))"
         if number == "T" and node.function in ("add", "sub", "mul", "neg"):
             # C++ computes small integers in int.
             return f"T({INFIX[node.function].format(*arguments)})"

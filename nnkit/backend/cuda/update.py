@@ -29,7 +29,7 @@ class UpdateVariant:
     """An update for certain values of its flags and one dtype of its arrays."""
 
     def __init__(self, update: Update, flags: tuple, dtype: np.dtype) -> None:
-        trace, targets = update.variant(flags)
+        trace, targets = update.variant(flags, dtype.name if dtype in HALF else None)
         printed = CudaStatements(trace, update.scalars + update.counters)
         used = set().union(*(trace.symbols(o) for o in trace.outputs)) | set(targets)
         self.update = update
