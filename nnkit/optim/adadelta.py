@@ -21,7 +21,9 @@ def adadelta(
     if has_decay:
         grad = fn.rounded(grad + param * fn.rounded(weight_decay))
     square = fn.rounded(fn.rounded(square_avg * rho) + grad * (1 - rho) * grad)
-    last, deviation = (fn.rounded(fn.sqrt(fn.rounded(v + eps))) for v in (acc_delta, square))
+    last, deviation = (
+        fn.rounded(fn.sqrt(fn.rounded(v + fn.rounded(eps)))) for v in (acc_delta, square)
+    )
     delta = fn.rounded(fn.rounded(last / deviation) * grad)
     return {
         "square_avg": square,

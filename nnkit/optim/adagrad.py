@@ -29,7 +29,7 @@ def adagrad(
         grad = fn.rounded(grad + param * fn.rounded(weight_decay))
     total = fn.rounded(sum + grad * grad)
     rate = lr / (1 + (step - 1) * lr_decay)
-    deviation = fn.rounded(fn.rounded(fn.sqrt(total)) + eps)
+    deviation = fn.rounded(fn.rounded(fn.sqrt(total)) + fn.rounded(eps))
     return {"sum": total, "param": param - grad * rate / deviation}
 
 

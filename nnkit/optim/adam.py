@@ -44,7 +44,7 @@ def adam(
     correction1 = 1 - beta1**step
     correction2 = 1 - beta2**step
     root = fn.rounded(fn.rounded(fn.sqrt(second)) / fn.sqrt(correction2))
-    denominator = fn.rounded(root + eps)
+    denominator = fn.rounded(root + fn.rounded(eps))
     new["param"] = param - exp_avg * (lr / correction1) / denominator
     return new
 

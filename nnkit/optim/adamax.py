@@ -22,7 +22,7 @@ def adamax(
     if has_decay:
         grad = fn.rounded(grad + param * fn.rounded(weight_decay))
     mean = fn.rounded(exp_avg + (grad - exp_avg) * (1 - beta1))
-    largest = fn.maximum(fn.rounded(exp_inf * beta2), fn.rounded(fn.abs(grad) + eps))
+    largest = fn.maximum(fn.rounded(exp_inf * beta2), fn.rounded(fn.abs(grad) + fn.rounded(eps)))
     return {
         "exp_avg": mean,
         "exp_inf": largest,

@@ -36,7 +36,7 @@ def nadam(
         grad = fn.rounded(grad + param * fn.rounded(weight_decay))
     mean = fn.rounded(exp_avg + (grad - exp_avg) * (1 - beta1))
     square = fn.rounded(fn.rounded(exp_avg_sq * beta2) + grad * (1 - beta2) * grad)
-    denominator = fn.rounded(fn.rounded(fn.sqrt(fn.rounded(square / correction))) + eps)
+    denominator = fn.rounded(fn.rounded(fn.sqrt(fn.rounded(square / correction))) + fn.rounded(eps))
     param = fn.rounded(param - grad * grad_rate / denominator)
     return {
         "exp_avg": mean,

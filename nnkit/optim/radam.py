@@ -32,7 +32,7 @@ def radam(
     square = fn.rounded(fn.rounded(exp_avg_sq * beta2) + grad * (1 - beta2) * grad)
     direction = mean
     if adapts:
-        direction = mean / fn.rounded(fn.rounded(fn.sqrt(square)) + eps)
+        direction = mean / fn.rounded(fn.rounded(fn.sqrt(square)) + fn.rounded(eps))
     return {"exp_avg": mean, "exp_avg_sq": square, "param": param - direction * rate}
 
 

@@ -31,7 +31,7 @@ def rmsprop(
         mean = fn.rounded(grad_avg + (grad - grad_avg) * (1 - alpha))
         new["grad_avg"] = mean
         square = fn.rounded(square - mean * mean)
-    deviation = fn.rounded(fn.rounded(fn.sqrt(square)) + eps)
+    deviation = fn.rounded(fn.rounded(fn.sqrt(square)) + fn.rounded(eps))
     if not has_momentum:
         return {**new, "param": param - grad * lr / deviation}
     buffer = fn.rounded(fn.rounded(momentum_buffer * momentum) + grad / deviation)
