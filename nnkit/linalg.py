@@ -267,10 +267,10 @@ def matrix_norm(
         raise RuntimeError(
             f"linalg.matrix_norm: A must have at least 2 dimensions, got shape {list(A.shape)}"
         )
+    x = norms.in_wider_dtype("linalg.matrix_norm", A, dtype)
     if not isinstance(dim, (tuple, list)) or len(dim) != 2:
         raise RuntimeError(f"linalg.matrix_norm: dim must be a 2-tuple, got {dim}")
     axes = normalize_dims(dim, A.ndim, "linalg.matrix_norm") or ()
-    x = norms.in_wider_dtype("linalg.matrix_norm", A, dtype)
     if ord == "fro":
         return norms.vector_norm("linalg.matrix_norm", x, 2, axes, keepdim)
     if ord not in ("nuc", 2, -2, 1, -1, math.inf, -math.inf):

@@ -416,4 +416,14 @@ x6 = x5[:1]
 x7 = T.func.vmap(T.func.grad(lambda t: T.nn.functional.layer_norm(t, (1, 3)).prod()))(x0[:, None])
 x8 = x7[:1]
 """,
+    "directions of nested forward transforms that differ between examples": """
+x0 = T.arange(6.0).view(2, 3)
+inner = lambda x, y: T.func.jvp(lambda z: z * x, (x,), (y,))[1]
+outer = lambda x: T.func.jvp(lambda y: inner(x, y) * 1.0, (x * 2,), (x,))
+x1, x2 = T.func.vmap(outer)(x0)
+x3, x4 = T.func.vmap(outer)(x0.mT)
+x5, x6 = T.func.vmap(outer)(x0[:, 1:])
+x7, x8 = T.func.vmap(lambda x: outer(x[1:]))(x0)
+x9 = T.func.vmap(lambda x: T.func.jacfwd(lambda y: inner(x, y))(x * 2))(x0[:, :2])
+""",
 }

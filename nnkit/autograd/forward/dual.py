@@ -121,15 +121,23 @@ def _spaced(tangent: Tensor, primal: Tensor) -> Tensor:
     place, storage = _place_of(primal)
     if 0 in place[0] or _place_of(tangent) == (place, storage):
         return tangent
-    home = tangent._device.home
-    memory = wrap(home.backend.zeros(storage[:1], tangent._data.dtype), home)
+    memory = _zeros_beside(tangent, storage[0])
     copied = LIFTED.as_strided(memory, *place, None).copy_(tangent)
     return copied if copied.requires_grad else on_its_own(copied)
 
 
+def _zeros_beside(value: Tensor, size: int) -> Tensor:
+    """So many zeros, of the levels that a tensor is of."""
+    place: Any = value._device
+    if is_dual(value):
+        return place.lift(_zeros_beside(dual_of(value).primal, size))
+    return wrap(place.home.backend.zeros((size,), value._data.dtype), place.home)
+
+
 def _place_of(value: Tensor) -> tuple[tuple, tuple]:
     """Shape, strides and offset in its storage, and that: its size, and what is put off."""
-    array = memory_of(_bottom(value))
+    value = _bottom(value)
+    array = memory_of(value._data)
     steps = [s if n > 1 else 0 for n, s in zip(array.shape, value.stride(), strict=True)]
     place = tuple(array.shape), tuple(steps), value.storage_offset()
     size = value._device.home.backend.storage_size(array)
@@ -230,7 +238,7 @@ def array_of(value: Any) -> Any:
     if not isinstance(value, Tensor):
         return value
     data = value._data
-    return plain(_bottom(value)) if data.__class__ in (Dual, Lazy) else data
+    return plain(_bottom(value)._data) if data.__class__ in (Dual, Lazy) else data
 
 
 def positions_on(place: Any, positions: tuple) -> tuple:
@@ -249,7 +257,7 @@ def positions_on(place: Any, positions: tuple) -> tuple:
 
 
 def _bottom(value: Any) -> Any:
-    """The array of a tensor below all levels."""
+    """The tensor of primals below all forward levels."""
     while is_dual(value):
         value = dual_of(value).primal
-    return value._data
+    return value

@@ -68,9 +68,9 @@ def grid_sample(
         tensor([[[[2.5000, 3.0000]]]])
     """
     modes, paddings = GRID_SAMPLE_INTERPOLATION_MODES, GRID_SAMPLE_PADDING_MODES
-    if mode not in modes:
+    if mode not in tuple(modes):
         raise ValueError(f"grid_sample(): mode must be one of {', '.join(modes)}, got {mode!r}")
-    if padding_mode not in paddings:
+    if padding_mode not in tuple(paddings):
         raise ValueError(
             f"grid_sample(): padding_mode must be one of {', '.join(paddings)}, got "
             f"{padding_mode!r}"
