@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+import pickle
 from types import ModuleType
 
 import pytest
@@ -10,7 +12,7 @@ import nnkit
 from tests.fuzz.frozen import frozen, statements
 from tests.fuzz.programs import find, in_processes, run_oracle
 from tests.fuzz.regressions import REGRESSIONS
-from tests.fuzz.running import compare, observe
+from tests.fuzz.running import Finding, compare, observe
 
 FROZEN = frozen()
 SEEDS = range(300)
@@ -33,6 +35,11 @@ def test_shows_what_torch_shows(name: str, torch: ModuleType) -> None:
 
 def test_every_regression_is_kept() -> None:
     assert set(REGRESSIONS) <= set(FROZEN), "python -m tests.fuzz.frozen"
+
+
+def test_a_finding_that_holds_nan_is_known_again() -> None:
+    finding = Finding((), "x0", "values", math.nan, 0.0)
+    assert pickle.loads(pickle.dumps(finding)) == finding
 
 
 def test_random_programs(torch: ModuleType) -> None:

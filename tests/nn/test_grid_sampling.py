@@ -83,6 +83,12 @@ def test_the_default_is_told(lib: ModuleType) -> None:
     assert grid.flatten().tolist() == [-0.5, -0.5, 0.5, -0.5, -0.5, 0.5, 0.5, 0.5]
 
 
+def test_modes_that_are_no_words_are_unknown_ones(lib: ModuleType) -> None:
+    for options in ([0, 1],), ("nearest", {}):
+        with pytest.raises(ValueError, match="mode"):
+            lib.nn.functional.grid_sample(lib.ones(1, 1, 2, 2), lib.zeros(1, 2, 2, 2), *options)
+
+
 def test_an_image_that_stays_is_itself(lib: ModuleType) -> None:
     F, x = lib.nn.functional, lib.arange(12.0).view(1, 1, 3, 4)
     for corners in (False, True):
