@@ -13,7 +13,7 @@ from nnkit.autograd.engine.node import Promotion
 from nnkit.autograd.grad_mode import MODE
 from nnkit.autograd.op.registry import OPS
 from nnkit.autograd.tensor import Tensor, wrap
-from nnkit.backend.algebra import CATALOGUE
+from nnkit.backend.algebra import CATALOGUE, FORMULAS
 from nnkit.backend.catalogue import ALWAYS_REFUSED
 from nnkit.backend.complaints import is_about_dtypes, is_about_shapes
 from nnkit.backend.device import cpu, device
@@ -309,3 +309,15 @@ def cast_inside(operand: Tensor, d: dtype) -> Tensor:
     if operand._data.dtype is d.array:
         return operand
     return _in_place_of(operand, OPS["cast"](operand, d.array))
+
+
+def cast_within(result: Tensor, dtype: Any) -> Tensor:
+    """``result`` in the dtype of what it is written to, as a part of the operation that made it:
+    torch's rules see the gradient in that dtype."""
+    cast, node = OPS["cast"](result, dtype), result._edge
+    if getattr(node, "operation", "") in FORMULAS:
+        if node.meta is None:
+            look = result._data.shape, result._data.dtype
+            node.meta = tuple([None if edge is None else look for edge in node.edges])
+        cast._edge = node
+    return cast

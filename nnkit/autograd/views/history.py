@@ -29,7 +29,7 @@ from nnkit.autograd.engine.node import (
 )
 from nnkit.autograd.forward.level import ENTERED_LEVELS
 from nnkit.autograd.grad_mode import MODE, no_grad
-from nnkit.autograd.op.promotion import promoted_dtype, translated
+from nnkit.autograd.op.promotion import cast_within, promoted_dtype, translated
 from nnkit.autograd.op.registry import OPS
 from nnkit.autograd.tensor import (
     UNTRACKED,
@@ -52,7 +52,6 @@ from nnkit.autograd.views.replay import (
     room_for,
     strided,
 )
-from nnkit.backend.algebra import FORMULAS
 from nnkit.backend.dtype import BOOL, FLOATING, OF_ARRAY
 from nnkit.backend.memory import has_expanded, looks_into, order_of
 
@@ -370,7 +369,7 @@ def write(
     if source.dtype != target.dtype:
         check_cast(operation, OF_ARRAY[source.dtype], OF_ARRAY[target.dtype])
         with modes:
-            result = _cast_within(result, target.dtype)
+            result = cast_within(result, target.dtype)
     computed, source = source, result._data
     check_fits(operation, source.shape, x)
     put: Callable = B.copy_
@@ -393,18 +392,6 @@ def write(
         put(target, source)
         wrote(x, operation)
     return x
-
-
-def _cast_within(result: Tensor, dtype: Any) -> Tensor:
-    """``result`` in the dtype of what it is written to, as a part of the operation that made it:
-    torch's rules see the gradient in that dtype."""
-    cast, node = OPS["cast"](result, dtype), result._edge
-    if getattr(node, "operation", "") in FORMULAS:
-        if node.meta is None:
-            look = result._data.shape, result._data.dtype
-            node.meta = tuple([None if edge is None else look for edge in node.edges])
-        cast._edge = node
-    return cast
 
 
 def _check_result(x: Tensor, operation: str, operands: Any) -> None:
