@@ -2262,6 +2262,8 @@ def replace_memory(x: Tensor, data: _Any) -> None:
     """Let a tensor hold other memory. Its history is that of what it was: the gradient must
     fit the shape and the dtype which that had.
     """
+def on_its_own(result: Tensor) -> Tensor:
+    """``result``, which nobody else will see, as no view of anything; its writes count alone."""
 def fill(self: Tensor, data: _Array, place: _Any) -> None:
     """Set the slots of a new leaf."""
 def wrap_in_python(data: _Array, place: _Any = ...) -> Tensor:
