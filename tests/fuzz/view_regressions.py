@@ -220,6 +220,8 @@ x0 = T.ones(2, 3, requires_grad=True)
 x1 = [x0.squeeze(-1), x0.squeeze(), x0.squeeze((0, 1))]
 x1 = [T.autograd.grad(t.square().sum(), x0, create_graph=True)[0] for t in x1]
 x2 = [t[:1] for t in x1]
+x8 = T.einsum('ij->ji', x0)
+x9 = x8[:1]
 x3, = T.autograd.grad(x0.repeat(2, 1).square().sum(), x0, create_graph=True)
 x4 = x3[:1]
 x5, = T.autograd.grad(x0.tile(2, 1, 1).square().sum(), x0, create_graph=True)

@@ -60,7 +60,8 @@ def _follow(algebra: Lifted, name: str, body: Callable, *values: Any) -> Any:
 
 def _own(out: Any, values: tuple) -> None:
     """Let a result be no view of what its steps made, as that of a kernel is none."""
-    given = [v for v in values if isinstance(v, Tensor)]
+    parts = [v if v.__class__ in (tuple, list) else (v,) for v in values]
+    given = [v for part in parts for v in part if isinstance(v, Tensor)]
     while isinstance(out, Tensor):
         if out._base is not None and not any(shares_memory(out, v) for v in given):
             on_its_own(out)
