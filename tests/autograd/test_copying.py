@@ -199,3 +199,10 @@ def test_devices_have_no_negative_index(lib: ModuleType) -> None:
     for arguments in ((-1,), ("cpu", -1), ("cuda", -1), ("cuda:-1",), ("cuda:01",)):
         with raises(lib, RuntimeError, "negative|device type"):
             lib.device(*arguments)
+
+
+def test_operators_are_copied_by_name(lib: ModuleType) -> None:
+    for name in ("__add__", "__radd__", "__rsub__", "__eq__", "__iadd__", "__neg__", "__matmul__"):
+        function = getattr(lib.Tensor, name)
+        for way in COPIES.values():
+            assert way(function) is function, name

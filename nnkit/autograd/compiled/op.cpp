@@ -289,6 +289,26 @@ PyObject* get_op(PyObject* self, PyObject* instance, PyObject*) {
     return PyMethod_New(self, instance);
 }
 
+// The twin's, by which a pickle and a copy find it, as they find functions.
+PyObject* get_of_twin(PyObject* self, void* name) {
+    return PyObject_GetAttrString(reinterpret_cast<Op*>(self)->twin, static_cast<char*>(name));
+}
+
+PyObject* reduce_op(PyObject* self, PyObject*) {
+    return PyObject_GetAttrString(self, "__qualname__");
+}
+
+PyMethodDef op_methods[] = {
+    {"__reduce__", reduce_op, METH_NOARGS, "Its qualified name."},
+    {nullptr, nullptr, 0, nullptr},
+};
+
+PyGetSetDef op_getset[] = {
+    {"__module__", get_of_twin, nullptr, nullptr, const_cast<char*>("__module__")},
+    {"__qualname__", get_of_twin, nullptr, nullptr, const_cast<char*>("__qualname__")},
+    {nullptr, nullptr, nullptr, nullptr, nullptr},
+};
+
 PyMemberDef op_members[] = {
     {"__wrapped__", T_OBJECT_EX, offsetof(Op, twin), READONLY, "The twin, for its signature."},
     {"twin", T_OBJECT_EX, offsetof(Op, twin), READONLY,
@@ -305,7 +325,9 @@ PyType_Slot op_slots[] = {
     {Py_tp_traverse, reinterpret_cast<void*>(traverse_op)},
     {Py_tp_descr_get, reinterpret_cast<void*>(get_op)},
     {Py_tp_repr, reinterpret_cast<void*>(represent_op)},
+    {Py_tp_methods, op_methods},
     {Py_tp_members, op_members},
+    {Py_tp_getset, op_getset},
     {0, nullptr},
 };
 

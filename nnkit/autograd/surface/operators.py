@@ -8,13 +8,18 @@ from typing import Any
 from nnkit.autograd.arguments.overriding import NOBODY, ask, overridable
 from nnkit.autograd.grad_mode import is_grad_enabled
 from nnkit.autograd.op.promotion import OperandError
-from nnkit.autograd.op.public import METHODS, attach
+from nnkit.autograd.op.public import METHODS, attach, known_as
 from nnkit.autograd.ops.elementwise import arithmetic, comparison, power
 from nnkit.autograd.ops.exchange.interchange import as_tensor
 from nnkit.autograd.tensor import Tensor
 from nnkit.autograd.views.history import detach_
 from nnkit.backend.dtype import INTEGER
 from nnkit.backend.warning import warn_once
+
+
+def _named(function: Callable, name: str) -> None:
+    function.__name__ = name
+    known_as(function, f"Tensor.{name}")
 
 
 def _operator(name: str, function: Callable) -> None:
@@ -29,7 +34,7 @@ def _operator(name: str, function: Callable) -> None:
             answered = ask(METHODS.get(name, forward), (self, other))
             return NotImplemented if answered is NOBODY else answered
 
-    forward.__name__ = forward.__qualname__ = f"__{name}__"
+    _named(forward, f"__{name}__")
     compiled = getattr(function, "compiled", None)
     setattr(Tensor, f"__{name}__", forward if compiled is None else compiled(forward))
 
@@ -43,7 +48,7 @@ def _reflected(name: str, function: Callable) -> None:
                 raise
             return NotImplemented
 
-    backward.__name__ = backward.__qualname__ = f"__r{name}__"
+    _named(backward, f"__r{name}__")
     setattr(Tensor, f"__r{name}__", overridable(backward))
 
 
@@ -103,7 +108,7 @@ def _unary(name: str, function: Callable) -> None:
     def apply(self: Tensor) -> Tensor:
         return function(self)
 
-    apply.__name__ = apply.__qualname__ = f"__{name}__"
+    _named(apply, f"__{name}__")
     setattr(Tensor, f"__{name}__", apply)
 
 
