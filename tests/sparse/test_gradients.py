@@ -250,3 +250,30 @@ def test_modules_hold_sparse_tensors(lib: ModuleType) -> None:
     module.load_state_dict({name: value * 3 for name, value in state.items()})
     assert module.adjacency.to_dense().tolist() == [[3, 0], [0, 3]]
     assert module.weight.to_dense().tolist() == [[3, 0], [0, 3]]
+
+
+@pytest.mark.filterwarnings("ignore:Using backward")
+def test_sparse_gradients_given_to_backward(lib: ModuleType) -> None:
+    def sparse() -> Any:
+        return lib.sparse_coo_tensor([[1, 1]], [1.0, 1.0], (2,))
+
+    for known, grad, kept, expected in (
+        (None, sparse(), False, [0, 2]), (lib.ones(2), sparse(), True, [1, 3]),
+        (sparse(), lib.ones(2), False, [1, 3]), (sparse(), sparse(), True, [0, 4]),
+    ):  # fmt: skip
+        for create_graph in (False, True):
+            leaf = lib.ones(2, requires_grad=True)
+            leaf.grad = before = None if known is None else known.clone()
+            (leaf * 1 if grad.layout is lib.strided else leaf).backward(
+                grad, create_graph=create_graph
+            )
+            assert (leaf.grad is before) == (kept and not create_graph)
+            assert leaf.grad.to_dense().tolist() == expected
+
+
+def test_sparse_gradients_of_scalars_gathered(lib: ModuleType) -> None:
+    for shape, index in (((), [0, 0]), ((), 0), ((3,), 2)):
+        x = lib.ones(shape, requires_grad=True)
+        x.gather(0, lib.tensor(index), sparse_grad=True).sum().backward()
+        assert x.grad.shape == shape and x.grad.is_sparse
+        assert x.grad.to_dense().tolist() == {(): 2 if index else 1, (3,): [0, 0, 1]}[shape]

@@ -15,7 +15,7 @@ from typing import Any
 
 from nnkit.autograd.arguments.overriding import overridable
 from nnkit.autograd.engine.backward_pass import Pass
-from nnkit.autograd.engine.node import RUNNING, GradientEdge, Node, Unknown, edge_of
+from nnkit.autograd.engine.node import RUNNING, SPARSE, GradientEdge, Node, Unknown, edge_of
 from nnkit.autograd.engine.unpacking import unpack_array, unpack_tensor
 from nnkit.autograd.grad_mode import MODE, refuse_in_transform
 from nnkit.autograd.op.public import attach
@@ -47,7 +47,8 @@ def start(tensors: Sequence, grads: Sequence, retain: bool, lifted: bool) -> Pas
                     f"element {index} of tensors does not require grad and does not have a grad_fn"
                 )
             edge, first = edge_of(tensor), _first_gradient(tensor, grad, index)
-        roots.append((edge, first if lifted else plain(first._data)))
+        as_is = lifted or _is_sparse_alone(first, tensor)
+        roots.append((edge, first if as_is else plain(first._data)))
     if lifted:
         return Pass(roots, LIFTED, unpack_tensor, retain)
     return Pass(roots, None, unpack_array, retain)
@@ -88,6 +89,11 @@ def as_tuple(places: Any) -> tuple:
     return (places,) if isinstance(places, (Tensor, GradientEdge)) else tuple(places)
 
 
+def _is_sparse_alone(grad: Any, tensor: Any) -> bool:
+    """Whether a gradient is sparse and what it belongs to is not: of two the values meet."""
+    return grad.__class__ in SPARSE and tensor.__class__ not in SPARSE
+
+
 def _first_gradient(tensor: Tensor, grad: Tensor | None, index: int) -> Tensor:
     data = tensor._data
     if grad is None:
@@ -101,7 +107,7 @@ def _first_gradient(tensor: Tensor, grad: Tensor | None, index: int) -> Tensor:
         return wrap(tensor._device.backend.ones_like(data), tensor._device)
     if not isinstance(grad, Tensor):
         raise TypeError(f"gradients can be either Tensors or None, but got {type(grad).__name__}")
-    if grad._data.shape != data.shape:
+    if (grad.shape if _is_sparse_alone(grad, tensor) else grad._data.shape) != data.shape:
         raise RuntimeError(
             f"Mismatch in shape: grad_output[{index}] has a shape of {grad.shape} and "
             f"output[{index}] has a shape of {tensor.shape}."

@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from math import prod
 from typing import Any
 
+from nnkit.autograd.engine.node import SPARSE
 from nnkit.autograd.op.public import PUBLIC
 from nnkit.autograd.sparse.tensor import SparseTensor
 from nnkit.autograd.tensor import Size, Tensor
@@ -79,6 +80,9 @@ class CoordinateTensor(SparseTensor):
 
     def __repr__(self, *, tensor_contents: Any = None) -> str:
         return self._printed(below=True)
+
+
+SPARSE.add(CoordinateTensor)
 
 
 def unflattened(place: Tensor, sizes: Sequence[int]) -> Tensor:

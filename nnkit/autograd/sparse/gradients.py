@@ -8,14 +8,11 @@ from __future__ import annotations
 
 from typing import Any
 
-from nnkit.autograd.engine.node import SPARSE
 from nnkit.autograd.function import Function
 from nnkit.autograd.op.public import PUBLIC
 from nnkit.autograd.sparse.coordinates import CoordinateTensor
 from nnkit.autograd.tensor import Tensor
 from nnkit.backend.program.outside import break_off
-
-SPARSE.add(CoordinateTensor)
 
 
 class Embedding(Function):
@@ -49,8 +46,10 @@ class Gather(Function):
     @staticmethod
     def backward(ctx: Any, grad: Tensor) -> tuple:
         (index,) = ctx.saved_tensors
-        if not index.ndim:
-            rows = index.new_zeros((0, 1))
+        if not ctx.shape:
+            rows = index.new_zeros((0, index.numel()))
+        elif not index.ndim:
+            rows = index.reshape(1, 1)
         else:
             place = [PUBLIC["arange"](n, device=index.device) for n in index.shape]
             rows = list(PUBLIC["meshgrid"](*place, indexing="ij"))
