@@ -164,6 +164,11 @@ class Tensor(Living):
     def data(self, new: Tensor) -> None:
         if not isinstance(new, Tensor):
             raise TypeError(f"Variable data has to be a tensor, but got {type(new).__name__}")
+        if not can_take_memory(self, new):
+            raise RuntimeError(
+                f"data set to a tensor of layout {new.layout} on {new._device.type}, expected "
+                f"{self.layout} on {self._device.type}"
+            )
         if self.requires_grad and new.dtype.category < FLOATING:
             raise RuntimeError(
                 "data set to a tensor that requires gradients must be floating point or complex "
@@ -473,6 +478,12 @@ WRAPPED: Any = InferenceWrites(wrapped=True)  # and of a transform's inputs that
 def counter_of(writes: Any) -> list | None:
     """The counter of a tensor's writes, None if they are not counted."""
     return writes if writes.__class__ is list else writes.counter
+
+
+def can_take_memory(x: Tensor, new: Tensor) -> bool:
+    """Whether ``x.data = new`` is possible: both have a memory or neither, in one layout."""
+    is_meta = x._device.type == "meta"
+    return is_meta == (new._device.type == "meta") and x.layout is new.layout
 
 
 def replace_memory(x: Tensor, data: Any) -> None:

@@ -277,3 +277,37 @@ def test_sparse_gradients_of_scalars_gathered(lib: ModuleType) -> None:
         x.gather(0, lib.tensor(index), sparse_grad=True).sum().backward()
         assert x.grad.shape == shape and x.grad.is_sparse
         assert x.grad.to_dense().tolist() == {(): 2 if index else 1, (3,): [0, 0, 1]}[shape]
+
+
+def test_gradients_of_sparse_leaves_are_sparse(lib: ModuleType) -> None:
+    leaf = (lib.eye(2) * 3).to_sparse().requires_grad_()
+    for of in (leaf, [leaf]):
+        for create_graph in (False, True):
+            total = (lib.sparse.mm(leaf, lib.ones(2, 2)) ** 2).sum()
+            (grad,) = lib.autograd.grad(total, of, create_graph=create_graph)
+            assert grad.layout is lib.sparse_coo and grad.requires_grad == create_graph
+            assert grad.to_dense().tolist() == [[12, 0], [0, 12]]
+
+
+def test_data_keeps_its_layout(lib: ModuleType) -> None:
+    for x, new in (
+        (lib.ones(2, 2), lib.eye(2).to_sparse()), (lib.eye(2).to_sparse(), lib.ones(2, 2)),
+        (lib.ones(2), lib.ones(2, device="meta")), (lib.ones(2, device="meta"), lib.ones(2)),
+    ):  # fmt: skip
+        with pytest.raises(RuntimeError):
+            x.data = new
+
+
+def test_modules_whose_memory_gets_another_layout(lib: ModuleType) -> None:
+    module = lib.nn.Linear(2, 2)
+    weight, grad = module.weight, lib.ones(2, 2)
+    weight.grad = grad
+    module.bias.requires_grad_(False)
+    module._apply(lambda t: t.to_sparse() if t.ndim == 2 else t)
+    assert module.weight.is_sparse and module.weight.grad.is_sparse
+    assert weight.layout is lib.strided and grad.layout is lib.strided
+    for made, kept in ((module.weight, weight), (lib.nn.Linear(2, 2).to("meta").weight, weight)):
+        assert isinstance(made, lib.nn.Parameter) and made is not kept and made.requires_grad
+    bias = module.bias
+    assert module.to("meta").bias is not bias and not bias.is_meta
+    assert not module.bias.requires_grad and module.bias.is_meta

@@ -109,8 +109,18 @@ def captured(
     finally:
         MODE.enabled = with_grad
     results = [this.captured.get(position) for position in range(len(inputs))]
-    if lifted:
-        return results
+    if not lifted:
+        results = _wrapped(inputs, results)
+    return [
+        tensor.like(found)
+        if tensor.__class__ in SPARSE and found is not None and found.__class__ not in SPARSE
+        else found
+        for tensor, found in zip(inputs, results, strict=True)
+    ]
+
+
+def _wrapped(inputs: tuple, results: list) -> list[Any]:
+    """The arrays among the gradients as tensors."""
     made: dict[int, Tensor] = {}  # one tensor for a gradient that arrived at several inputs
     return [
         found

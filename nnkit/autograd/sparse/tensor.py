@@ -18,7 +18,7 @@ from nnkit.backend.memory import layout
 
 # What concerns the values alone, or the object: the function itself serves.
 _OF_OBJECT = frozenset(
-    "register_hook register_post_accumulate_grad_hook retain_grad is_floating_point is_complex"
+    "grad register_hook register_post_accumulate_grad_hook retain_grad is_floating_point is_complex"
     " is_inference element_size is_pinned get_device backward is_signed".split()
 )
 

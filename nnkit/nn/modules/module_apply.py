@@ -9,17 +9,27 @@ from typing import TYPE_CHECKING, Any
 from nnkit.autograd import Tensor, no_grad
 from nnkit.autograd.ops.creation.conversion import destination
 from nnkit.autograd.ops.creation.factories import empty_like
+from nnkit.autograd.tensor import can_take_memory
 from nnkit.nn.modules.module_tree import ModuleTree
-from nnkit.nn.parameter import is_lazy
+from nnkit.nn.parameter import Parameter, is_lazy
 
 if TYPE_CHECKING:
     from typing_extensions import Self
 
 
+def _replaced(tensor: Tensor, moved: Tensor) -> Tensor:
+    """The tensor with the memory of another, or that one where it cannot have it."""
+    if not can_take_memory(tensor, moved):
+        return moved.requires_grad_(tensor.requires_grad)
+    tensor.data = moved
+    return tensor
+
+
 class ModuleApply(ModuleTree):
     """The part of Module that replaces the memory of all parameters and buffers.
 
-    A parameter stays the same object, so an optimizer made before goes on working.
+    A parameter stays the same object, so an optimizer made before goes on working; but there is
+    a new one where it gets another layout, or a memory where it had none, or none any more.
     """
 
     def _apply(self, fn: Callable[[Tensor], Tensor], recurse: bool = True) -> Self:
@@ -27,13 +37,18 @@ class ModuleApply(ModuleTree):
             for module in self.children():
                 module._apply(fn)
         with no_grad():
-            for parameter in self._parameters.values():
+            for name, parameter in self._parameters.items():
                 if parameter is None:
                     continue
                 grad = parameter.grad
-                parameter.data = fn(parameter.data if is_lazy(parameter) else parameter)
+                moved = fn(parameter.data if is_lazy(parameter) else parameter)
+                if can_take_memory(parameter, moved):
+                    parameter.data = moved
+                else:
+                    parameter = Parameter(moved, parameter.requires_grad)
+                    self._parameters[name] = parameter
                 if grad is not None:
-                    grad.data = fn(grad)
+                    parameter.grad = _replaced(grad, fn(grad))
             for name, buffer in self._buffers.items():
                 if buffer is not None:
                     self._buffers[name] = fn(buffer)

@@ -244,6 +244,6 @@ def _describe(value: Any, by: str) -> str:
     if not isinstance(value, Tensor):
         return f"Object of type: {type(value).__name__}"
     size = "x".join(str(length) for length in value.shape)
-    place = "" if value.device.type == "cpu" else f" ({value.device})"
+    place = "" if value.device.type in ("cpu", "meta") else f" ({value.device})"
     kind = value.dtype if by == "dtype" else value.type()
     return f"Parameter containing: [{kind} of size {size}{place}]"
