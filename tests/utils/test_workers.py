@@ -291,3 +291,8 @@ def test_refuses(lib: ModuleType, data: Any) -> None:
         data.DataLoader([1], num_workers=1, multiprocessing_context=3)
     with raises(lib, ValueError, "prefetch_factor must be positive, got -1"):
         data.DataLoader([1], num_workers=1, prefetch_factor=-1)
+
+
+def test_warns_of_few_processors(lib: ModuleType) -> None:
+    with pytest.warns(UserWarning, match="worker processes"):
+        lib.utils.data.DataLoader([1], num_workers=10_000)

@@ -13,6 +13,7 @@ from nnkit.utils.data.fetch import (
     base_seed,
     fetcher,
     pins_memory,
+    warn_of_few_processors,
     warn_of_more,
 )
 from nnkit.utils.data.sampler import BatchSampler, RandomSampler, Sampler, SequentialSampler
@@ -101,6 +102,7 @@ class DataLoader(Generic[Sample]):
             if value < 0:
                 raise ValueError(f"DataLoader: {name} must not be negative, got {value}")
         self.num_workers = num_workers
+        warn_of_few_processors(num_workers)
         if num_workers == 0:
             self._only_with_workers("prefetch_factor", prefetch_factor)
             self._only_with_workers("persistent_workers", persistent_workers or None)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import operator
+import os
 import warnings
 from collections.abc import Callable
 from typing import Any
@@ -36,6 +37,18 @@ def pins_memory(loader: Any) -> bool:
             "DataLoader: pin_memory=True has no effect, since there is no GPU", stacklevel=4
         )
     return loader.pin_memory and is_available()
+
+
+def warn_of_few_processors(workers: int) -> None:
+    """Warn where there are more workers than processors that this process may use."""
+    affinity = getattr(os, "sched_getaffinity", None)  # which some systems lack
+    processors = len(affinity(0)) if affinity else os.cpu_count()
+    if processors and workers > processors:
+        warnings.warn(
+            f"DataLoader: {workers} worker processes are more than the {processors} processors "
+            "that there are for them, and may be slower than fewer",
+            stacklevel=3,
+        )
 
 
 def warn_of_more(loader: Any, done: int) -> None:
