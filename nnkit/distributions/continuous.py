@@ -33,7 +33,9 @@ class Uniform(Distribution):
     """
 
     has_rsample = True
-    arg_constraints = {"low": constraints.dependent, "high": constraints.dependent}
+    arg_constraints = dict.fromkeys(
+        ("low", "high"), constraints.dependent(is_discrete=False, event_dim=0)
+    )
     arg_names = ("low", "high")
 
     def __init__(self, low: Any, high: Any, validate_args: bool | None = None) -> None:

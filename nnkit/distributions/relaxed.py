@@ -17,7 +17,7 @@ from nnkit.distributions.exp_family import ExponentialFamily
 from nnkit.distributions.normal import Normal
 from nnkit.distributions.transformed import TransformedDistribution
 from nnkit.distributions.transforms import ExpTransform, SigmoidTransform, StickBreakingTransform
-from nnkit.distributions.utils import clamp_probs
+from nnkit.distributions.utils import clamp_probs, lazy_property, logits_to_probs
 from nnkit.nn.functional import binary_cross_entropy_with_logits
 
 
@@ -214,6 +214,10 @@ class ContinuousBernoulli(BinaryDistribution, ExponentialFamily):
         if logits is None:
             self.__dict__["probs"] = clamp_probs(self.probs)
         self._lims = lims
+
+    @lazy_property
+    def probs(self) -> Tensor:
+        return clamp_probs(logits_to_probs(self.logits, is_binary=True))
 
     def _outside(self) -> Tensor:
         return (self.probs <= self._lims[0]) | (self.probs > self._lims[1])

@@ -364,9 +364,18 @@ class CatTransform(Transform):
         pairs = zip(self.transforms, self._parts(y), strict=True)
         return self._joined([t.inv(part) for t, part in pairs], self.dim)
 
-    def log_abs_det_jacobian(self, x: Any, y: Any) -> Any:
+    def _parts_of_jacobian(self, x: Any, y: Any) -> list[Tensor]:
         rows = zip(self.transforms, self._parts(x), self._parts(y), strict=True)
-        return self._joined([t.log_abs_det_jacobian(a, b) for t, a, b in rows], self.dim)
+        return [t.log_abs_det_jacobian(a, b) for t, a, b in rows]
+
+    def log_abs_det_jacobian(self, x: Any, y: Any) -> Any:
+        dims = max(t.event_dim for t in self.transforms)
+        parts = [
+            sum_rightmost(part, dims - t.event_dim)
+            for t, part in zip(self.transforms, self._parts_of_jacobian(x, y), strict=True)
+        ]
+        dim = self.dim % x.ndim - x.ndim + dims  # from behind, among the dimensions that are left
+        return self._joined(parts, dim) if dim < 0 else sum(parts)
 
 
 class StackTransform(CatTransform):
@@ -382,6 +391,9 @@ class StackTransform(CatTransform):
         return x.unbind(self.dim)
 
     _joined = staticmethod(stacked)
+
+    def log_abs_det_jacobian(self, x: Any, y: Any) -> Any:
+        return self._joined(self._parts_of_jacobian(x, y), self.dim)
 
 
 class CumulativeDistributionTransform(Transform):
