@@ -502,3 +502,34 @@ def test_vmap_refuses_what_depends_on_the_example(lib: ModuleType) -> None:
         assert f.vmap(same)(x).tolist() == x.tolist()
     assert f.vmap(lambda a: lib.arange(9.0)[a[0].long()])(x).tolist() == [0, 2, 4]
     assert f.grad(lambda a: a.sum() if a.sum() > 1 else -a.sum())(x).sum().item() == 6
+
+
+def test_rows_of_a_jacobian_in_chunks(lib: ModuleType) -> None:
+    class Dynamic(lib.autograd.Function):
+        generate_vmap_rule = True
+
+        @staticmethod
+        def forward(x: Any) -> Any:
+            return x.clone()
+
+        @staticmethod
+        def setup_context(ctx: Any, inputs: Any, output: Any) -> None:
+            pass
+
+        @staticmethod
+        def backward(ctx: Any, grad: Any) -> Any:
+            return grad * 2 if grad.nonzero().numel() else grad
+
+    f, x, y = lib.func, lib.arange(6.0).view(2, 3), lib.arange(3.0)
+
+    def several(x: Any, y: Any) -> tuple:
+        return x.sin().sum(0) * y, (x * y[0]).T
+
+    whole = f.jacrev(several, argnums=(0, 1))(x, y)
+    for size in (1, 2, 4, 100):
+        found = f.jacrev(several, argnums=(0, 1), chunk_size=size)(x, y)
+        for row, expected in zip(found, whole, strict=True):
+            assert all(map(lib.allclose, row, expected))
+    assert f.jacrev(Dynamic.apply, chunk_size=1)(y).tolist() == (lib.eye(3) * 2).tolist()
+    with pytest.raises(RuntimeError):
+        f.jacrev(Dynamic.apply, chunk_size=2)(y)

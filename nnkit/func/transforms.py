@@ -20,6 +20,7 @@ from nnkit.autograd.grad_mode import MODE
 from nnkit.autograd.graph import disable_saved_tensors_hooks
 from nnkit.autograd.op.registry import LIFTED
 from nnkit.autograd.ops.creation.factories import zeros
+from nnkit.autograd.ops.shape.joining import cat
 from nnkit.func.level import Level, check_tensors, transforming, without_lost
 from nnkit.func.vmap import drawing
 from nnkit.utils._pytree import TreeSpec, tree_flatten, tree_leaves, tree_map, tree_structure
@@ -350,7 +351,8 @@ def jacrev(
         func: returns a tensor, or a nested structure of tensors; with ``has_aux`` a pair.
         argnums: as of `grad_and_value`.
         has_aux: give ``(jacobian, aux)``.
-        chunk_size: accepted; rows are computed one by one in any case.
+        chunk_size: how many rows are computed at once, all if not given; a single one without
+            `vmap`, with whatever that does not take.
 
     Raises:
         RuntimeError: an output is complex or an integer, ``argnums`` is out of range, or hooks on
@@ -372,28 +374,46 @@ def jacrev(
         call = _Call("jacrev", func, args, argnums, kwargs, has_aux)
         _refuse_integers("jacrev", call.outputs)
         _refuse_complex("jacrev", call.outputs)
-        blocks = _by_output(call.outputs, call.level)
+        blocks = _by_output(call.outputs, call.level, chunk_size)
         found = tree_structure(call.value).unflatten(map(call.arranged, blocks))
         return (found, call.shown(call.aux)) if has_aux else found
 
     return jacobian
 
 
-def _by_output(outputs: Sequence[Tensor], level: Level) -> list[list[Tensor]]:
+def _by_output(
+    outputs: Sequence[Tensor], level: Level, chunk_size: int | None
+) -> list[list[Tensor]]:
     """The Jacobians of each output by the inputs of its level.
 
     Those of all outputs by one input are parts of one tensor, as in torch.
     """
     sizes = [output.numel() for output in outputs]
-    batch, weights = _units(outputs)
-    with batch, drawing("different"):
-        found = level.pull(outputs, level.inputs, weights)
+    total = sum(sizes)
+    step = chunk_size or max(total, 1)
+    chunks = [
+        _pulled(
+            outputs, level, range(start, min(start + step, sum(sizes))), step == chunk_size == 1
+        )
+        for start in range(0, max(sum(sizes), 1), step)
+    ]
     columns = []
-    for point, rows in zip(level.inputs, found, strict=True):
-        parts = _rows(batch, rows).split(sizes)
+    for point, *rows in zip(level.inputs, *chunks, strict=True):
+        parts = (cat(rows) if len(rows) > 1 else rows[0]).split(sizes)
         shapes = [(*output.shape, *point.shape) for output in outputs]
         columns.append([part.view(s) for part, s in zip(parts, shapes, strict=True)])
     return list(map(list, zip(*columns, strict=True)))
+
+
+def _pulled(outputs: Sequence[Tensor], level: Level, rows: range, alone: bool) -> list[Tensor]:
+    """Some rows of the Jacobian of all outputs by each input of their level."""
+    batch, weights = _units(outputs, rows)
+    if alone and len(rows) == 1:
+        found = level.pull(outputs, level.inputs, [batch.lower(w)[0][0] for w in weights])
+        return [row[None] for row in found]
+    with batch, drawing("different"):
+        found = level.pull(outputs, level.inputs, weights)
+    return [_rows(batch, value) for value in found]
 
 
 def _rows(batch: BatchLevel, value: Tensor) -> Tensor:
@@ -458,15 +478,16 @@ def jacfwd(
     return jacobian
 
 
-def _units(points: Sequence[Tensor]) -> tuple[BatchLevel, list[Tensor]]:
-    """The unit vectors of the space that the points are one point of, on a batch level."""
+def _units(points: Sequence[Tensor], rows: range | None = None) -> tuple[BatchLevel, list[Tensor]]:
+    """The unit vectors of the space that the points are one point of, or some, on a batch level."""
     sizes = [point.numel() for point in points]
-    batch = BatchLevel(points[0].device, sum(sizes), "same")
+    rows = range(sum(sizes)) if rows is None else rows
+    batch = BatchLevel(points[0].device, len(rows), "same")
     found, start = [], 0
     for point, size in zip(points, sizes, strict=True):
-        unit = zeros(sum(sizes), size, dtype=point.dtype, device=point.device)
-        unit.diagonal(-start).fill_(1)
-        found.append(batch.lift(unit.view(sum(sizes), *point.shape), 0))
+        unit = zeros(len(rows), size, dtype=point.dtype, device=point.device)
+        unit.diagonal(rows.start - start).fill_(1)
+        found.append(batch.lift(unit.view(len(rows), *point.shape), 0))
         start += size
     return batch, found
 
