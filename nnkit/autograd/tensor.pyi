@@ -2258,6 +2258,8 @@ class SeenWrites(Uncounted):
 
 def counter_of(writes: _Any) -> builtins.list | None:
     """The counter of a tensor's writes, None if they are not counted."""
+def can_take_memory(x: Tensor, new: Tensor) -> builtins.bool:
+    """Whether ``x.data = new`` is possible: both have a memory or neither, in one layout."""
 def replace_memory(x: Tensor, data: _Any) -> None:
     """Let a tensor hold other memory. Its history is that of what it was: the gradient must
     fit the shape and the dtype which that had.
