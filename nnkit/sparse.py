@@ -315,7 +315,7 @@ def mm(mat1: Tensor, mat2: Tensor, reduce: str | None = None) -> Tensor:
         mat1: (m, k).
         mat2: (k, n).
         reduce: what to do with the products of an element instead of their sum: "mean", "amax" or
-            "amin", over those that are stored.
+            "amin" ("max" or "min"), over those that are stored.
 
     Raises:
         RuntimeError: the shapes do not fit.

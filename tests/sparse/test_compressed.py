@@ -123,3 +123,14 @@ def test_what_does_not_fit(lib: ModuleType) -> None:
             make(starts, others, [1.0, 2.0], (2, 2), check_invariants=True)
     with raises(lib, RuntimeError, "block"):
         lib.ones(3, 3).to_sparse_bsr((2, 2))
+
+
+@pytest.mark.parametrize(
+    ("reduce", "expected"),
+    [("mean", 1.5), ("amax", 2.0), ("amin", 1.0), ("max", 2.0), ("min", 1.0), ("sum", 3.0)],
+)
+def test_products_with_another_reduction(lib: ModuleType, reduce: str, expected: float) -> None:
+    x = lib.tensor([[1.0, 0.0, 2.0], [0.0, 3.0, 0.0]]).to_sparse_csr()
+    assert lib.sparse.mm(x, lib.ones(3, 2), reduce).tolist() == [[expected] * 2, [3.0] * 2]
+    with raises(lib, RuntimeError, "reduce"):
+        lib.sparse.mm(x, lib.ones(3, 2), "prod")

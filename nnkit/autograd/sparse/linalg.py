@@ -37,6 +37,7 @@ def mm(input: Any, mat2: Any, reduce: str | None = None) -> Any:
     terms = values[:, None] * mat2.index_select(0, column)
     if reduce in (None, "sum"):
         return terms.new_zeros((input.shape[0], mat2.shape[1])).index_add(0, row, terms)
+    reduce = {"max": "amax", "min": "amin"}.get(reduce, reduce)
     if reduce not in ("mean", "amax", "amin"):
         raise RuntimeError(
             f"sparse.mm: reduce must be 'sum', 'mean', 'amax' or 'amin', got {reduce!r}"
