@@ -137,7 +137,7 @@ class Buffer(Tensor, metaclass=_BufferMeta):
 
 _KNOWN_BEFORE_SHAPE = frozenset(
     {"cls_to_become", "data", "device", "dtype", "grad", "grad_fn", "is_cpu", "is_cuda", "is_leaf"}
-    | {"is_meta", "materialize", "persistent", "requires_grad", "share_memory_"}
+    | {"is_meta", "layout", "materialize", "persistent", "requires_grad", "share_memory_"}
 )
 
 
