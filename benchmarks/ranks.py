@@ -26,6 +26,7 @@ from benchmarks.workloads.sequences import transformer
 from nnkit import nn, optim
 from nnkit.distributed import run as launcher
 from nnkit.distributed.collectives import scale_and_sum
+from nnkit.distributed.groups import default_group
 from nnkit.nn import functional as F
 from nnkit.nn.parallel import DistributedDataParallel
 
@@ -188,7 +189,8 @@ class Trainer:
     def messages(self) -> None:
         """Those of a step, alone."""
         factor = 1 / dist.get_world_size()
-        works = [scale_and_sum(message, factor, dist.group.WORLD) for message in self.sent]
+        group = default_group()
+        works = [scale_and_sum(message, factor, group) for message in self.sent]
         for work in works:
             work.wait()
 

@@ -166,8 +166,7 @@ class Tensor(Living):
             raise TypeError(f"Variable data has to be a tensor, but got {type(new).__name__}")
         if not can_take_memory(self, new):
             raise RuntimeError(
-                f"data set to a tensor of layout {new.layout} on {new._device.type}, expected "
-                f"{self.layout} on {self._device.type}"
+                f"data set to a tensor of {_place_of(new)}, expected {_place_of(self)}"
             )
         if self.requires_grad and new.dtype.category < FLOATING:
             raise RuntimeError(
@@ -480,7 +479,11 @@ def counter_of(writes: Any) -> list | None:
     return writes if writes.__class__ is list else writes.counter
 
 
-def can_take_memory(x: Tensor, new: Tensor) -> bool:
+def _place_of(x: Any) -> str:
+    return f"layout {x.layout} on {x._device.type}"
+
+
+def can_take_memory(x: Any, new: Any) -> bool:
     """Whether ``x.data = new`` is possible: both have a memory or neither, in one layout."""
     is_meta = x._device.type == "meta"
     return is_meta == (new._device.type == "meta") and x.layout is new.layout

@@ -268,7 +268,7 @@ def test_sparse_gradients_given_to_backward(lib: ModuleType) -> None:
                 grad, create_graph=create_graph
             )
             assert (leaf.grad is before) == (kept and not create_graph)
-            assert leaf.grad.to_dense().tolist() == expected
+            assert leaf.grad is not None and leaf.grad.to_dense().tolist() == expected
 
 
 def test_sparse_gradients_of_scalars_gathered(lib: ModuleType) -> None:

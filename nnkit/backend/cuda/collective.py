@@ -180,7 +180,12 @@ def all_reduce_(xs: Arrays, op: str, group: Group) -> np.ndarray:
         for flat in flats:
             place, name = address(flat), link.name(flat.dtype)
             communicator.allReduce(place, place, flat.size, name, link.operation(found), stream)
-    transfer.finish = lambda: [_deal(*pair) for pair in zip(flats, parts)]
+
+    def finish() -> None:
+        for flat, part in zip(flats, parts):
+            _deal(flat, part)
+
+    transfer.finish = finish
     return transfer.start()
 
 

@@ -99,7 +99,7 @@ def convolution(
 def native_layer_norm(
     input: Tensor, normalized_shape: Sequence[int], weight: Any, bias: Any, eps: float
 ) -> tuple[Tensor, Tensor, Tensor]:
-    dims = list(range(-len(normalized_shape), 0))
+    dims = tuple(range(-len(normalized_shape), 0))
     variance, mean = nnkit.var_mean(input, dims, correction=0, keepdim=True)
     out = F.layer_norm(input, list(normalized_shape), weight, bias, eps)
     return out, mean, (variance + eps).rsqrt()
@@ -119,7 +119,7 @@ def native_batch_norm(
     out = F.batch_norm(input, running_mean, running_var, weight, bias, training, momentum, eps)
     if not training:
         return out, input.new_empty(0), input.new_empty(0)
-    dims = [d for d in range(input.ndim) if d != 1]
+    dims = tuple(d for d in range(input.ndim) if d != 1)
     variance, mean = nnkit.var_mean(input, dims, correction=0)
     return out, mean, (variance + eps).rsqrt()
 

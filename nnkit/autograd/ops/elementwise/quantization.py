@@ -87,11 +87,12 @@ def fake_quantize_per_tensor_affine(
     """
     name = "fake_quantize_per_tensor_affine"
     check_tensor(name, input)
-    scale = scale if isinstance(scale, Tensor) else tensor(float(scale), device=input.device)
-    if not isinstance(zero_point, Tensor):
-        zero_point = tensor(integer(name, "zero_point", zero_point), device=input.device)
-    levels = scale.reshape(()), zero_point.reshape(())
-    return _fake_quantize(name, input, *levels, quant_min, quant_max)
+    step = scale if isinstance(scale, Tensor) else tensor(float(scale), device=input.device)
+    if isinstance(zero_point, Tensor):
+        zero = zero_point
+    else:
+        zero = tensor(integer(name, "zero_point", zero_point), device=input.device)
+    return _fake_quantize(name, input, step.reshape(()), zero.reshape(()), quant_min, quant_max)
 
 
 @public(method=False)
