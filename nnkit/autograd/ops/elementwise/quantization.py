@@ -5,19 +5,12 @@ from __future__ import annotations
 from nnkit.autograd.arguments.dims import check_tensor, normalize_dim
 from nnkit.autograd.arguments.sizes import integer
 from nnkit.autograd.grad_mode import MODE, no_grad
-from nnkit.autograd.op.pointwise import fn, pointwise
 from nnkit.autograd.op.promotion import check_dtype
 from nnkit.autograd.op.public import public
 from nnkit.autograd.ops.creation.factories import tensor
+from nnkit.autograd.ops.elementwise.comparison import where
 from nnkit.autograd.tensor import Tensor
 from nnkit.backend.dtype import float16, float32, float64, int32
-
-# The gradient of ``x`` passes to where ``inside`` holds, whatever ``value`` was made of.
-_in_place_of = pointwise(
-    "in_place_of", lambda x, value, inside: value, function=False,
-    node="FakeQuantizePerTensorAffineCachemaskBackward0",
-    x=lambda g, inside: fn.where(inside, g, 0),
-)  # fmt: skip
 
 
 def _fake_quantize(
@@ -50,7 +43,9 @@ def _fake_quantize(
         level = level - zero_point
         # Of one scale torch rounds the product to float32, of doubles too.
         value = (level if scale.ndim else level.to(float32)) * scale
-    return _in_place_of(input, value.to(input.dtype), inside)
+    out = where(inside, input, 0)  # whose gradient this one's is
+    with no_grad():
+        return out.copy_(value)
 
 
 @public(method=False)
