@@ -520,14 +520,8 @@ class Pass:
             return
         known = leaf._grad
         B = leaf._device.backend
-        if (
-            SPARSE
-            and (grad.__class__ in SPARSE or known.__class__ in SPARSE)
-            and (leaf.__class__ not in SPARSE)
-        ):
-            grad = self._shown(grad, leaf._device)
-            into = not self.lifted and (known.__class__ not in SPARSE or grad.__class__ in SPARSE)
-            leaf._grad = known.add_(grad) if known is not None and into else sum_of(known, grad)
+        if SPARSE and leaf.__class__ not in SPARSE and SPARSE & {grad.__class__, known.__class__}:
+            leaf._grad = sum_of(known, self._shown(grad, leaf._device), not self.lifted)
             return
         try:
             if self.lifted:

@@ -361,8 +361,11 @@ def describe_edge(edge: Any) -> tuple[Node | None, int]:
     return (accumulator(edge), 0)
 
 
-def sum_of(one: Any, other: Any) -> Any:
-    """The sum of two gradients, of which one is sparse and the first may be None."""
+def sum_of(one: Any, other: Any, in_place: bool = False) -> Any:
+    """The sum of two gradients, of which one is sparse and the first may be None; in the memory of
+    that if it is ``in_place`` and it can be there."""
     if one is None:
         return other
+    if in_place and (one.__class__ not in SPARSE or other.__class__ in SPARSE):
+        return one.add_(other)
     return other + one if one.__class__ in SPARSE and other.__class__ not in SPARSE else one + other
