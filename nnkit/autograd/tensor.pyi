@@ -2258,7 +2258,9 @@ class SeenWrites(Uncounted):
 
 def counter_of(writes: _Any) -> builtins.list | None:
     """The counter of a tensor's writes, None if they are not counted."""
-def can_take_memory(x: Tensor, new: Tensor) -> builtins.bool:
+def _place_of(x: _Any) -> builtins.str:
+    ...
+def can_take_memory(x: _Any, new: _Any) -> builtins.bool:
     """Whether ``x.data = new`` is possible: both have a memory or neither, in one layout."""
 def replace_memory(x: Tensor, data: _Any) -> None:
     """Let a tensor hold other memory. Its history is that of what it was: the gradient must
