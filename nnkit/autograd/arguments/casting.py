@@ -149,6 +149,13 @@ def _recurrent(name: str, kind: str, arguments: tuple, options: dict) -> tuple[t
     return _cast_all(arguments, options, kind, float32)
 
 
+def _single_scale(name: str, kind: str, arguments: tuple, options: dict) -> tuple[tuple, dict]:
+    scale = arguments[1] if len(arguments) > 1 else options.get("scale")
+    if isinstance(scale, Tensor):
+        return arguments, options
+    return _single(name, kind, arguments, options)
+
+
 def _single_border(name: str, kind: str, arguments: tuple, options: dict) -> tuple[tuple, dict]:
     mode = options.get("mode", arguments[2] if len(arguments) > 2 else "constant")
     padding = options.get("pad", arguments[1] if len(arguments) > 1 else ())
@@ -191,8 +198,8 @@ POLICIES = {
         _single: """
             adaptive_avg_pool3d adaptive_max_pool3d adaptive_max_pool3d_with_indices avg_pool3d
             binary_cross_entropy binary_cross_entropy_with_logits cdist cholesky cholesky_inverse
-            cholesky_solve cosine_embedding_loss cross_entropy ctc_loss
-            fake_quantize_per_tensor_affine fft.fft fft.fft2 fft.fftn fft.hfft fft.ifft fft.ifft2
+            cholesky_solve cosine_embedding_loss cross_entropy ctc_loss fft.fft
+            fft.fft2 fft.fftn fft.hfft fft.ifft fft.ifft2
             fft.ifftn fft.ihfft fft.irfft fft.irfft2 fft.irfftn fft.rfft fft.rfft2 fft.rfftn
             fractional_max_pool2d fractional_max_pool2d_with_indices fractional_max_pool3d
             fractional_max_pool3d_with_indices geqrf grid_sample grid_sampler grid_sampler_2d
@@ -208,6 +215,7 @@ POLICIES = {
         _widest: "cat concat concatenate index_copy stack",
         _recurrent: "gru gru_cell lstm lstm_cell",
         _single_border: "pad",
+        _single_scale: "fake_quantize_per_tensor_affine",
         _unchanged: "bilinear block_diag linalg.lu_solve matrix_exp",
     }),
     "cuda": _by_name({

@@ -65,8 +65,13 @@ def _own(out: Any, values: tuple) -> None:
     while isinstance(out, Tensor):
         if out._base is not None and not any(shares_memory(out, v) for v in given):
             on_its_own(out)
-        out = getattr(out._data, "whole", None)  # all examples of a batch
-        given = [getattr(v._data, "whole", v) for v in given]
+        out = _all_examples(out)
+        given = [v if (whole := _all_examples(v)) is None else whole for v in given]
+
+
+def _all_examples(value: Tensor) -> Tensor | None:
+    """The tensor of all examples of a batch that this one stands for."""
+    return value._data.whole if hasattr(type(value._data), "whole") else None
 
 
 def _is_half(value: Any) -> bool:

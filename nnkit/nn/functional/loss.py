@@ -131,7 +131,9 @@ def linear_cross_entropy(
     scores = linear(input, linear_weight, linear_bias).reshape(*input.shape[:-1], *outputs)
     if ignore_index is not None and target.shape == scores.shape:
         raise RuntimeError(f"{name}: ignore_index is for classes, but target holds probabilities")
-    return cross_entropy(
+    from nnkit.nn import functional  # whose functions autocast knows
+
+    return functional.cross_entropy(
         scores, target, weight, None, -100 if ignore_index is None else ignore_index, None,
         reduction, label_smoothing,
     )  # fmt: skip
