@@ -17,7 +17,7 @@ from tests.distributed.test_checkpoint import killed_runs
 PARALLEL = (
     *("mlp", "views", "static", "unused", "no_sync", "clip", "scaler", "cnn", "gpt", "lstm"),
     *("zero_mlp", "zero_cnn", "zero_gpt", "zero_lstm"),
-    *("compiled", "hooks", "power", "observed", "join", "join_zero", "errors"),
+    *("compiled", "hooks", "power", "large", "observed", "join", "join_zero", "errors"),
 )
 SHARDED = (
     *("mlp", "frees", "keeps", "one", "no_sync", "clip", "scaler", "cnn", "gpt", "lstm"),

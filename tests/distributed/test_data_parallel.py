@@ -42,14 +42,15 @@ def test_the_same_weights_as_one_process_with_the_whole_batch(ranks: int) -> Non
 @pytest.mark.skipif(importlib.util.find_spec("torch") is None, reason="torch is not installed")
 def test_the_same_program_under_torch() -> None:
     cases = ["mlp", "unused", "no_sync", "scaler", "power"]
-    cases += ["observed", "join", "join_zero", "errors"]
+    cases += ["large", "observed", "join", "join_zero", "errors"]
     done = succeed("data_parallel", 2, "torch", *cases, launcher="torch.distributed.run")
     assert done.count("passed") == 2
 
 
 @needs_mpi
 def test_hooks_errors_and_overlap() -> None:
-    cases = ("hooks", "power", "overlap", "progress", "observed", "join", "join_zero", "errors")
+    cases = ["hooks", "power", "overlap", "progress", "large", "observed", "join", "join_zero"]
+    cases += ["errors"]
     assert succeed("data_parallel", 2, "nnkit", *cases).count("passed") == 2
 
 

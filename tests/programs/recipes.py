@@ -109,4 +109,29 @@ def pruned_and_averaged(torch: Any) -> list:
     return seen + [(last.weight == 0).sum().item()]
 
 
-PROGRAMS = (segmentation, actor_critic, differential_equation, pruned_and_averaged)
+def quantized(torch: Any) -> list:
+    """Training that feels the rounding of weights and activations, as before a model is quantized,
+    with a head that is one with its loss."""
+    nn = torch.nn
+    body, head = nn.Linear(6, 8), nn.LinearCrossEntropyLoss(8, 4, bias=True, label_smoothing=0.1)
+    optimizer = torch.optim.SGD([*body.parameters(), *head.parameters()], lr=0.2, momentum=0.9)
+    x, y = torch.randn(16, 6), torch.randint(0, 4, (16,))
+    low, high, seen = -8, 7, []
+    for _ in range(8):
+        scale = body.weight.detach().abs().amax(1) / high
+        zero = torch.zeros(8, dtype=torch.int32)
+        weight = torch.fake_quantize_per_channel_affine(body.weight, scale, zero, 0, low, high)
+        features = nn.functional.linear(x, weight, body.bias).relu()
+        step = features.detach().max() / 15
+        features = torch.fake_quantize_per_tensor_affine(features, step, zero[:1], 0, 15)
+        loss = head(features, y)
+        optimizer.zero_grad()
+        loss.backward()
+        optimizer.step()
+        seen += [loss.item(), body.weight.grad.abs().sum().item()]
+    return seen
+
+
+PROGRAMS = (
+    segmentation, actor_critic, differential_equation, pruned_and_averaged, quantized,
+)  # fmt: skip

@@ -67,10 +67,11 @@ def grid_sample(
         >>> nnkit.nn.functional.grid_sample(x, places, align_corners=False)
         tensor([[[[2.5000, 3.0000]]]])
     """
-    modes, paddings = GRID_SAMPLE_INTERPOLATION_MODES, GRID_SAMPLE_PADDING_MODES
-    if mode not in tuple(modes):
+    # Compared one by one: what has no hash is refused like any other mode.
+    modes, paddings = tuple(GRID_SAMPLE_INTERPOLATION_MODES), tuple(GRID_SAMPLE_PADDING_MODES)
+    if mode not in modes:
         raise ValueError(f"grid_sample(): mode must be one of {', '.join(modes)}, got {mode!r}")
-    if padding_mode not in tuple(paddings):
+    if padding_mode not in paddings:
         raise ValueError(
             f"grid_sample(): padding_mode must be one of {', '.join(paddings)}, got "
             f"{padding_mode!r}"

@@ -232,6 +232,19 @@ def run_observed() -> None:
         assert T.allclose(weight.grad, T.full((600, 600), size + 1.0))
 
 
+def run_large() -> None:
+    """Several gradients of more than 1 MiB in a bucket, in more than one message: their means."""
+    model = DDP(nn.Sequential(*[nn.Linear(600, 600) for _ in range(4)]))
+    for step in range(3):  # after the first the buckets are made anew
+        model.zero_grad()
+        x = T.randn(8, 600, generator=T.Generator().manual_seed(10 * step + dist.get_rank()))
+        own = T.autograd.grad(model.module(x).square().mean(), list(model.parameters()))
+        model(x).square().mean().backward()
+        for p, grad in zip(model.parameters(), own, strict=True):
+            dist.all_reduce(grad)
+            assert T.allclose(p.grad, grad / dist.get_world_size(), rtol=1e-5, atol=1e-8)
+
+
 class Slow(T.autograd.Function):
     """Takes its time in backward, and has no gradient that anybody waits for."""
 

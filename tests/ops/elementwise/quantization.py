@@ -1,4 +1,4 @@
-"""Rows of quantization that is played."""
+"""Rows of fake quantization."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Quantization that is only played: numbers rounded to a grid of few levels, with a gradient."""
+"""Fake quantization: numbers rounded to a grid of few levels, with a straight-through gradient."""
 
 from __future__ import annotations
 
