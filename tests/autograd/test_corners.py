@@ -94,6 +94,12 @@ ERRORS = [
     (RuntimeError, "bool", "sub(torch.ones(2), True)"),
     (RuntimeError, "bool", "sub(torch.ones(2), torch.tensor([True]))"),
     (RuntimeError, "at most 2 dims", "norm(torch.ones(1, 1, 1), dim=(0, 1, 2))"),
+    (
+        RuntimeError,
+        "scale has no gradient",
+        "fake_quantize_per_tensor_affine(torch.ones(2), torch.tensor(0.1, requires_grad=True),"
+        " torch.tensor(0), 0, 7)",
+    ),
     (RuntimeError, "target", "nn.functional.binary_cross_entropy(torch.ones(1), -torch.ones(1))"),
     (ValueError, "at least 3", "nn.functional.adaptive_avg_pool2d(torch.ones(2, 2), (2, 2))"),
     (RuntimeError, "unbatched", "nn.functional.adaptive_avg_pool2d(torch.ones(2, 2), 2)"),
