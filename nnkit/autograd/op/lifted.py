@@ -11,6 +11,7 @@ from collections.abc import Callable
 from functools import partial
 from typing import Any
 
+from nnkit.autograd.batch.examples import BatchLevel
 from nnkit.autograd.op.promotion import on_one_device
 from nnkit.autograd.op.registry import OPS, Lifted
 from nnkit.autograd.tensor import Tensor, on_its_own, wrap
@@ -71,7 +72,7 @@ def _own(out: Any, values: tuple) -> None:
 
 def _all_examples(value: Tensor) -> Tensor | None:
     """The tensor of all examples of a batch that this one stands for."""
-    return value._data.whole if hasattr(type(value._data), "whole") else None
+    return value._device.lower(value)[0] if isinstance(value._device, BatchLevel) else None
 
 
 def _is_half(value: Any) -> bool:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from nnkit.autograd import Tensor
+from nnkit.autograd.arguments.casting import call_cast
 from nnkit.autograd.grad_mode import MODE
 from nnkit.autograd.op.promotion import require
 from nnkit.autograd.op.rule import check_constant, guarded, real_gradient
@@ -131,12 +132,11 @@ def linear_cross_entropy(
     scores = linear(input, linear_weight, linear_bias).reshape(*input.shape[:-1], *outputs)
     if ignore_index is not None and target.shape == scores.shape:
         raise RuntimeError(f"{name}: ignore_index is for classes, but target holds probabilities")
-    from nnkit.nn import functional  # whose functions autocast knows
-
-    return functional.cross_entropy(
+    arguments = (
         scores, target, weight, None, -100 if ignore_index is None else ignore_index, None,
         reduction, label_smoothing,
     )  # fmt: skip
+    return call_cast(cross_entropy, "cross_entropy", arguments, {})
 
 
 def nll_loss(
