@@ -31,8 +31,7 @@ def _each_of(value: Any, count: int) -> list:
     if len(value) != count:
         if value and isinstance(value[0], Tensor):
             raise RuntimeError(
-                "Tensor lists must have the same number of tensors, "
-                f"got {count} and {len(value)}"
+                f"Tensor lists must have the same number of tensors, got {count} and {len(value)}"
             )
         raise RuntimeError("Tensor list must have same number of elements as scalar list.")
     return list(value)
