@@ -83,7 +83,7 @@ WRONG = [
     (RuntimeError, "index_put(): the", "x.index_put((i,), torch.ones(1, 1, 2))"),
     (
         RuntimeError,
-        "_random_samples' must have the shape",
+        "_random_samples to have the shape",
         "torch.nn.functional.fractional_max_pool2d(x[None], 1, 2, _random_samples=torch.ones(0))",
     ),
     # As many arguments as there are parameters

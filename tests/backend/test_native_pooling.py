@@ -110,8 +110,18 @@ def test_is_served(name: str) -> None:
     assert all(served(getattr(B, name), *arguments) for arguments in CASES[name]())
 
 
-def test_wrong_indices_are_the_twins() -> None:
+def test_indices_outside_are_the_twins() -> None:
     g, indices = numbers((1, 1, 2)), np.array([[[0, 9]]])
     assert not served(B.max_pool_grad, g, indices, (1, 1, 4))
-    with pytest.raises(IndexError):
-        B.max_pool_grad(g, indices, (1, 1, 4))
+    assert B.max_pool_grad(g, indices, (1, 1, 4)).tolist() == [[[g[0, 0, 0], 0, 0, 0]]]
+    assert not served(B.max_pool_gather, numbers((1, 1, 4)), indices)
+    assert B.max_pool_gather(numbers((1, 1, 4)), indices)[0, 0, 1] == 0
+
+
+def test_windows_that_step_over_the_input() -> None:
+    for dtype, lowest in ((np.float32, -np.inf), (np.int64, np.iinfo(np.int64).min)):
+        x = np.ones((1, 1, 2, 1), dtype)
+        out, index = B.max_pool(x, (1, 2), (1, 2), (0, 1), (1, 2), False)
+        assert out.tolist() == [[[[lowest], [lowest]]]]
+        assert index.tolist() == [[[[1], [2]]]]  # torch's: of the first place behind the input
+        assert B.max_pool_grad(x, index, (1, 1, 2, 1)).tolist() == [[[[0], [1]]]]

@@ -52,7 +52,7 @@ def exactly(name: str, axes: int, **values: Any) -> None:
     for parameter, value in values.items():
         if isinstance(value, (tuple, list)) and len(value) != axes:
             raise RuntimeError(
-                f"{name}(): argument '{parameter}' must be an int or a tuple of {axes} ints, "
+                f"{name}(): {parameter} must either be a single int or a tuple of {axes} ints, "
                 f"got {value!r}"
             )
 
@@ -60,8 +60,12 @@ def exactly(name: str, axes: int, **values: Any) -> None:
 def at_least(name: str, parameter: str, numbers: Ints, least: int) -> Ints:
     """The numbers; RuntimeError where one is below ``least``."""
     if min(numbers) < least:
+        wanted, refused = ("greater than zero", "non-positive") if least else (
+            "non-negative", "negative"
+        )  # fmt: skip
         raise RuntimeError(
-            f"{name}(): argument '{parameter}' must be at least {least}, got {list(numbers)}"
+            f"{name}(): {parameter} must be {wanted}, but got {list(numbers)}: {refused} "
+            f"{parameter} is not supported"
         )
     return numbers
 
@@ -78,9 +82,10 @@ def windows(
     padded = tuple(n + 2 * p for n, p in zip(shape[2:], padding))
     spans = [d * (k - 1) + 1 for k, d in zip(kernel, dilation)]
     if 0 in shape[2:] or any(n < span for n, span in zip(padded, spans)):
+        sizes = [" x ".join(map(str, each)) for each in (padded, spans)]
         raise RuntimeError(
-            f"{name}(): the kernel, of size {spans} with its dilation, is larger than the input, "
-            f"of size {list(padded)} with its padding"
+            f"{name}(): Calculated padded input size per channel: ({sizes[0]}). "
+            f"Kernel size: ({sizes[1]}). Kernel size can't be greater than actual input size"
         )
     check_shape(name, (*shape[:2], *padded))
     strides = tuple(min(s, n) for s, n in zip(stride, padded))
@@ -105,8 +110,8 @@ def batched(name: str, input: Tensor, axes: int) -> Tensor:
         return input
     if ndim != 1:
         raise RuntimeError(
-            f"{name}(): expected {axes + 1}D (unbatched) or {axes + 2}D (batched) input, "
-            f"got input of shape {list(input.shape)}"
+            f"{name}(): Expected {axes + 1}D (unbatched) or {axes + 2}D (batched) input, "
+            f"but got input of size: {list(input.shape)}"
         )
     return OPS["unsqueeze"](input, 0)
 
@@ -161,8 +166,8 @@ def samples_of(name: str, input: Any, axes: int) -> Tensor:
     x = batched(name, input, axes)
     if 0 in input._data.shape[1:]:
         raise RuntimeError(
-            f"{name}(): only the batch dimension may be empty, got input of shape "
-            f"{list(input.shape)}"
+            f"{name}(): Expected input to have non-zero size for non-batch dimensions, a "
+            f"{axes + 1}D or {axes + 2}D (batch mode) tensor, but got: {list(input.shape)}"
         )
     return x
 
@@ -171,7 +176,9 @@ def pooled_input(name: str, input: Any, axes: int, integers: bool = False) -> Te
     """`samples_of`; NotImplementedError of a dtype that cannot be pooled."""
     x = samples_of(name, input, axes)
     if not x._data.shape[1]:
-        raise RuntimeError(f"{name}(): input has no channels: shape {list(input.shape)}")
+        raise RuntimeError(
+            f"{name}(): Expected input to have channels, but got {list(input.shape)}"
+        )
     category = x.dtype.category
     if category in (BOOL, COMPLEX) or (category != FLOATING and not integers):
         raise NotImplementedError(f"{name}(): not implemented for {x.dtype.name} tensors")
@@ -209,14 +216,14 @@ def _geometry(
             )
     if any(2 * p > k for p, k in zip(pads, kernel)):
         raise RuntimeError(
-            f"{name}(): argument 'padding' must be at most half of the kernel size {kernel} "
-            f"(without its dilation), got {pads}"
+            f"{name}(): pad should be at most half of effective kernel size, but got pad={pads}, "
+            f"kernel_size={kernel} and dilation={dilations}"
         )
     spans = [d * (k - 1) + 1 for k, d in zip(kernel, dilations)]
     for n, span, s, p in zip(spatial, spans, strides, pads):
         if n + 2 * p - span + (s - 1 if ceil else 0) < 0:
             raise RuntimeError(
-                f"{name}(): no window of kernel_size={kernel} fits into input of size "
-                f"{list(spatial)} with padding={pads}"
+                f"{name}(): Output size is too small: no window of kernel_size={kernel} and "
+                f"dilation={dilations} fits into input of size {list(spatial)} with padding={pads}"
             )
     return kernel, strides, pads, dilations

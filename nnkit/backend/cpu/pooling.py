@@ -61,12 +61,31 @@ def _regular(
     window inside the input: reading an element twice does not change which is the largest."""
     tables = []
     for size, k, s, p, d in zip(spatial, kernel, stride, padding, dilation):
-        start = np.arange(window_count(size, k, s, p, d, ceil))[:, None] * s - p
-        first, last = np.maximum(0, -(start // d)), (size - 1 - start) // d
+        start, first, last = _ends(size, window_count(size, k, s, p, d, ceil), s, p, d)
         # Of a window much longer than the axis the places inside are taken alone.
         places = np.arange(k) if k <= 2 * size else first + np.arange(size)
-        tables.append(start + d * np.clip(places, first, last))
+        tables.append(np.clip(start + d * np.clip(places, first, last), 0, size - 1))
     return _plan(spatial, tables)
+
+
+def _ends(size: int, count: int, stride: int, padding: int, dilation: int) -> tuple[Array, ...]:
+    """The start of each window, and its first and last place inside the input."""
+    start = np.arange(count)[:, None] * stride - padding
+    return start, np.maximum(0, -(start // dilation)), (size - 1 - start) // dilation
+
+
+@lru_cache(256)
+def _holes(
+    spatial: Ints, kernel: Ints, stride: Ints, padding: Ints, dilation: Ints, ceil: bool
+) -> tuple[Array, Array] | None:
+    """Which windows of a regular pool step over the whole input, and the index that torch gives
+    of them: of their first place that is not before the input. None if there are no such ones."""
+    empty, index = np.zeros((), bool), np.zeros((), np.int64)
+    for size, k, s, p, d in zip(spatial, kernel, stride, padding, dilation):
+        start, first, last = _ends(size, window_count(size, k, s, p, d, ceil), s, p, d)
+        empty = empty[..., None] | (first > last)[:, 0]
+        index = index[..., None] * size + (start + d * first)[:, 0]
+    return (empty, index[empty]) if empty.any() else None
 
 
 def _bounds(size: int, count: int) -> tuple[Array, Array]:
@@ -145,7 +164,14 @@ def max_pool(
 
     The first of equal elements wins; the last NaN wins over everything.
     """
-    return _max_pool(x, _regular(x.shape[2:], kernel, stride, padding, dilation, ceil_mode))
+    windows = (x.shape[2:], kernel, stride, padding, dilation, ceil_mode)
+    out, index = _max_pool(x, _regular(*windows))
+    holes = _holes(*windows)
+    if holes is not None:
+        where, at = holes
+        out[..., where] = -np.inf if x.dtype.kind not in "iu" else np.iinfo(x.dtype).min
+        index[..., where] = at
+    return out, index
 
 
 def adaptive_max_pool(x: Array, size: Ints) -> tuple[Array, Array]:
@@ -201,20 +227,30 @@ def _in_batch(indices: Array, plane: int) -> Array:
     return (planes + np.arange(count)[:, None] * plane).ravel()
 
 
+def _is_inside(indices: Array, plane: int) -> Array:
+    """Which indices are of elements: that of a window without elements may be of none."""
+    return (indices >= 0) & (indices < plane)
+
+
 def max_pool_grad(g: Array, indices: Array, shape: Ints) -> Array:
     """Zeros of ``shape`` to which ``g`` is added at ``indices`` (into each spatial plane).
 
     As in torch half precision is rounded after each addition.
     """
     out = np.zeros(shape, g.dtype)
-    np.add.at(out.reshape(-1), _in_batch(indices, math.prod(shape[2:])), g.ravel())
+    plane = math.prod(shape[2:])
+    inside = _is_inside(indices, plane).ravel()
+    np.add.at(out.reshape(-1), _in_batch(indices, plane)[inside], g.ravel()[inside])
     return out
 
 
 def max_pool_gather(x: Array, indices: Array) -> Array:
     """Elements of each spatial plane of ``x``, by flat index: the adjoint of `max_pool_grad`."""
-    where = _in_batch(indices, math.prod(x.shape[2:]))
-    return x.reshape(-1)[where].reshape(indices.shape)
+    plane = math.prod(x.shape[2:])
+    inside = _is_inside(indices, plane)
+    where = _in_batch(np.where(inside, indices, 0), plane)
+    found = x.reshape(-1)[where].reshape(indices.shape)
+    return found if inside.all() else np.where(inside, found, 0).astype(x.dtype)
 
 
 def max_unpool(x: Array, indices: Array, shape: Ints) -> Array:

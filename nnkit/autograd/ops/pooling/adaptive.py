@@ -42,11 +42,14 @@ def _grad_max(B: Any, g: Any, x: Any, indices: Any) -> Any:
 
 
 def _check_gradient(g: Any) -> None:
-    """Refuse the gradient of a result of no elements, as torch does, which computes the result."""
-    if 0 in g.shape[1:]:
+    """Refuse the gradient of a result of no elements, as torch does, which computes the result.
+
+    A single example may be a sample without a batch, whose channels torch takes for one.
+    """
+    if 0 in g.shape[1 if g.shape[0] != 1 else 2 :]:
         raise RuntimeError(
-            "adaptive pooling: only the batch of a gradient may be empty, got a gradient of shape "
-            f"{list(g.shape)}"
+            "adaptive_pool_backward(): Expected grad_output to have non-zero size for non-batch "
+            f"dimensions, got {list(g.shape)}"
         )
 
 
@@ -76,7 +79,8 @@ def _prepared(name: str, axes: int, input: Any, output_size: Any) -> tuple[Tenso
     channels = input.shape[1:-axes]  # of one sample torch takes them for the batch
     if 0 in channels and name in ("adaptive_max_pool1d", "adaptive_avg_pool3d"):
         raise RuntimeError(
-            f"{name}(): only the batch may be empty, got an input of shape {list(input.shape)}"
+            f"{name}(): Expected input to have non-zero size for non-batch dimensions, but got "
+            f"{list(input.shape)}"
         )
     size = ints(name, "output_size", output_size, axes)
     check_shape(name, (*x.shape[:2], *at_least(name, "output_size", size, 0)))
@@ -86,7 +90,8 @@ def _prepared(name: str, axes: int, input: Any, output_size: Any) -> tuple[Tenso
 def _check_filled(name: str, x: Tensor) -> None:
     if 0 in x.shape[2:]:
         raise RuntimeError(
-            f"{name}(): the pooled dimensions must not be empty, got {list(x.shape[2:])}"
+            f"{name}(): Expected input to have non-zero size for non-batch dimensions, but got "
+            f"{list(x.shape)}"
         )
 
 

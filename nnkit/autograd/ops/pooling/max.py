@@ -334,27 +334,28 @@ def _fractional(
     else:
         raise ValueError(f"{name}(): either 'output_size' or 'output_ratio' must be given")
     at_least(name, "output_size", size, 0)
-    if any(m + k - (axes == 2) > n for m, k, n in zip(size, kernel, x.shape[2:])):  # as torch
-        raise RuntimeError(
-            f"{name}(): {size} windows of kernel_size={kernel} need a larger input than "
-            f"{list(x.shape[2:])}"
-        )
+    along = ("time", "height", "width")[-axes:]
+    for m, k, n, axis in zip(size, kernel, x.shape[2:], along):
+        if m + k - (axes == 2) > n:  # as torch
+            raise RuntimeError(
+                f"{name}(): pool {axis} {k} too large relative to input {axis} {n} for {m} windows"
+            )
     new = (x.shape[0], x.shape[1], axes)
     drawn: Tensor = rand(*new, dtype=x.dtype, device=x.device) if samples is None else samples
     if drawn.dtype is not x.dtype:
         raise RuntimeError(
-            f"{name}(): argument '_random_samples' must have the input's dtype {x.dtype}, got "
+            f"{name}(): Expect _random_samples to have the same dtype as input, {x.dtype}, got "
             f"{drawn.dtype}"
         )
     if drawn.ndim != 3 or drawn._data.shape[1:] != (x.shape[1], axes):
         raise RuntimeError(
-            f"{name}(): argument '_random_samples' must have the shape (N, {x.shape[1]}, {axes}), "
-            f"got {list(drawn.shape)}"
+            f"{name}(): Expect _random_samples to have the shape (N, {x.shape[1]}, {axes}), got "
+            f"{list(drawn.shape)}"
         )
     if drawn._data.shape[0] < x.shape[0]:
         raise RuntimeError(
-            f"{name}(): argument '_random_samples' must have samples for {x.shape[0]} inputs, got "
-            f"shape {list(drawn.shape)}"
+            f"{name}(): Expect _random_samples.size(0) no less than the input's batch size "
+            f"{x.shape[0]}, got {list(drawn.shape)}"
         )
     drawn = drawn[: x.shape[0]]
     check_defined(name, "fractional_max_pool", x)

@@ -8,11 +8,11 @@ from collections.abc import Callable
 from typing import Any
 
 from nnkit.autograd import Tensor
+from nnkit.autograd.arguments.overriding import THREAD, TorchFunctionMode, refuse
 from nnkit.autograd.arguments.overriding import DisableTorchFunction as DisableTorchFunction
 from nnkit.autograd.arguments.overriding import (
     DisableTorchFunctionSubclass as DisableTorchFunctionSubclass,
 )
-from nnkit.autograd.arguments.overriding import refuse
 from nnkit.autograd.arguments.spatial import ints
 from nnkit.autograd.grad_mode import MODE
 from nnkit.autograd.ops.creation.conversion import destination
@@ -58,7 +58,7 @@ class JitType:
     """A type of TorchScript, in which nothing is written here."""
 
 
-ScriptModule = ScriptFunction = ScriptMethod = Graph
+ScriptModule = ScriptFunction = ScriptMethod = ScriptList = ScriptDict = Graph
 TensorType = ListType = DictType = TupleType = OptionalType = FloatType = IntType = JitType
 BoolType = StringType = NoneType = AnyType = NumberType = DeviceObjType = JitType
 _has_cuda = _has_xpu = _has_mps = False
@@ -82,6 +82,51 @@ def _get_deterministic_fill_uninitialized_memory() -> bool:
 
 def _set_deterministic_fill_uninitialized_memory(mode: bool) -> None:
     reproducibility.fill_uninitialized_memory = mode
+
+
+class _TorchFunctionState(enum.Enum):
+    """Who is asked before functions are called: all, no subclasses of Tensor, or nobody."""
+
+    ENABLED = 0
+    SUBCLASSES_DISABLED = 1
+    ALL_DISABLED = 2
+
+
+def _get_torch_function_state() -> _TorchFunctionState:
+    if not THREAD.asks:
+        return _TorchFunctionState.ALL_DISABLED
+    return _TorchFunctionState(0 if THREAD.of_tensors else 1)
+
+
+def _set_torch_function_state(state: _TorchFunctionState) -> None:
+    THREAD.asks = state is not _TorchFunctionState.ALL_DISABLED
+    THREAD.of_tensors = state is _TorchFunctionState.ENABLED
+
+
+def _is_torch_function_enabled() -> bool:
+    return _get_torch_function_state() is _TorchFunctionState.ENABLED
+
+
+def _is_torch_function_all_disabled() -> bool:
+    return _get_torch_function_state() is _TorchFunctionState.ALL_DISABLED
+
+
+def _len_torch_function_stack() -> int:
+    return len(THREAD.modes)
+
+
+def _get_function_stack_at(index: int) -> TorchFunctionMode:
+    return THREAD.modes[index]
+
+
+def _push_on_torch_function_stack(mode: TorchFunctionMode) -> None:
+    TorchFunctionMode.__enter__(mode)
+
+
+def _pop_torch_function_stack() -> TorchFunctionMode:
+    mode = THREAD.modes[-1]
+    TorchFunctionMode.__exit__(mode)
+    return mode
 
 
 def _get_privateuse1_backend_name() -> str:
