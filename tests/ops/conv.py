@@ -102,7 +102,7 @@ def wrong(axes: int, transpose: bool = False) -> Callable[[Maker], Sequence[Rais
             *common,
             Raises(RuntimeError, "padding", x, weight, padding="all"),
             Raises(RuntimeError, "stride", x, weight, padding="same", stride=2),
-            Raises(RuntimeError, "larger", x, make(4, 4, *(6 for _ in size))),
+            Raises(RuntimeError, "greater", x, make(4, 4, *(6 for _ in size))),
         ]
 
     return errors

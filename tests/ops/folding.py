@@ -31,7 +31,7 @@ def no_window(make: Maker) -> list[Raises]:
     return [
         Raises(RuntimeError, "batched", make(1, 1, 2, 4, 4), 2),
         Raises(RuntimeError, "empty", make(1, 0, 4, 4), 2),
-        Raises(RuntimeError, "kernel", x, 5),
+        Raises(RuntimeError, "Kernel", x, 5),
         Raises(RuntimeError, "kernel_size", x, 0),
         Raises(RuntimeError, "kernel_size", x, (1, 1, 1)),
         Raises(TypeError, "kernel_size", x, 2.5),

@@ -110,7 +110,7 @@ def batched(name: str, input: Tensor, axes: int) -> Tensor:
         return input
     if ndim != 1:
         raise RuntimeError(
-            f"{name}(): Expected {axes + 1}D (unbatched) or {axes + 2}D (batched) input, "
+            f"Expected {axes + 1}D (unbatched) or {axes + 2}D (batched) input to {name}, "
             f"but got input of size: {list(input.shape)}"
         )
     return OPS["unsqueeze"](input, 0)

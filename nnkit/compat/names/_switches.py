@@ -16,6 +16,7 @@ from nnkit.compat.names.storage import StorageBase as StorageBase
 from nnkit.compat.passing import false
 
 __all__ = [
+    "_nnpack_available",
     "AcceleratorError", "Event", "OutOfMemoryError", "StorageBase", "Stream",
     "autocast_decrement_nesting", "autocast_increment_nesting", "classproperty",
     "clear_autocast_cache", "compiled_with_cxx11_abi", "fork", "get_device_module",
@@ -27,7 +28,7 @@ __all__ = [
 ]  # fmt: skip
 
 has_lapack = has_mkl = has_spectral = has_openmp = True
-is_vulkan_available = false
+is_vulkan_available = _nnpack_available = false
 
 
 class AcceleratorError(RuntimeError):

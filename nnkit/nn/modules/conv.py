@@ -58,11 +58,19 @@ class _ConvNd(Module):
         if isinstance(padding, str):
             if padding not in ("same", "valid"):
                 raise ValueError(
-                    f"{name}: padding must be 'same', 'valid' or numbers, got {padding!r}"
+                    f"{name}: Invalid padding string {padding!r}: padding must be 'same', 'valid' "
+                    "or numbers"
                 )
             if padding == "same" and any(s != 1 for s in ntuple(stride, axes)):
-                raise ValueError(f"{name}: padding='same' needs stride 1, got stride={stride}")
-        modes = ("zeros",) if self.transposed else ("zeros", "reflect", "replicate", "circular")
+                raise ValueError(
+                    f"{name}: padding='same' is not supported for strided convolutions, "
+                    f"got {stride=}"
+                )
+        modes = ("zeros", "reflect", "replicate", "circular")
+        if self.transposed and padding_mode != "zeros":
+            raise ValueError(
+                f'Only "zeros" padding mode is supported for {name}, got {padding_mode=}'
+            )
         if padding_mode not in modes:
             raise ValueError(f"{name}: padding_mode must be one of {modes}, got {padding_mode!r}")
         self.in_channels = in_channels

@@ -41,11 +41,14 @@ def _check(
             f"{name}(): argument 'weight' must have {axes + 2} dimensions, got shape {list(weight)}"
         )
     if not isinstance(groups, int) or integer(name, "groups", groups) < 1:
-        raise RuntimeError(f"{name}(): argument 'groups' must be a positive int, got {groups!r}")
+        raise RuntimeError(
+            f"{name}(): non-positive groups is not supported: it must be a positive int, got "
+            f"{groups!r}"
+        )
     if weight[0] % groups or not weight[0]:
         raise RuntimeError(
-            f"{name}(): dimension 0 of argument 'weight' must be divisible by groups={groups}, "
-            f"got shape {list(weight)}"
+            f"{name}(): Given groups={groups}, expected weight to be divisible by {groups} at "
+            f"dimension 0, but got weight of size {list(weight)} instead"
         )
     if 0 in weight[2:]:
         raise RuntimeError(
@@ -57,12 +60,13 @@ def _check(
         channels, outputs = outputs, channels
     if input[1] != channels:
         raise RuntimeError(
-            f"{name}(): expected input with {channels} channels for groups={groups} and weight of "
-            f"shape {list(weight)}, got input with {input[1]}, of shape {list(input)}"
+            f"{name}(): Given groups={groups}, weight of size {list(weight)}, expected "
+            f"input{list(input)} to have {channels} channels, but got {input[1]} channels instead"
         )
     if bias is not None and bias != (outputs,):
         raise RuntimeError(
-            f"{name}(): argument 'bias' must be of shape [{outputs}], got {list(bias)}"
+            f"{name}(): Given weight of size {list(weight)}, expected bias to be 1-dimensional "
+            f"with {outputs} elements, but got bias of size {list(bias)} instead"
         )
 
 
@@ -80,10 +84,13 @@ def plan(
     if isinstance(padding, str):
         if padding not in ("same", "valid"):
             raise RuntimeError(
-                f"{name}(): argument 'padding' must be 'same', 'valid' or numbers, got {padding!r}"
+                f"{name}(): Invalid padding string {padding!r}: padding must be 'same', 'valid' or "
+                "numbers"
             )
         if padding == "same" and max(stride) > 1:
-            raise RuntimeError(f"{name}(): padding='same' needs stride 1, got stride {stride}")
+            raise RuntimeError(
+                f"{name}(): padding='same' is not supported for strided convolutions, got {stride=}"
+            )
         total = [d * (k - 1) if padding == "same" else 0 for k, d in zip(kernel, dilation)]
         padding = tuple(n // 2 for n in total)
         if any(n % 2 for n in total):
@@ -111,15 +118,15 @@ def plan_transposed(
     extra = at_least(name, "output_padding", extra, 0)
     if any(e >= max(s, d) for e, s, d in zip(extra, stride, dilation)):
         raise RuntimeError(
-            f"{name}(): argument 'output_padding' must be smaller than either stride {stride} or "
-            f"dilation {dilation}, got {extra}"
+            f"{name}(): output padding must be smaller than either stride or dilation, but got "
+            f"output_padding={extra}, {stride=} and {dilation=}"
         )
     rows = zip(input[2:], weight[2:], stride, padding, dilation, extra)
     size = tuple((n - 1) * s - 2 * p + d * (k - 1) + e + 1 for n, k, s, p, d, e in rows)
     if 0 in input[2:] or min(size) < 1:
         raise RuntimeError(
-            f"{name}(): input of size {list(input[2:])} would give output of size {list(size)}, "
-            "which is too small"
+            f"{name}(): Given input size per channel: {list(input[2:])}. Calculated output size "
+            f"per channel: {list(size)}. Output size is too small"
         )
     shape = (input[0], weight[1] * groups, *size)
     _, stride, dilation = windows(name, shape, weight[2:], stride, padding, dilation)
