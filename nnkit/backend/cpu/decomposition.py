@@ -10,6 +10,8 @@ from typing import Any
 import numpy as np
 from numpy import linalg
 
+from nnkit.backend.cpu.symmetric import ldl_factor as ldl_factor
+from nnkit.backend.cpu.symmetric import ldl_solve as ldl_solve
 from nnkit.backend.errors import LinAlgError
 
 _TINY = 5  # of fewer rows and columns LAPACK has kernels of their own
