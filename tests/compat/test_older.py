@@ -37,6 +37,7 @@ print(refused(torch.hsmm, d, d), refused(torch.saddmm, d, s, d), refused(torch.i
 print(refused(torch.native_norm, d), refused(torch.native_norm, s, 2, [0], True, None))
 print(refused(d.smm, d), refused(d.sspaddmm, d, d), refused(d.resize_as_sparse_, s))
 print(refused(d.resize_as_sparse_, d), refused(d.sparse_resize_, (1, 1), 2, 0))
+print(refused(d.sparse_resize_and_clear_, (1, 1), 2, 0))
 print(refused(torch.sparse.spsolve, rows, d[0]))
 """
 OLDER_OF_TORCH = """\
@@ -56,6 +57,7 @@ NotImplementedError RuntimeError NotImplementedError
 NotImplementedError RuntimeError
 RuntimeError RuntimeError RuntimeError
 NotImplementedError NotImplementedError
+NotImplementedError
 NotImplementedError"""
 BAGS = """
 index, starts = torch.tensor([0, 2, 1, 3]), torch.tensor([0, 2, 2])
