@@ -262,7 +262,7 @@ def _factor(a: np.ndarray, pivots: np.ndarray, conjugates: bool) -> int:
     """Factor one matrix in place."""
     n, k, info = len(a), 0, 0
     if conjugates:
-        np.fill_diagonal(a, a.diagonal().real)
+        np.fill_diagonal(a, np.real(a.diagonal()))
     while k < n:
         row, width = _pivot(a, k)
         if not width:
@@ -282,7 +282,7 @@ def _factor(a: np.ndarray, pivots: np.ndarray, conjugates: bool) -> int:
         # What stands above the diagonal is not used, and stays 0.
         a[rest, rest] -= np.tril(a[rest, block] @ other.T)
         if conjugates:
-            np.fill_diagonal(a[rest, rest], a[rest, rest].diagonal().real)
+            np.fill_diagonal(a[rest, rest], np.real(a[rest, rest].diagonal()))
         k += width
     return info
 

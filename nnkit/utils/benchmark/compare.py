@@ -125,7 +125,7 @@ class _Table:
         widths = [max(map(len, column)) for column in zip(*lines)]
         table = [_joined(text.center(width) for text, width in zip(lines[0], widths))]
         overall = len(table[0])
-        threads = None
+        threads = 0
         for key, row, line in zip(self.keys, self.rows, lines[1:]):
             if key[0] != threads:
                 threads = key[0]

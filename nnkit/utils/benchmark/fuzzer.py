@@ -175,8 +175,8 @@ class FuzzedTensor:
         """The sizes and the steps."""
         dim = len(self._size) if self._dim_parameter is None else params[self._dim_parameter]
 
-        def numbers(values: tuple[str | int, ...]) -> tuple[int, ...]:
-            found: Any = tuple(params.get(value, value) for value in values)[:dim]
+        def numbers(values: tuple[Any, ...]) -> tuple[int, ...]:
+            found = tuple(params.get(value, value) for value in values)[:dim]
             return found + (1,) * (dim - len(found))
 
         return numbers(self._size), numbers(self._steps)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from tests.harness.row import Fixed, Maker, OpRow, Raises, Sample
-from tests.ops.decomposition.factorization import WIDE
+from tests.ops.decomposition.factorization import WIDE, exchanged
 
 # Of this matrix the second and third row make a block of two.
 FACTORS = [[2.0, 0.0, 0.0], [0.5, 0.25, 0.0], [-1.0, 3.0, -0.5]]
@@ -21,7 +21,7 @@ def factored(make: Maker, *batch: int) -> tuple[Fixed, np.ndarray]:
     """Factors, and their pivots."""
     kind = make(1).dtype
     LD = np.broadcast_to(np.asarray(FACTORS, kind), (*batch, 3, 3)).copy()
-    return Fixed(LD), np.broadcast_to(np.int32([1, -3, -3]), (*batch, 3)).copy()
+    return Fixed(LD), np.broadcast_to(exchanged(1, -3, -3), (*batch, 3)).copy()
 
 
 def factor_row(name: str) -> OpRow:
@@ -63,8 +63,8 @@ ROWS = [
         errors=lambda make: [
             Raises(IndexError, "matrix B", *factored(make), make(3)),
             Raises(RuntimeError, "incompatible", *factored(make), make(2, 1)),
-            Raises(RuntimeError, "pivots of shape", factored(make)[0], np.int32([1]), make(3, 1)),
-            Raises(RuntimeError, "in size", factored(make)[0], np.int32([0, 1, 9]), make(3, 1)),
+            Raises(RuntimeError, "pivots of shape", factored(make)[0], exchanged(1), make(3, 1)),
+            Raises(RuntimeError, "in size", factored(make)[0], exchanged(0, 1, 9), make(3, 1)),
             Raises(RuntimeError, "of integers", factored(make)[0], make(3), make(3, 1)),
         ],
     ),
