@@ -2999,6 +2999,8 @@ def vdot(input: Tensor, other: Tensor, *, out: _Any = None) -> Tensor:
     """`dot` with the complex conjugate of ``input``."""
 def view_as_complex(input: Tensor) -> Tensor:
     """A real tensor whose last dimension holds pairs as a complex one; a view."""
+def view_as_complex_copy(input: Tensor, *, out: _Any = None) -> Tensor:
+    """What ``view_as_complex`` shows, as a copy."""
 def view_as_real(input: Tensor) -> Tensor:
     """A complex tensor as a real one whose last dimension holds real and imaginary part."""
 def view_as_real_copy(input: Tensor, *, out: _Any = None) -> Tensor:

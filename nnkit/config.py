@@ -27,7 +27,7 @@ def show_config() -> str:
         "ml_dtypes": _version("ml_dtypes"),
         "BLAS": build.blas(),
         "CPU kernels": build.kernels(),
-        "CUDA": _cuda(),
+        "CUDA": cupy(),
     }
     return "\n".join(f"{name}: {value}" for name, value in lines.items())
 
@@ -41,7 +41,8 @@ def _version(package: str) -> str:
         return "not installed"
 
 
-def _cuda() -> str:
+def cupy() -> str:
+    """The package that stands for CuPy, which CUDA is used through, and its version."""
     for package in ("cupy-cuda13x", "cupy-cuda12x", "cupy"):
         if _version(package) != "not installed":
             return f"{package} {_version(package)}"

@@ -21,6 +21,7 @@ from nnkit.autograd.ops.decomposition import lu as factors
 from nnkit.autograd.ops.decomposition import rules as rules
 from nnkit.autograd.ops.decomposition.factorization import WHOLE, check_matrices, check_square
 from nnkit.autograd.ops.decomposition.householder import orgqr as householder_product
+from nnkit.autograd.ops.decomposition.ldl import ldl_factor, ldl_factor_ex, ldl_solve
 from nnkit.autograd.ops.decomposition.least_squares import lstsq, matrix_rank, pinv
 from nnkit.autograd.ops.decomposition.matrix_functions import matrix_exp, powers
 from nnkit.autograd.ops.elementwise.comparison import where
@@ -34,11 +35,11 @@ from nnkit.backend.errors import LinAlgError
 
 __all__ = [
     "LinAlgError", "cholesky", "cholesky_ex", "cond", "cross", "det", "diagonal", "eig", "eigh",
-    "eigvals", "eigvalsh", "householder_product", "inv", "inv_ex", "lstsq", "lu", "lu_factor",
-    "lu_factor_ex", "lu_solve", "matmul", "matrix_exp", "matrix_norm", "matrix_power",
-    "matrix_rank", "multi_dot", "norm", "pinv", "qr", "slogdet", "solve", "solve_ex",
-    "solve_triangular", "svd", "svdvals", "tensorinv", "tensorsolve", "vander", "vecdot",
-    "vector_norm",
+    "eigvals", "eigvalsh", "householder_product", "inv", "inv_ex", "ldl_factor", "ldl_factor_ex",
+    "ldl_solve", "lstsq", "lu", "lu_factor", "lu_factor_ex", "lu_solve", "matmul", "matrix_exp",
+    "matrix_norm", "matrix_power", "matrix_rank", "multi_dot", "norm", "pinv", "qr", "slogdet",
+    "solve", "solve_ex", "solve_triangular", "svd", "svdvals", "tensorinv", "tensorsolve", "vander",
+    "vecdot", "vector_norm",
 ]  # fmt: skip
 
 det = factorization.det

@@ -7,6 +7,7 @@ the result an instance of the subclass. `TorchFunctionMode` answers for all func
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
@@ -23,7 +24,9 @@ from nnkit.autograd.tensor import Tensor
 __all__ = [
     "BaseTorchFunctionMode",
     "TorchFunctionMode",
+    "get_default_nowrap_functions",
     "get_overridable_functions",
+    "get_testing_overrides",
     "handle_torch_function",
     "has_torch_function",
     "has_torch_function_unary",
@@ -131,6 +134,34 @@ def get_overridable_functions() -> dict[Any, list[Callable]]:
         special: held(vars(special)),
         Tensor: [*METHODS.values()],
     }
+
+
+def get_testing_overrides() -> dict[Callable, Callable]:
+    """For each function that can be overridden one of the same arguments that returns -1.
+
+    Example:
+        >>> import nnkit
+        >>> nnkit.overrides.get_testing_overrides()[nnkit.add](1, 2)
+        -1
+    """
+    functions = {f for found in get_overridable_functions().values() for f in found}
+    return {function: _stand_in(function) for function in functions}
+
+
+def _stand_in(function: Callable) -> Callable:
+    def minus_one(*args: Any, **kwargs: Any) -> int:
+        return -1
+
+    try:
+        minus_one.__signature__ = inspect.signature(function)  # type: ignore[attr-defined]
+    except ValueError:  # of what is compiled, Python may know none
+        pass
+    return minus_one
+
+
+def get_default_nowrap_functions() -> set[Callable]:
+    """The accessors of Tensor whose results a subclass gets as they are."""
+    return {Tensor.grad.__get__}  # type: ignore[attr-defined]
 
 
 def resolve_name(f: Callable) -> str | None:

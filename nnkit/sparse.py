@@ -28,7 +28,7 @@ from nnkit.backend.memory import (
 
 __all__ = [
     "addmm", "as_sparse_gradcheck", "check_sparse_tensor_invariants", "log_softmax", "mm",
-    "sampled_addmm", "softmax", "spdiags", "sum",
+    "sampled_addmm", "softmax", "spdiags", "spsolve", "sum",
 ]  # fmt: skip
 
 
@@ -479,6 +479,15 @@ def spdiags(diagonals: Tensor, offsets: Tensor, shape: Sequence[int], layout: An
     indices = PUBLIC["stack"]([rows[kept], columns[kept]])
     out = CoordinateTensor.of(indices, diagonals[kept], shape)
     return out if layout in (None, sparse_coo) else conversions.to_sparse(out, None, layout, None)
+
+
+def spsolve(input: Tensor, other: Tensor, *, left: bool = True) -> Tensor:
+    """Not there: torch has it where its solver for GPUs is, and raises the same elsewhere.
+
+    Raises:
+        NotImplementedError: always; `nnkit.linalg.solve` solves systems of strided matrices.
+    """
+    raise NotImplementedError("sparse.spsolve() is not there: use linalg.solve(input.to_dense())")
 
 
 def as_sparse_gradcheck(gradcheck: Callable) -> Callable:

@@ -226,7 +226,7 @@ class Tensor(_Living):
     def _grad_fn(self) -> _Any:
         ...
     def _indices(self) -> _Any:
-        """NotImplementedError: sparse tensors alone have it."""
+        """Sparse tensors alone have it."""
     def _is_recorded(self) -> builtins.bool:
         """Whether it has a history, as far as that was asked for: torch leaves it open here
         what a write to the base of a view has made of the view.
@@ -243,13 +243,13 @@ class Tensor(_Living):
     def _neg_view(self) -> Tensor:
         """``-input``, computed where it is used; a view."""
     def _nnz(self) -> _Any:
-        """NotImplementedError: sparse tensors alone have it."""
+        """Sparse tensors alone have it."""
     def _set_requires_grad(self, value: builtins.bool) -> Tensor:
         """The same as a call that returns the tensor."""
     def _typed_storage(self) -> _TypedStorage:
         """Its memory, counted in elements."""
     def _values(self) -> _Any:
-        """NotImplementedError: sparse tensors alone have it."""
+        """Sparse tensors alone have it."""
     @builtins.property
     def _version(self) -> builtins.int:
         """The number of writes to its storage in place."""
@@ -1394,6 +1394,8 @@ class Tensor(_Living):
         """The most frequent element along ``dim`` (the smallest of several) and the last
         index where it stands, a named tuple ``(values, indices)``.
         """
+    def module_load(self, other: Tensor, assign: builtins.bool = False) -> Tensor:
+        """What this tensor of a module is to become when ``other`` is loaded for it."""
     def moveaxis(
         self,
         source: builtins.int | _Sequence[builtins.int],
@@ -1777,6 +1779,8 @@ class Tensor(_Living):
         """`reshape_as`, under a name torch has deprecated."""
     def resize_as_(self, the_template: Tensor, memory_format: _Any = None) -> Tensor:
         """``input.resize_(the_template.shape)``, by default in its own order of memory."""
+    def resize_as_sparse_(self, the_template: Tensor) -> Tensor:
+        """Give a sparse tensor the sizes of another; what it holds stays."""
     def resolve_conj(self) -> Tensor:
         """The tensor itself, or a copy if its conjugation is put off."""
     def resolve_neg(self) -> Tensor:
@@ -1916,6 +1920,8 @@ class Tensor(_Living):
         """A copy of ``input`` with ``src`` in ``start:end:step`` of dimension ``dim``."""
     def slogdet(self) -> _Any:
         """The sign and the logarithm of the absolute value of determinants, without overflow."""
+    def smm(self, mat: Tensor) -> Tensor:
+        """The product of a sparse and a strided matrix, as a sparse one of whole rows."""
     def softmax(self, dim: builtins.int, dtype: _dtype | None = None) -> Tensor:
         """``exp(input) / sum(exp(input), dim)``: positive numbers that add up to 1 along
         ``dim``.
@@ -1933,6 +1939,20 @@ class Tensor(_Living):
         """The number of sparse dimensions: none."""
     def sparse_mask(self, mask: Tensor) -> Tensor:
         """The elements of ``input`` at the indices of a sparse tensor."""
+    def sparse_resize_(
+        self,
+        size: _Sequence[builtins.int],
+        sparse_dim: builtins.int,
+        dense_dim: builtins.int,
+    ) -> _Any:
+        """Sparse tensors alone have it."""
+    def sparse_resize_and_clear_(
+        self,
+        size: _Sequence[builtins.int],
+        sparse_dim: builtins.int,
+        dense_dim: builtins.int,
+    ) -> _Any:
+        """Sparse tensors alone have it."""
     def split(
         self,
         split_size: builtins.int | _Sequence[builtins.int] | None = None,
@@ -1959,6 +1979,15 @@ class Tensor(_Living):
         """Drop the dimensions of size 1: all, or those named by ``dim`` (an int or a tuple)."""
     def squeeze_(self, *arguments: _Any, **options: _Any) -> Tensor:
         """In-place version of `squeeze`; returns the tensor."""
+    def sspaddmm(
+        self,
+        mat1: Tensor,
+        mat2: Tensor,
+        *,
+        beta: builtins.float = 1,
+        alpha: builtins.float = 1,
+    ) -> Tensor:
+        """``beta * input + alpha * (mat1 @ mat2)`` for sparse ``input`` and ``mat1``; sparse."""
     def std(
         self,
         dim: builtins.int | builtins.tuple | builtins.bool | None = ...,

@@ -118,6 +118,8 @@ SIGNATURES = {
         solve_triangular(x, y; upper, unitriangular)
         geqrf(x) -> a, tau
         lu_factor(x) -> out, pivots, info
+        ldl_factor(x; hermitian) -> out, pivots, info
+        ldl_solve(x, pivots, y; hermitian)
         pivot_order(pivots; size) -> out~
         cholesky_info(x) -> out~
         cholesky_solve(x, y; upper)
@@ -377,7 +379,7 @@ REFUSED = {
     "complex": "amax amin cummax cummin mode",
     "bool complex": "kthvalue median median_all nanmedian",
     "bool integer half": "inverse solve det slogdet cholesky qr svd eigh eig solve_triangular geqrf"
-    " cholesky_solve lu_factor cholesky_info",
+    " cholesky_solve lu_factor cholesky_info ldl_factor ldl_solve",
     "bool integer complex": "softmax log_softmax bernoulli layer_norm rms_norm group_norm"
     " batch_norm batch_norm_eval standardize adaptive_avg_pool adaptive_max_pool max_unpool"
     " fractional_max_pool",

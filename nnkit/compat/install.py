@@ -35,6 +35,7 @@ LOG = logging.getLogger("nnkit.compat")
 VERSION = str(__version__)
 OLD = "functorch"  # the package that torch.func was, and torch still brings
 _PLAIN = (bool, int, float, str, type(None))  # of a module's state: to be read each time anew
+_DUNDER = ("__config__", "__future__", "__version__")  # the names of that form
 _renamed: list[tuple[type, str]] = []
 _import = builtins.__import__
 
@@ -43,7 +44,7 @@ class TorchModule(ModuleType):
     """A module of torch: it asks nnkit for each name when the name is first used."""
 
     def __getattr__(self, name: str) -> Any:
-        if name.startswith("__") and name not in ("__version__", "__config__"):
+        if name.startswith("__") and name not in _DUNDER:
             raise AttributeError(f"module {self.__name__!r} has no attribute {name!r}")
         try:
             value = find(self.__name__, name, vars(self)["__load__"])

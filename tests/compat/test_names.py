@@ -353,7 +353,7 @@ with torch.autograd.profiler.profile(enabled=False) as q: torch.ones(1)
 print([e.key for e in p.key_averages()], len(q.events()))
 from torch.autograd.profiler import EventList; print(isinstance(p.events(), EventList))
 from torch.utils.flop_counter import FlopCounterMode
-with FlopCounterMode() as counter: torch.ones(2, 3) @ torch.ones(3, 4)
+with FlopCounterMode(display=False) as counter: torch.ones(2, 3) @ torch.ones(3, 4)
 print(counter.get_total_flops(), torch.ScriptModule is torch.jit.ScriptModule)
 from torch.utils._pytree import _get_node_type
 print(_get_node_type(torch.ones(2).max(0)).__name__, _get_node_type([]).__name__)

@@ -156,6 +156,8 @@ def sparse_resize_and_clear_(input: Any, size: Any, sparse_dim: int, dense_dim: 
 
 @defines("resize_as_sparse_")
 def resize_as_sparse_(input: CoordinateTensor, the_template: CoordinateTensor) -> Any:
+    if not isinstance(input, CoordinateTensor):
+        raise RuntimeError("resize_as_sparse_() needs sparse tensors, got a strided one")
     other = the_template
     return sparse_resize_(input, other._shape, other.sparse_dims, other.ndim - other.sparse_dims)
 

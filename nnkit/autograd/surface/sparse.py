@@ -5,6 +5,7 @@ The layouts themselves (`nnkit.autograd.sparse`) are read when a sparse tensor i
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from nnkit.autograd.op.public import public
@@ -116,14 +117,80 @@ for _name, _wanted, _doc in (
     _refusal(_name, _wanted, _doc)
 
 
-def _unavailable(name: str) -> None:
-    def refuse(input: Tensor) -> Any:
-        raise NotImplementedError(f"{name}() is not defined for strided tensors")
-
+def _unavailable(refuse: Callable, name: str) -> None:
+    """Register a method that sparse tensors alone have, with the parameters of ``refuse``."""
     refuse.__name__ = name
-    refuse.__doc__ = "NotImplementedError: sparse tensors alone have it."
+    refuse.__doc__ = "Sparse tensors alone have it."
     public(refuse, namespace=False)
 
 
+def _no_parts(name: str) -> Callable:
+    def refuse(input: Tensor) -> Any:
+        raise NotImplementedError(f"{name}() is not defined for strided tensors")
+
+    return refuse
+
+
+def _no_sizes(name: str) -> Callable:
+    def refuse(input: Tensor, size: Sequence[int], sparse_dim: int, dense_dim: int) -> Any:
+        raise NotImplementedError(f"{name}() is not defined for strided tensors")
+
+    return refuse
+
+
 for _name in ("_indices", "_values", "_nnz"):
-    _unavailable(_name)
+    _unavailable(_no_parts(_name), _name)
+for _name in ("sparse_resize_", "sparse_resize_and_clear_"):
+    _unavailable(_no_sizes(_name), _name)
+
+
+@public(namespace=False)
+def resize_as_sparse_(input: Tensor, the_template: Tensor) -> Tensor:
+    """Give a sparse tensor the sizes of another; what it holds stays.
+
+    Raises:
+        RuntimeError: it alone is strided, or its elements have no place in the new sizes.
+        NotImplementedError: both are strided.
+
+    Example:
+        >>> import nnkit
+        >>> x = nnkit.sparse_coo_tensor(size=(1, 1))
+        >>> x.resize_as_sparse_(nnkit.eye(3).to_sparse()).shape
+        nnkit.Size([3, 3])
+    """
+    raise NotImplementedError("resize_as_sparse_() is not defined for strided tensors")
+
+
+@public(namespace=False)
+def smm(input: Tensor, mat: Tensor) -> Tensor:
+    """The product of a sparse and a strided matrix, as a sparse one of whole rows.
+
+    Raises:
+        RuntimeError: ``input`` is strided.
+
+    Example:
+        >>> import nnkit
+        >>> nnkit.eye(2).to_sparse().smm(nnkit.ones(2, 1)).to_dense()
+        tensor([[1.],
+                [1.]])
+    """
+    raise RuntimeError("smm() needs a sparse tensor, got a strided one")
+
+
+@public(namespace=False)
+def sspaddmm(
+    input: Tensor, mat1: Tensor, mat2: Tensor, *, beta: float = 1, alpha: float = 1
+) -> Tensor:
+    """``beta * input + alpha * (mat1 @ mat2)`` for sparse ``input`` and ``mat1``; sparse.
+
+    Raises:
+        RuntimeError: ``input`` is strided.
+
+    Example:
+        >>> import nnkit
+        >>> x = nnkit.eye(2).to_sparse()
+        >>> x.sspaddmm(x, nnkit.ones(2, 2)).to_dense()
+        tensor([[2., 1.],
+                [1., 2.]])
+    """
+    raise RuntimeError("sspaddmm() needs sparse tensors, got a strided one")

@@ -110,6 +110,8 @@ def _on_host(kernel: Callable) -> Callable:
 eig = _on_host(host.eig)
 geqrf = _on_host(host.geqrf)
 lu_factor = _on_host(host.lu_factor)
+ldl_factor = _on_host(host.ldl_factor)
+ldl_solve = _on_host(host.ldl_solve)
 pivot_order = _on_host(host.pivot_order)
 cholesky_info = _on_host(host.cholesky_info)
 solve_triangular = host.solve_triangular  # its functions and methods are CuPy's too

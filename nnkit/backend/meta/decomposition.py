@@ -43,6 +43,14 @@ def lu_factor(x: Meta) -> tuple[Meta, Meta, Meta]:
     )
 
 
+def ldl_factor(x: Meta, hermitian: bool) -> tuple[Meta, Meta, Meta]:
+    return lu_factor(x)
+
+
+def ldl_solve(x: Meta, pivots: Meta, y: Meta, hermitian: bool) -> Meta:
+    return solve(x, y)
+
+
 def geqrf(x: Meta) -> tuple[Meta, Meta]:
     tau = empty((*x.shape[:-2], min(x.shape[-2:])), x.dtype)
     return _by_columns(x.shape, x.dtype), tau

@@ -23,6 +23,8 @@ from nnkit.compat.names._higher_order_ops import cond as cond
 from nnkit.compat.names._higher_order_ops import while_loop as while_loop
 from nnkit.compat.names._kinds import DTYPES, QSCHEMES
 from nnkit.compat.names._lower import *  # noqa: F403
+from nnkit.compat.names._observed import *  # noqa: F403
+from nnkit.compat.names._older import *  # noqa: F403
 from nnkit.compat.names._ops import ops as ops
 from nnkit.compat.names._segments import coo_to_csr, csr_to_coo
 from nnkit.compat.names._segments import segment_reduce as segment_reduce

@@ -8,11 +8,13 @@ from typing import Any
 
 import nnkit
 from nnkit import Tensor
+from nnkit.autograd.ops.embedding import bag_max
 from nnkit.nn import functional as F
 
 __all__ = [
     "affine_grid_generator", "as_strided_", "binary_cross_entropy_with_logits", "convolution",
-    "cosine_embedding_loss", "ctc_loss", "detach_", "fill_", "frobenius_norm", "grid_sampler",
+    "cosine_embedding_loss", "ctc_loss", "detach_", "embedding_bag", "fill_", "frobenius_norm",
+    "grid_sampler",
     "grid_sampler_2d", "grid_sampler_3d", "hinge_embedding_loss", "kl_div", "margin_ranking_loss",
     "native_batch_norm", "native_group_norm", "native_layer_norm", "norm_except_dim",
     "nuclear_norm", "poisson_nll_loss", "resize_as_", "triplet_margin_loss", "zero_",
@@ -122,6 +124,42 @@ def native_batch_norm(
     dims = tuple(d for d in range(input.ndim) if d != 1)
     variance, mean = nnkit.var_mean(input, dims, correction=0)
     return out, mean, (variance + eps).rsqrt()
+
+
+def embedding_bag(
+    weight: Tensor, indices: Tensor, offsets: Tensor, scale_grad_by_freq: bool = False,
+    mode: int = 0, sparse: bool = False, per_sample_weights: Any = None,
+    include_last_offset: bool = False, padding_idx: int | None = None,
+) -> tuple[Tensor, Tensor, Tensor, Tensor]:  # fmt: skip
+    """`torch.nn.functional.embedding_bag`, the bag of each index, the sizes of the bags, and where
+    maxima come from; without maxima the sizes again. Of sums torch tells no sizes, and not always
+    the bags."""
+    if mode not in (0, 1, 2):
+        raise RuntimeError(f"embedding_bag(): mode must be 0 (sum), 1 (mean) or 2, got {mode}")
+    if per_sample_weights is not None and mode:
+        raise RuntimeError("embedding_bag(): per_sample_weights are for mode 0, which sums")
+    out = F.embedding_bag(
+        indices, weight, offsets, scale_grad_by_freq=scale_grad_by_freq,
+        mode=("sum", "mean", "max")[mode], sparse=sparse, per_sample_weights=per_sample_weights,
+        include_last_offset=include_last_offset, padding_idx=padding_idx,
+    )  # fmt: skip
+    count = out.shape[0]
+    places = nnkit.arange(len(indices), device=indices.device, dtype=indices.dtype)
+    bags = nnkit.searchsorted(offsets[:count], places, right=True).to(indices.dtype) - 1
+    if mode == 0:
+        none = nnkit.zeros_like(offsets)
+        summed_at_once = weight.dtype is not nnkit.float64 and weight.stride(1) == 1
+        known = bags[:0] if summed_at_once and padding_idx is None else bags
+        return out, known, none, none.clone()
+    kept = nnkit.ones_like(indices, dtype=nnkit.bool)
+    if padding_idx is not None:
+        kept = indices != padding_idx % len(weight)
+    sizes = bags[kept].bincount(minlength=count).to(indices.dtype)
+    if mode == 1:
+        return out, bags, sizes, sizes.clone()
+    chosen = bag_max(weight.detach()[indices[kept]], bags[kept].long(), count)[1]
+    from_rows = nnkit.zeros_like(chosen) if not kept.any() else indices[kept][chosen.clamp(min=0)]
+    return out, bags, sizes, nnkit.where(chosen < 0, 0, from_rows).to(indices.dtype)
 
 
 def norm_except_dim(v: Tensor, pow: int = 2, dim: int = 0) -> Tensor:

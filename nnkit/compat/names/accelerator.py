@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import nnkit
@@ -50,7 +52,40 @@ def set_device_index(device: Any) -> None:
 set_device_idx = set_device_index
 
 
+@contextmanager
+def device_index(device: int | None) -> Iterator[None]:
+    """A block in which another GPU is used; without effect for None."""
+    if device is None:
+        yield
+        return
+    before = current_device_index()
+    set_device_index(device)
+    try:
+        yield
+    finally:
+        set_device_index(before)
+
+
 def empty_cache() -> None:
     """Give unused memory of the GPU back."""
-    if is_available():
-        cuda.empty_cache()
+    _there().empty_cache()
+
+
+def _of_cuda(name: str, own: str = "") -> Callable[..., Any]:
+    """The function of that name of `nnkit.cuda`, for the GPU in use."""
+
+    def call(*arguments: Any, **named: Any) -> Any:
+        return getattr(_there(), own or name)(*arguments, **named)
+
+    call.__name__ = name
+    return call
+
+
+memory_allocated, max_memory_allocated, memory_reserved, max_memory_reserved = map(
+    _of_cuda, ("memory_allocated", "max_memory_allocated", "memory_reserved", "max_memory_reserved")
+)
+reset_peak_memory_stats, current_stream = map(
+    _of_cuda, ("reset_peak_memory_stats", "current_stream")
+)
+get_device_capability = _of_cuda("get_device_capability")
+get_memory_info = _of_cuda("get_memory_info", "mem_get_info")

@@ -6,6 +6,9 @@ import functools
 from collections.abc import Callable
 from typing import Any
 
+from nnkit import Tensor
+from nnkit.compat.names._C._functorch import get_unwrapped
+
 
 def functionalize(func: Callable, *, remove: str = "mutations") -> Callable:
     """The function itself: what it writes in place are the same numbers without."""
@@ -20,3 +23,10 @@ def functionalize(func: Callable, *, remove: str = "mutations") -> Callable:
         return func(*args, **kwargs)
 
     return functionalized
+
+
+def debug_unwrap(tensor: Tensor, *, recurse: bool = True) -> Tensor:
+    """The tensor of what happens around the transform that a tensor is of; with ``recurse`` around
+    all of them. It is to be looked at, not to be computed with."""
+    inner = get_unwrapped(tensor)
+    return debug_unwrap(inner) if recurse and inner is not tensor else inner

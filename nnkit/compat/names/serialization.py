@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import enum
+import mmap
 from typing import Any
 
 from nnkit import serialization
@@ -13,3 +15,51 @@ MAP_LOCATION = Any
 def save(obj: Any, f: Any, *arguments: Any, **options: Any) -> None:
     """`nnkit.save` in torch's format, also of plain states: programs give their files to others."""
     serialization.save(obj, f, *arguments, **options, format="torch")
+
+
+class LoadEndianness(enum.Enum):
+    """The order of the bytes in a file that does not say it."""
+
+    NATIVE = 1
+    LITTLE = 2
+    BIG = 3
+
+
+_order: list[LoadEndianness | None] = [None]
+
+
+def get_default_load_endianness() -> LoadEndianness | None:
+    """The order of bytes that was chosen, None if none was."""
+    return _order[0]
+
+
+def set_default_load_endianness(endianness: LoadEndianness | None) -> None:
+    """Choose an order of bytes: that of the machine, which files are read in anyway.
+
+    Raises:
+        TypeError: it is no `LoadEndianness`.
+        NotImplementedError: it is another one.
+    """
+    if endianness is not None and not isinstance(endianness, LoadEndianness):
+        raise TypeError(
+            "set_default_load_endianness(): endianness must be a LoadEndianness or None, got "
+            f"{type(endianness).__name__}"
+        )
+    if endianness is LoadEndianness.BIG:
+        raise NotImplementedError("set_default_load_endianness(): files are read as little-endian")
+    _order[0] = endianness
+
+
+def get_crc32_options() -> bool:
+    """Whether files have checksums: always."""
+    return True
+
+
+def get_default_mmap_options() -> int:
+    """How files are mapped: what is written into tensors stays out of them."""
+    return mmap.MAP_PRIVATE
+
+
+def location_tag(storage: Any) -> str:
+    """The name of a storage's device as files have it."""
+    return str(storage.device)

@@ -8,7 +8,7 @@ from typing import Any
 from nnkit.autograd import Tensor, no_grad
 from nnkit.autograd.op.registry import OPS
 from nnkit.autograd.ops import embedding as ops
-from nnkit.backend.dtype import FLOATING, int64, promote_types
+from nnkit.backend.dtype import FLOATING, float64, int64, promote_types
 
 __all__ = ["embedding", "embedding_bag", "one_hot"]
 
@@ -216,7 +216,9 @@ def embedding_bag(
         )
     padding = _padding("embedding_bag", padding_idx, weight)
     # The last offset counts only where torch sums rows without looking at each.
-    index, bags, count = _bags(input, offsets, include_last_offset, mode == "max" or padding >= 0)
+    looks = mode == "max" or padding >= 0 or weight.dtype is float64 or weight.stride(1) != 1
+    index, bags, count = _bags(input, offsets, include_last_offset, looks)
+    left_out = len(input) - len(index) if input.ndim == 1 else 0  # though not in torch's means
     factors = None if factors is None else factors.reshape(-1).narrow(0, 0, index.shape[0])
     if padding >= 0:
         kept = (index != padding).nonzero().reshape(-1)
@@ -235,4 +237,7 @@ def embedding_bag(
     total = OPS["index_select_adjoint"](rows, bags, 0, (count, weight.shape[1]))
     if mode == "sum":
         return total
-    return total / bags.bincount(minlength=count).clamp(min=1).to(weight.dtype).unsqueeze(1)
+    sizes = bags.bincount(minlength=count)
+    if left_out and padding < 0:
+        sizes[-1:] += left_out
+    return total / sizes.clamp(min=1).to(weight.dtype).unsqueeze(1)

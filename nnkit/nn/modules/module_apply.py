@@ -9,7 +9,12 @@ from typing import TYPE_CHECKING, Any
 from nnkit.autograd import Tensor, no_grad
 from nnkit.autograd.ops.creation.conversion import destination
 from nnkit.autograd.ops.creation.factories import empty_like
+from nnkit.autograd.surface.swapping import swap_tensors
 from nnkit.autograd.tensor import can_take_memory
+from nnkit.nn.modules.conversion import (
+    get_overwrite_module_params_on_conversion,
+    get_swap_module_params_on_conversion,
+)
 from nnkit.nn.modules.module_tree import ModuleTree
 from nnkit.nn.parameter import Parameter, is_lazy
 
@@ -19,10 +24,19 @@ if TYPE_CHECKING:
 
 def _replaced(tensor: Tensor, moved: Tensor) -> Tensor:
     """The tensor with the memory of another, or that one where it cannot have it."""
-    if not can_take_memory(tensor, moved):
+    if get_swap_module_params_on_conversion():
+        swap_tensors(tensor, moved.requires_grad_(tensor.requires_grad))
+    elif _keeps(tensor, moved):
+        tensor.data = moved
+    else:
         return moved.requires_grad_(tensor.requires_grad)
-    tensor.data = moved
     return tensor
+
+
+def _keeps(tensor: Tensor, moved: Tensor) -> bool:
+    """Whether a tensor gets the memory of another, and none is put in its place."""
+    chosen = get_overwrite_module_params_on_conversion()
+    return not chosen and can_take_memory(tensor, moved)
 
 
 class ModuleApply(ModuleTree):
@@ -42,7 +56,9 @@ class ModuleApply(ModuleTree):
                     continue
                 grad = parameter.grad
                 moved = fn(parameter.data if is_lazy(parameter) else parameter)
-                if can_take_memory(parameter, moved):
+                if get_swap_module_params_on_conversion():
+                    self._swap(name, parameter, moved)
+                elif _keeps(parameter, moved):
                     parameter.data = moved
                 else:
                     parameter = Parameter(moved, parameter.requires_grad)
@@ -53,6 +69,15 @@ class ModuleApply(ModuleTree):
                 if buffer is not None:
                     self._buffers[name] = fn(buffer)
         return self
+
+    def _swap(self, name: str, parameter: Tensor, moved: Tensor) -> None:
+        grad = parameter.grad
+        parameter.grad = None  # which is moved afterwards
+        try:
+            swap_tensors(parameter, Parameter(moved, parameter.requires_grad))
+        except (RuntimeError, TypeError) as error:
+            parameter.grad = grad
+            raise RuntimeError(f"_apply(): Couldn't swap {self._get_name()}.{name}") from error
 
     def to(self, *args: Any, **kwargs: Any) -> Self:
         """Move and cast all parameters and buffers in place.

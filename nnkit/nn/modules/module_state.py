@@ -15,7 +15,9 @@ from typing import Any, NamedTuple
 
 from nnkit.autograd import Tensor, no_grad
 from nnkit.autograd.engine.node import RemovableHandle
+from nnkit.autograd.surface.swapping import swap_tensors
 from nnkit.backend.warning import warn
+from nnkit.nn.modules.conversion import get_swap_module_params_on_conversion
 from nnkit.nn.modules.module_hooks import NO_HOOKS, add_hook
 from nnkit.nn.modules.module_tree import ModuleTree
 from nnkit.nn.parameter import Parameter, is_lazy
@@ -251,6 +253,8 @@ class ModuleState(ModuleTree):
             error = _misfit(key, tensor, value)
             if error is not None:
                 error_msgs.append(error)
+            elif get_swap_module_params_on_conversion():
+                writes.append(partial(_swap, key, tensor, value, assign))
             elif assign:
                 writes.append(partial(_assign, self, name, tensor, value))
             else:
@@ -344,6 +348,22 @@ def _copy(tensor: Any, value: Tensor) -> None:
     with no_grad():
         # A scalar saved by torch before 0.4 has one dimension.
         tensor.copy_(value[0] if value.ndim > tensor.ndim else value)
+
+
+def _swap(key: str, tensor: Any, value: Tensor, assign: bool) -> None:
+    """Let a tensor become what it says that it is to be when another is loaded for it."""
+    with no_grad():
+        loaded = tensor.module_load(value[0] if value.ndim > tensor.ndim else value, assign=assign)
+        if loaded is tensor or loaded is value:
+            raise RuntimeError(
+                f"load_state_dict: module_load of {key} must return a new tensor, got one of its "
+                "two; use detach()"
+            )
+        if isinstance(loaded, Parameter):
+            loaded.requires_grad_(tensor.requires_grad)
+        elif isinstance(tensor, Parameter):
+            loaded = Parameter(loaded, tensor.requires_grad)
+        swap_tensors(tensor, loaded)
 
 
 def _assign(module: Any, name: str, tensor: Tensor, value: Tensor) -> None:

@@ -58,6 +58,15 @@ ROWS = [
     _row("unbind_copy", 1, out=False),
     _row("unfold_copy", 2, 2, 1),
     _row("unsqueeze_copy", 1),
+    OpRow(
+        "view_as_complex_copy",
+        lambda make: [Sample(make(3, 2))],
+        dtypes=("float32", "float64"),
+        differentiable=False,
+        any_layout=False,
+        out=True,
+        errors=lambda make: [Raises(RuntimeError, "view_as_complex", make(2, 3))],
+    ),
     OpRow("view_as_real_copy", lambda make: [Sample(make(3, 2))], dtypes=COMPLEX, out=True),
     OpRow("view_copy", lambda make: [Sample(make(2, 6), (3, 4))], out=True, any_layout=False),
     OpRow(

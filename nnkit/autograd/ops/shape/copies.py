@@ -9,7 +9,7 @@ from typing import Any
 from nnkit.autograd.arguments.dims import check_tensor, normalize_dim
 from nnkit.autograd.op.out import write_out
 from nnkit.autograd.op.public import public
-from nnkit.autograd.op.rule import without_derivative
+from nnkit.autograd.op.rule import real_gradient, without_derivative
 from nnkit.autograd.ops.creation.conversion import clone
 from nnkit.autograd.ops.indexing import expressions
 from nnkit.autograd.ops.shape import joining, reshaping, strided
@@ -120,6 +120,10 @@ def view_copy(input: Tensor, size: Any) -> Tensor:
     return _copied(input.view(size))
 
 
+def view_as_complex_copy(input: Tensor) -> Tensor:
+    return real_gradient("view_as_complex_copy", _copied(strided.view_as_complex(input)))
+
+
 def view_as_real_copy(input: Tensor) -> Tensor:
     return _copied(strided.view_as_real(input))
 
@@ -153,7 +157,7 @@ for _function in (
     *(alias_copy, as_strided_copy, detach_copy, diagonal_copy, expand_copy, permute_copy),
     *(select_copy, slice_copy, split_copy, split_with_sizes_copy, squeeze_copy, t_copy),
     *(transpose_copy, unbind_copy, unfold_copy, unsqueeze_copy),
-    *(view_as_real_copy, view_copy),
+    *(view_as_complex_copy, view_as_real_copy, view_copy),
 ):
     _name = _function.__name__
     _viewed = _name.removesuffix("_copy")

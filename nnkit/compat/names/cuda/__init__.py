@@ -13,6 +13,9 @@ init = _lazy_init = ipc_collect = nothing  # a GPU is started by what is first d
 _is_in_bad_fork = is_tf32_supported = false
 
 
+has_half, has_magma = True, False
+
+
 def _lazy_call(callable: Callable[[], Any], **options: Any) -> None:
     """Call a function where there are GPUs."""
     if cuda.is_available():

@@ -1,41 +1,249 @@
-"""torch.utils.flop_counter: the operations of products, counted at the door."""
+"""torch.utils.flop_counter: the operations of products and convolutions, by modules."""
 
 from __future__ import annotations
 
+import functools
+import warnings
+from collections.abc import Callable
 from contextlib import ExitStack
+from math import prod
 from typing import Any
 
-from nnkit.backend.device import cpu
-from nnkit.backend.door import Counter, standing
+from nnkit import Tensor
+from nnkit.compat.dispatch import TorchDispatchMode
+from nnkit.compat.names._ops import OpOverloadPacket, ops
+from nnkit.utils._pytree import tree_leaves, tree_map
+from nnkit.utils.module_tracker import ModuleTracker
 
-_PRODUCTS = ("mm", "matmul", "bmm", "addmm", "linear", "conv", "attention")
+aten: Any = ops.aten
+suffixes = ["", "K", "M", "B", "T"]
+flop_registry: dict[Any, Callable] = {}
+
+
+def get_shape(i: Any) -> Any:
+    """The shape of a tensor; what is none, itself."""
+    return i.shape if isinstance(i, Tensor) else i
+
+
+def shape_wrapper(f: Callable) -> Callable:
+    """A formula of shapes as one of tensors."""
+
+    @functools.wraps(f)
+    def count(*args: Any, out_val: Any = None, **kwargs: Any) -> int:
+        args, kwargs, out_shape = tree_map(get_shape, (args, kwargs, out_val))
+        return f(*args, out_shape=out_shape, **kwargs)
+
+    return count
+
+
+def register_flop_formula(targets: Any, get_raw: bool = False) -> Callable[[Callable], Callable]:
+    """A decorator of a formula that counts the operations of operators, for all counters made from
+    then on.
+
+    Args:
+        targets: operators, such as ``torch.ops.aten.mm``.
+        get_raw: whether it gets tensors, and ``out_val``; else shapes, and ``out_shape``.
+
+    Raises:
+        ValueError: a target is no operator.
+        RuntimeError: there is a formula for it.
+    """
+
+    def register(formula: Callable) -> Callable:
+        count = formula if get_raw else shape_wrapper(formula)
+        for target in tree_leaves(targets):
+            if not isinstance(target, OpOverloadPacket):
+                raise ValueError(
+                    "register_flop_formula(): targets must be operators such as torch.ops.aten.mm, "
+                    f"got {type(target).__name__}"
+                )
+            if target in flop_registry:
+                raise RuntimeError(f"register_flop_formula(): there is a formula for {target}")
+            flop_registry[target] = count
+        return formula
+
+    return register
+
+
+@register_flop_formula(aten.mm)
+def mm_flop(a_shape: Any, b_shape: Any, *args: Any, out_shape: Any = None, **kwargs: Any) -> int:
+    """The operations of the product of two matrices."""
+    return 2 * prod(a_shape) * b_shape[1]
+
+
+@register_flop_formula(aten.addmm)
+def addmm_flop(
+    self_shape: Any, a_shape: Any, b_shape: Any, out_shape: Any = None, **kwargs: Any
+) -> int:
+    """Those of the product in `addmm`."""
+    return mm_flop(a_shape, b_shape)
+
+
+@register_flop_formula(aten.bmm)
+def bmm_flop(a_shape: Any, b_shape: Any, out_shape: Any = None, **kwargs: Any) -> int:
+    """Those of the products of batches of matrices."""
+    return 2 * prod(a_shape) * b_shape[-1]
+
+
+@register_flop_formula(aten.baddbmm)
+def baddbmm_flop(
+    self_shape: Any, a_shape: Any, b_shape: Any, *args: Any, out_shape: Any = None, **kwargs: Any
+) -> int:
+    """Those of the products in `baddbmm`."""
+    return bmm_flop(a_shape, b_shape)
+
+
+def conv_flop_count(x_shape: Any, w_shape: Any, out_shape: Any, transposed: bool = False) -> int:
+    """Those of a convolution, from the shapes of its input, its weight and its result."""
+    return 2 * x_shape[0] * prod((x_shape if transposed else out_shape)[2:]) * prod(w_shape)
+
+
+@register_flop_formula([aten.convolution, aten._convolution])
+def conv_flop(
+    x_shape: Any, w_shape: Any, bias: Any, stride: Any, padding: Any, dilation: Any,
+    transposed: bool, *args: Any, out_shape: Any = None, **kwargs: Any,
+) -> int:  # fmt: skip
+    """Those of a convolution, as the operator is called."""
+    return conv_flop_count(x_shape, w_shape, out_shape, transposed)
+
+
+def _weight_flop(grad_shape: Any, x_shape: Any, w_shape: Any, *args: Any, **kwargs: Any) -> int:
+    return 2 * prod(grad_shape) * x_shape[1] * prod(w_shape[2:])
+
+
+def _moved_flop(x_shape: Any, w_shape: Any, *args: Any, **kwargs: Any) -> int:
+    return conv_flop_count(x_shape, w_shape, None, transposed=True)
+
+
+# Primitives that are no operators of torch, and what their operations are counted for.
+_OWN = {
+    "conv_grad_input": (aten.convolution_backward, shape_wrapper(_moved_flop)),
+    "conv_grad_weight": (aten.convolution_backward, shape_wrapper(_weight_flop)),
+    "conv_transpose": (aten.convolution, shape_wrapper(_moved_flop)),
+    "baddbmm": (aten.baddbmm, flop_registry[aten.baddbmm]),
+}
 
 
 class FlopCounterMode:
-    """A block whose products and convolutions are counted, with the adding of biases.
+    """A block whose products and convolutions are counted, for each module that runs.
 
     Args:
-        mods, depth, display, custom_mapping: without effect; nothing is printed.
+        mods: without effect, with a warning.
+        depth: how deep modules are shown that lie in others; None for all.
+        display: whether the table is printed at the end.
+        custom_mapping: formulas for further operators, as `register_flop_formula` takes them.
     """
 
     def __init__(
-        self, mods: Any = None, depth: int = 2, display: bool = True, custom_mapping: Any = None
+        self,
+        mods: Any = None,
+        depth: int | None = 2,
+        display: bool = True,
+        custom_mapping: dict[Any, Any] | None = None,
     ) -> None:
+        if mods is not None:
+            warnings.warn(
+                "mods argument is not needed anymore, you can stop passing it", stacklevel=2
+            )
+        custom = (custom_mapping or {}).items()
+        raw = {k: v if getattr(v, "_get_raw", False) else shape_wrapper(v) for k, v in custom}
+        self.flop_registry = {**flop_registry, **raw}
+        self.flop_counts: dict[str, dict[Any, int]] = {}
+        self.depth, self.display = depth, display
+        self.mod_tracker = ModuleTracker()
         self._stack = ExitStack()
-        self._counter: Any = None
 
     def __enter__(self) -> FlopCounterMode:
-        self._counter = self._stack.enter_context(standing(Counter, cpu))
+        self.flop_counts.clear()
+        self._stack.enter_context(self.mod_tracker)
+        self._stack.enter_context(_Counting(self))
         return self
 
     def __exit__(self, *exception: Any) -> None:
         self._stack.close()
+        if self.display:
+            print(self.get_table())
 
-    def get_flop_counts(self) -> dict[str, dict[str, int]]:
-        """The operations of each primitive, under ``Global``."""
-        found = {} if self._counter is None else self._counter.flops
-        return {"Global": {n: int(v) for n, v in found.items() if n.startswith(_PRODUCTS)}}
+    def get_flop_counts(self) -> dict[str, dict[Any, int]]:
+        """The operations of each operator, for each module and ``Global``."""
+        return {name: dict(counts) for name, counts in self.flop_counts.items()}
 
     def get_total_flops(self) -> int:
-        """The operations of all primitives together."""
-        return sum(self.get_flop_counts()["Global"].values())
+        """The operations of all operators together."""
+        return sum(self.flop_counts.get("Global", {}).values())
+
+    def get_table(self, depth: int | None = None) -> str:
+        """The operations of modules and their operators, as a text."""
+        depth = self.depth if depth is None else depth
+        total = self.get_total_flops()
+        suffix = get_suffix_str(total)
+        blocks, covered = {}, False
+        for name in sorted(self.flop_counts):
+            level = 0 if name == "Global" else name.count(".")
+            if name != "Global" and depth is not None and level + 1 > depth:
+                continue
+            counts = self.flop_counts[name]
+            own = sum(counts.values())
+            covered = covered or (name != "Global" and own >= total)
+            lines = [(name, own), *((f" - {op}", n) for op, n in counts.items())]
+            blocks[name] = [(f"{' ' * level}{text}", n) for text, n in lines]
+        first = blocks.pop("Global", [])
+        rows = [row for block in blocks.values() for row in block]
+        if first and not covered:
+            rows = [*first, *((f" {text}", n) for text, n in rows)]
+        table = [("Module", "FLOP", "% Total")]
+        for text, n in rows:
+            number = convert_num_with_suffix(n, suffix) if suffix else str(n)
+            table.append((text, number, convert_to_percent_str(n, total)))
+        return _drawn(table if rows else [*table, ("Global", "0", "0%")])
+
+    def _count(self, func: Any, out: Any, args: tuple, kwargs: dict[str, Any]) -> None:
+        packet = func.overloadpacket
+        key, formula = packet, self.flop_registry.get(packet)
+        if formula is None and str(packet).startswith("nnkit."):
+            key, formula = _OWN.get(packet.__name__, (packet, None))
+        if formula is None:
+            return
+        count = formula(*args, **kwargs, out_val=out)
+        for name in self.mod_tracker.parents:
+            counts = self.flop_counts.setdefault(name, {})
+            counts[key] = counts.get(key, 0) + count
+
+
+class _Counting(TorchDispatchMode):
+    def __init__(self, counter: FlopCounterMode) -> None:
+        self.counter = counter
+
+    def __torch_dispatch__(
+        self, func: Any, types: tuple, args: tuple = (), kwargs: dict | None = None
+    ) -> Any:
+        out = func(*args, **(kwargs or {}))
+        self.counter._count(func, out, args, kwargs or {})
+        return out
+
+
+def get_suffix_str(number: int) -> str:
+    """The suffix by which a number is written with few digits before the point."""
+    return suffixes[max(0, min(len(suffixes) - 1, (len(str(number)) - 2) // 3))]
+
+
+def convert_num_with_suffix(number: int, suffix: str) -> str:
+    """A number as so many thousands, millions, ..."""
+    return f"{number / 1000 ** suffixes.index(suffix):.3f}{suffix}"
+
+
+def convert_to_percent_str(num: int, denom: int) -> str:
+    """A part of a whole in percent."""
+    return f"{num / denom:.2%}" if denom else "0%"
+
+
+def _drawn(table: list[tuple[str, str, str]]) -> str:
+    """The table under rules, its first column to the left and the others to the right."""
+    columns = list(zip(*table))
+    widths = [max(len(column[0]) + 2, *map(len, column)) for column in columns]
+    rules = tuple("-" * width for width in widths)
+    lines = [
+        "  ".join([row[0].ljust(widths[0]), *(t.rjust(w) for t, w in zip(row[1:], widths[1:]))])
+        for row in (table[0], rules, *table[1:])
+    ]
+    return "\n".join(line.rstrip() for line in lines)
