@@ -101,7 +101,7 @@ def test_a_storage_with_its_views() -> None:
 def test_memory_is_given_back() -> None:
     sent(nnkit.zeros(3))  # the server of descriptors starts
     before = descriptors()
-    for _ in range(20):
+    for _ in range(8):
         found = sent(nnkit.zeros(1000))
     assert descriptors() <= before + 3
     del found

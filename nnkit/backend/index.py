@@ -81,7 +81,7 @@ def shape_of_indexed(x: Any, positions: tuple) -> tuple[int, ...]:
     before, after, indexed, arrays = _divided(x, positions)
     common = _common_shape(arrays)
     if 0 not in common and any(x.shape[dim] == 0 for dim in indexed):
-        raise IndexError("index is out of bounds for a dimension with size 0")
+        raise IndexError("index is out of bounds for dimension with size 0")
     return (*(x.shape[d] for d in before), *common, *(x.shape[d] for d in after))
 
 

@@ -139,7 +139,11 @@ WRONG = [
     (RuntimeError, "one dtype", "torch.cdist(x, x.double())"),
     (RuntimeError, "one dtype", "torch.linalg.vecdot(x, x.double())"),
     (RuntimeError, "isin(): not implemented for 'bool'", "torch.isin(x, x == x)"),
-    (RuntimeError, "take_along_dim(): expected long", "x.take_along_dim(x == x, 0)"),
+    (
+        RuntimeError,
+        "take_along_dim(): dtype of indices should be Long",
+        "x.take_along_dim(x == x, 0)",
+    ),
     (RuntimeError, "cosine_similarity(): expected", "torch.cosine_similarity(x, x + 1j)"),
     (RuntimeError, "mixed dtype", "torch.layer_norm(x, (2,), torch.ones(2).half())"),
     (NotImplementedError, "polygamma(): not implemented", "torch.polygamma(1, x + 1j)"),

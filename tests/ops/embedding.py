@@ -44,8 +44,8 @@ def wrong_lookups(make: Maker) -> list[Raises]:
         Raises(RuntimeError, "float32", make(2, dtype="float32"), table),
         Raises(RuntimeError, "uint8", index.astype(np.uint8), table),
         Raises(RuntimeError, "2-D", index, make(3)),
-        Raises(AssertionError, "padding_idx", index, table, 3),
-        Raises(AssertionError, "padding_idx", index, table, -4),
+        Raises(AssertionError, "Padding_idx", index, table, 3),
+        Raises(AssertionError, "Padding_idx", index, table, -4),
     ]
 
 

@@ -74,6 +74,21 @@ def test_accumulation_in_a_sparse_leaf(lib: ModuleType) -> None:
         x.mul_(2)
 
 
+def test_gradients_of_several_uses_of_a_table(lib: ModuleType) -> None:
+    table, rows = lib.nn.Embedding(10, 1, sparse=True), lib.tensor([7, 1, 3])
+    (table(rows).sum() + table(lib.tensor([8, 1, 3])).sum()).backward()
+    assert table.weight.grad._indices().tolist() == [[7, 1, 3, 8, 1, 3]]
+    table.zero_grad()
+    table(rows).sum().backward()
+    rows[0] = 8  # which the gradient does not see
+    table(rows).sum().backward()
+    assert table.weight.grad._indices().tolist() == [[7, 1, 3, 8, 1, 3]]
+    for size in ((0, 0), (10, 0)):
+        table = lib.nn.Embedding(*size, sparse=True)
+        table(rows[: size[0]]).sum().backward()
+        assert tuple(table.weight.grad.shape) == size and table.weight.grad.is_sparse
+
+
 def test_gradients_of_tables(lib: ModuleType) -> None:
     F = lib.nn.functional
     table = lib.nn.Embedding(5, 2, sparse=True, padding_idx=1)

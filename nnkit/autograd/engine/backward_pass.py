@@ -181,7 +181,8 @@ class Pass:
     def _add(self, key: Any, device: Any, waiting: Any, grad: Any) -> Any:
         # In place only into a sum that was allocated here: nobody else can hold it.
         if SPARSE and (waiting.__class__ in SPARSE or grad.__class__ in SPARSE):
-            return self._value(sum_of(self._shown(waiting, device), self._shown(grad, device)))
+            one, other = self._shown(grad, device), self._shown(waiting, device)
+            return self._value(sum_of(one, other))  # what came last stands first, as in torch
         if self.lifted:
             return self.lifted.add(waiting, grad)
         if key in self.owned and waiting.dtype == grad.dtype:

@@ -27,7 +27,8 @@ class Embedding(Function):
     @staticmethod
     def backward(ctx: Any, grad: Tensor) -> tuple:
         (index,) = ctx.saved_tensors
-        index, values = index.reshape(-1).long(), grad.reshape(-1, ctx.shape[1])
+        index = index.reshape(-1).long().clone()  # the program may write into its own
+        values = grad.reshape(index.numel(), ctx.shape[1])
         if ctx.padding >= 0:
             kept = (index != ctx.padding).nonzero()[:, 0]
             index, values = index[kept], values[kept]
@@ -49,7 +50,7 @@ class Gather(Function):
         if not ctx.shape:
             rows = index.new_zeros((0, index.numel()))
         elif not index.ndim:
-            rows = index.reshape(1, 1)
+            rows = index.reshape(1, 1).clone()
         else:
             place = [PUBLIC["arange"](n, device=index.device) for n in index.shape]
             rows = list(PUBLIC["meshgrid"](*place, indexing="ij"))

@@ -46,9 +46,12 @@ def _padding(name: str, padding_idx: int | None, weight: Tensor) -> int:
         return -1
     count = weight.shape[0]
     if not -count <= padding_idx < count:
-        raise (RuntimeError if name == "embedding_bag" else AssertionError)(
-            f"{name}: padding_idx must be within num_embeddings: got {padding_idx} for {count} rows"
-        )
+        found = f"for {count} rows, got {padding_idx}"
+        if name == "embedding_bag":
+            raise RuntimeError(
+                f"{name}: padding_idx must be within the number of embeddings {found}"
+            )
+        raise AssertionError(f"{name}: Padding_idx must be within num_embeddings {found}")
     return padding_idx % count
 
 
@@ -211,8 +214,8 @@ def embedding_bag(
     ops.check_indices("embedding_bag", input, "input")
     if factors is not None and factors.dtype is not weight.dtype:
         raise RuntimeError(
-            f"embedding_bag: weight and per_sample_weights must have one dtype, got {weight.dtype} "
-            f"and {factors.dtype}"
+            f"embedding_bag: expected per_sample_weights to have the same type as weight, "
+            f"{weight.dtype}, got {factors.dtype}"
         )
     padding = _padding("embedding_bag", padding_idx, weight)
     # The last offset counts only where torch sums rows without looking at each.
@@ -229,7 +232,10 @@ def embedding_bag(
     try:
         rows = ops.embedding(weight, index, -1, scale_grad_by_freq, sparse)
     except IndexError as error:  # torch's type, though `embedding` has the better one
-        raise RuntimeError(str(error).replace("embedding()", "embedding_bag()")) from None
+        found = str(error).removeprefix("embedding(): ")
+        raise RuntimeError(
+            f"embedding_bag(): Expected idx >= 0 && idx < num_embeddings, but {found}"
+        ) from None
     if mode == "max":
         return ops.bag_max(rows, bags, count)[0]
     if factors is not None:

@@ -274,7 +274,9 @@ def _too_many(items: Any, shape: tuple[int, ...]) -> IndexError | None:
     if used <= len(shape):
         return None
     if not shape:
-        return IndexError("a 0-dim tensor has no dimension to index: use item() for its number")
+        return IndexError(
+            "invalid index of a 0-dim tensor, which has no dimension: use item() for its number"
+        )
     return IndexError(f"too many indices for tensor of dimension {len(shape)}: got {used}")
 
 

@@ -208,7 +208,9 @@ def unravel_index(indices: Tensor, shape: Any) -> tuple[Tensor, ...]:
     """
     check_tensor("unravel_index", indices, "indices")
     if indices.dtype.category != INTEGER:
-        raise TypeError(f"unravel_index(): expected integer indices, got {indices.dtype}")
+        raise TypeError(
+            f"unravel_index(): expected 'indices' to be integer dtype, got {indices.dtype}"
+        )
     if isinstance(shape, Tensor):
         raise TypeError("unravel_index(): argument 'shape' must be tuple of ints, not Tensor")
     sizes = sizes_of("unravel_index", (shape,), None, "shape")
