@@ -331,7 +331,13 @@ def _divided(rows: np.ndarray, block: np.ndarray, conjugates: bool) -> np.ndarra
 
 
 def ldl_solve(x: np.ndarray, pivots: np.ndarray, y: np.ndarray, hermitian: bool) -> np.ndarray:
-    """The solutions for matrices whose factors are given."""
+    """The solutions for matrices whose factors are given.
+
+    RuntimeError where a pivot names no row.
+    """
+    n = x.shape[-1]
+    if pivots.size and not 0 < np.abs(pivots).min() <= np.abs(pivots).max() <= n:
+        raise RuntimeError(f"linalg.ldl_solve(): pivots must lie between 1 and {n} in size")
     batch = np.broadcast_shapes(x.shape[:-2], y.shape[:-2])
     conjugates = hermitian and x.dtype.kind == "c"
     factors = np.broadcast_to(x, (*batch, *x.shape[-2:]))
@@ -346,7 +352,7 @@ def ldl_solve(x: np.ndarray, pivots: np.ndarray, y: np.ndarray, hermitian: bool)
 def _solve(a: np.ndarray, pivots: np.ndarray, out: np.ndarray, conjugates: bool) -> None:
     blocks, k = [], 0
     while k < len(a):
-        width = 1 if pivots[k] > 0 else 2
+        width = 1 if pivots[k] > 0 or k + 1 == len(a) else 2
         blocks.append((k, width, abs(int(pivots[k])) - 1))
         k += width
     for k, width, row in blocks:

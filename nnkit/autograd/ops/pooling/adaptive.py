@@ -121,7 +121,10 @@ def _largest(name: str, axes: int, input: Any, output_size: Any) -> tuple[Tensor
     x, size = _prepared(name, axes, input, output_size)
     _check_filled(name, x)
     if axes > 1 and not input.shape[1]:
-        raise RuntimeError(f"{name}(): input has no channels: shape {list(input.shape)}")
+        raise RuntimeError(
+            f"{name}(): Expected input to have non-zero size for non-batch dimensions, but got "
+            f"{list(input.shape)}"
+        )
     check_defined(name, "adaptive_max_pool", x)
     out, indices = _adaptive_max_pool(x, size)
     return like_input(out, input), like_input(indices, input)
