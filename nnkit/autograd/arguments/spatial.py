@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import operator
 from functools import lru_cache
-from typing import Any
+from typing import Any, NoReturn
 
 from nnkit.autograd.arguments.dims import check_tensor
 from nnkit.autograd.arguments.sizes import check_integers, check_shape, integer
@@ -165,20 +165,23 @@ def samples_of(name: str, input: Any, axes: int) -> Tensor:
     check_tensor(name, input)
     x = batched(name, input, axes)
     if 0 in input._data.shape[1:]:
-        raise RuntimeError(
-            f"{name}(): Expected input to have non-zero size for non-batch dimensions, a "
-            f"{axes + 1}D or {axes + 2}D (batch mode) tensor, but got: {list(input.shape)}"
-        )
+        refuse_empty(name, axes, input)
     return x
+
+
+def refuse_empty(name: str, axes: int, input: Tensor) -> NoReturn:
+    """RuntimeError: ``input`` has samples without elements."""
+    raise RuntimeError(
+        f"{name}(): Expected input to have non-zero size for non-batch dimensions, a "
+        f"{axes + 1}D or {axes + 2}D (batch mode) tensor, but got: {list(input.shape)}"
+    )
 
 
 def pooled_input(name: str, input: Any, axes: int, integers: bool = False) -> Tensor:
     """`samples_of`; NotImplementedError of a dtype that cannot be pooled."""
     x = samples_of(name, input, axes)
     if not x._data.shape[1]:
-        raise RuntimeError(
-            f"{name}(): Expected input to have channels, but got {list(input.shape)}"
-        )
+        refuse_empty(name, axes, input)
     category = x.dtype.category
     if category in (BOOL, COMPLEX) or (category != FLOATING and not integers):
         raise NotImplementedError(f"{name}(): not implemented for {x.dtype.name} tensors")

@@ -333,7 +333,7 @@ def _divided(rows: np.ndarray, block: np.ndarray, conjugates: bool) -> np.ndarra
 def ldl_solve(x: np.ndarray, pivots: np.ndarray, y: np.ndarray, hermitian: bool) -> np.ndarray:
     """The solutions for matrices whose factors are given.
 
-    RuntimeError where a pivot names no row.
+    RuntimeError where a pivot names no row, or half a block.
     """
     n = x.shape[-1]
     if pivots.size and not 0 < np.abs(pivots).min() <= np.abs(pivots).max() <= n:
@@ -352,7 +352,9 @@ def ldl_solve(x: np.ndarray, pivots: np.ndarray, y: np.ndarray, hermitian: bool)
 def _solve(a: np.ndarray, pivots: np.ndarray, out: np.ndarray, conjugates: bool) -> None:
     blocks, k = [], 0
     while k < len(a):
-        width = 1 if pivots[k] > 0 or k + 1 == len(a) else 2
+        width = 1 if pivots[k] > 0 else 2
+        if width == 2 and (k + 1 == len(a) or pivots[k + 1] != pivots[k]):
+            raise RuntimeError("linalg.ldl_solve(): pivots below 0 must come in pairs of one size")
         blocks.append((k, width, abs(int(pivots[k])) - 1))
         k += width
     for k, width, row in blocks:

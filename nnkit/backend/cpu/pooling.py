@@ -239,8 +239,11 @@ def max_pool_grad(g: Array, indices: Array, shape: Ints) -> Array:
     """
     out = np.zeros(shape, g.dtype)
     plane = math.prod(shape[2:])
+    where, g = _in_batch(indices, plane), g.ravel()
     inside = _is_inside(indices, plane).ravel()
-    np.add.at(out.reshape(-1), _in_batch(indices, plane)[inside], g.ravel()[inside])
+    if not inside.all():
+        where, g = where[inside], g[inside]
+    np.add.at(out.reshape(-1), where, g)
     return out
 
 

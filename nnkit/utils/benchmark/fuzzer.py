@@ -107,6 +107,7 @@ class FuzzedTensor:
         min_elements, max_elements: the least and the most elements.
         max_allocation_bytes: the most memory, that between the elements too.
         dim_parameter: the parameter that says how many of the sizes are taken.
+        roll_parameter: without effect, as in torch.
         dtype: of its elements.
         cuda: whether it is on the GPU.
         tensor_constructor: what makes it, of ``size``, ``dtype`` and all parameters; else its

@@ -16,10 +16,11 @@ from nnkit.autograd.arguments.spatial import (
     gradient_in_format,
     in_format_of,
     ints,
-    like_input,
+    refuse_empty,
 )
 from nnkit.autograd.op.promotion import check_defined
 from nnkit.autograd.op.public import public
+from nnkit.autograd.op.registry import OPS
 from nnkit.autograd.op.rule import real_gradient, rule
 from nnkit.autograd.ops.reduction.sums import mean
 from nnkit.autograd.tensor import Tensor
@@ -42,11 +43,8 @@ def _grad_max(B: Any, g: Any, x: Any, indices: Any) -> Any:
 
 
 def _check_gradient(g: Any) -> None:
-    """Refuse the gradient of a result of no elements, as torch does, which computes the result.
-
-    A single example may be a sample without a batch, whose channels torch takes for one.
-    """
-    if 0 in g.shape[1 if g.shape[0] != 1 else 2 :]:
+    """Refuse the gradient of a result of no elements, as torch does, which computes the result."""
+    if 0 in g.shape[1:]:
         raise RuntimeError(
             "adaptive_pool_backward(): Expected grad_output to have non-zero size for non-batch "
             f"dimensions, got {list(g.shape)}"
@@ -72,27 +70,28 @@ def _prepared(name: str, axes: int, input: Any, output_size: Any) -> tuple[Tenso
     several = axes > 1 and isinstance(output_size, (tuple, list))
     if several and input.ndim <= len(output_size):
         raise ValueError(f"{name}(): expected at least {axes + 1} dims, got {list(input.shape)}")
-    x = batched(name, input, axes)
+    # Of one sample the channels are the batch, as in torch, which lets a batch alone be empty.
+    single = input._data.ndim == axes + 1
+    x = OPS["unsqueeze"](input, 1) if single else batched(name, input, axes)
     if several:
         exactly(name, axes, output_size=output_size)
         output_size = [n if m is None else m for n, m in zip(x.shape[2:], output_size)]
-    channels = input.shape[1:-axes]  # of one sample torch takes them for the batch
-    if 0 in channels and name in ("adaptive_max_pool1d", "adaptive_avg_pool3d"):
-        raise RuntimeError(
-            f"{name}(): Expected input to have non-zero size for non-batch dimensions, but got "
-            f"{list(input.shape)}"
-        )
+    if not x.shape[1] and name in ("adaptive_max_pool1d", "adaptive_avg_pool3d"):
+        refuse_empty(name, axes, input)
     size = ints(name, "output_size", output_size, axes)
     check_shape(name, (*x.shape[:2], *at_least(name, "output_size", size, 0)))
     return x, size
 
 
-def _check_filled(name: str, x: Tensor) -> None:
-    if 0 in x.shape[2:]:
-        raise RuntimeError(
-            f"{name}(): Expected input to have non-zero size for non-batch dimensions, but got "
-            f"{list(x.shape)}"
-        )
+def _check_filled(name: str, axes: int, input: Tensor) -> None:
+    if 0 in input.shape[-axes:]:
+        refuse_empty(name, axes, input)
+
+
+def _like_input(result: Tensor, input: Tensor) -> Tensor:
+    if result._data.ndim != input._data.ndim:
+        return OPS["squeeze"](result, (1,))
+    return in_format_of(input, result)
 
 
 def _is_whole(axes: int, output_size: Any, ndim: int) -> bool:
@@ -112,22 +111,19 @@ def _average(name: str, axes: int, input: Any, output_size: Any) -> Tensor:
     x, size = (input, (1,) * axes) if whole else _prepared(name, axes, input, output_size)
     if size == (1,) * axes:
         return in_format_of(input, mean(input, tuple(range(-axes, 0)), True))
-    _check_filled(name, x)
+    _check_filled(name, axes, input)
     check_defined(name, "adaptive_avg_pool", x)
-    return like_input(real_gradient(name, _adaptive_avg_pool(x, size)), input)
+    return _like_input(real_gradient(name, _adaptive_avg_pool(x, size)), input)
 
 
 def _largest(name: str, axes: int, input: Any, output_size: Any) -> tuple[Tensor, Tensor]:
     x, size = _prepared(name, axes, input, output_size)
-    _check_filled(name, x)
+    _check_filled(name, axes, input)
     if axes > 1 and not input.shape[1]:
-        raise RuntimeError(
-            f"{name}(): Expected input to have non-zero size for non-batch dimensions, but got "
-            f"{list(input.shape)}"
-        )
+        refuse_empty(name, axes, input)
     check_defined(name, "adaptive_max_pool", x)
     out, indices = _adaptive_max_pool(x, size)
-    return like_input(out, input), like_input(indices, input)
+    return _like_input(out, input), _like_input(indices, input)
 
 
 @public(method=False)
