@@ -336,7 +336,12 @@ def cond(A: Tensor, p: float | str | None = None) -> Tensor:
     if p is None or p in (2, -2):
         s = svdvals(A)
         return s[..., -1] / s[..., 0] if p == -2 else s[..., 0] / s[..., -1]
-    return matrix_norm(A, p) * matrix_norm(inv(A), p)
+    check_square(f"linalg.cond(ord={p})", A)
+    if p == "nuc":
+        s = svdvals(A)
+        return s.sum(-1) * s.reciprocal().sum(-1)
+    inverse, info = inv_ex(A)
+    return matrix_norm(A, p) * matrix_norm(inverse, p).masked_fill(info > 0, math.inf)
 
 
 def cross(input: Tensor, other: Tensor, *, dim: int = -1) -> Tensor:

@@ -325,6 +325,24 @@ def _expanded_gradient(d: Difference) -> bool:
     return unknown and "autograd.grad(" in d.earlier
 
 
+def _turned_beside_one(d: Difference) -> bool:
+    """Whether an operand has a dimension of size 1 among others that were turned."""
+    if d.aspect != "strides" or re.search(r"backward\(|grad\(", d.statement):
+        return False
+    turns = r"permute|transpose|swap|moved|\.m?[TH]\b|\.t\(|adjoint|unfold|strided|channels_last"
+    shapes = [d.seen("shape", d.before, name) or () for name in d.named()]
+    return any(1 in shape for shape in shapes) and re.search(turns, d.earlier) is not None
+
+
+def _of_one_zero(d: Difference) -> bool:
+    """Whether a gradient passes through the product of all elements, of which one is 0."""
+    if not _statement(r"backward\(|grad\(", "strides")(d):
+        return False
+    sources = re.findall(r"(x\d+)\.prod\(\)|T\.prod\((x\d+)\)", d.earlier)
+    records = [record_of(d.before, name) for pair in sources for name in pair if name]
+    return any(np.sum(array_of(r) == 0) == 1 for r in records if r and r[2])
+
+
 # Each with its reason. None of them hides a value that a program without a mistake computes.
 RULES: dict[str, Callable[[Difference], bool]] = {
     **arbitrary_gradients.RULES,
@@ -538,6 +556,12 @@ RULES: dict[str, Callable[[Difference], bool]] = {
         (d.aspect, d.expected) == ("is_leaf", "RuntimeError")
         and ".detach_()" in d.earlier
         and re.search(r"view_as_(real|complex)\(|\.(real|imag)\b", d.earlier) is not None
+    ),
+    "the step of a dimension of size 1, which is any number, decides how a result lies": (
+        _turned_beside_one
+    ),
+    "the gradient of a product of all elements lies by rows where exactly one of them is 0": (
+        _of_one_zero
     ),
     "torch counts no write of running statistics": lambda d: (
         (d.aspect, d.expected, d.actual) == ("version", False, True) and "running_" in d.label

@@ -34,14 +34,15 @@ def _writes_tangents(d: Difference) -> bool:
 
 def _zeros_without_memory(d: Difference) -> bool:
     """Whether zeros are written, or their memory asked for or its order followed, that a Jacobian
-    of a derivative or a tangent of a tangent holds, or a gradient computed by the engine of what a
-    transform gave."""
+    of a derivative or a tangent of a derivative holds, or a gradient computed by the engine
+    of what a transform gave."""
     ordered = d.aspect == "strides"
     if not (ordered or set(d.errors) == {None, "RuntimeError"}) or not d.named():
         return False
     record = record_of(d.before, d.named()[0])
     sources = (
-        rf"{JACOBIANS}|(T\.func\.jvp\(.*){{2}}|T\.func\.[\s\S]*(autograd\.|backward\()"
+        rf"{JACOBIANS}|T\.func\.jvp\(.*T\.func\.(jvp|grad)\("
+        r"|T\.func\.[\s\S]*(autograd\.|backward\()"
         r"|autograd\.functional.*T\.func"
     )
     uses = r"[a-z]_\(|\] .?= |^x\d+ .= |numpy\(|tolist\(|deepcopy\(|pickle|out=|save\("

@@ -241,4 +241,35 @@ x3 = T.ones(1, 3, 2, 2, 3).contiguous(memory_format=T.channels_last_3d)[:, :, :,
 x4 = T.nn.functional.batch_norm(x3, None, None, training=True)
 x5 = [T.nn.functional.rms_norm(each, each.shape[-1:]) for each in (x0, x3, x0[::2], x0.mT)]
 """,
+    "what take reads gets its gradient in its own order": """
+x0 = T.arange(6.).reshape(2, 3).t().requires_grad_()
+x1 = T.autograd.grad(x0.take(T.tensor([0, 4])).sum(), x0)
+x2 = T.autograd.grad(x0.take(T.tensor([[0], [4]])).square().sum(), x0, create_graph=True)[0]
+x3 = T.autograd.grad(x2.square().sum(), x0)
+""",
+    "one matrix for a batch gets its gradient turned unless it lies by rows": """
+x0 = T.arange(4.).as_strided((2, 2), (1, 1)).requires_grad_()
+x1 = T.arange(12.).reshape(3, 2, 2).requires_grad_()
+x2 = T.autograd.grad((x0 @ x1).sum(), x0)
+x3 = T.arange(8.).reshape(2, 4)[:, ::2].requires_grad_()
+x4 = T.autograd.grad((x3 @ x1).sum(), x3)
+x5 = T.arange(4.).reshape(2, 2).requires_grad_()
+x6 = T.autograd.grad((x5 @ x1).sum(), x5)
+x7 = T.autograd.grad((x5.t() @ x1).sum(), x5)
+""",
+    "einsum turns its first operand before it sums": """
+x0 = T.arange(4.).reshape(2, 2).requires_grad_()
+x1 = T.einsum('i...->...', x0)
+h1 = x1.grad_fn.register_hook(lambda g, _: (g[0] * 2,))
+x2 = T.autograd.grad(x1, x0, T.ones(2))
+""",
+    "what is written into a view gets its gradient by rows": """
+x0 = T.arange(16.).reshape(2, 2, 2, 2).requires_grad_().to(memory_format=T.channels_last)
+x1 = T.zeros(4, 2, 2, 2).to(memory_format=T.channels_last)
+x1[:2] = x0
+x2 = T.autograd.grad((x1 * 2).sum(), x0)
+x3 = T.zeros(4, 2, 2, 2).to(memory_format=T.channels_last)
+x3[1:3].mul_(x0)
+x4 = T.autograd.grad((x3 * 2).sum(), x0)
+""",
 }

@@ -27,7 +27,7 @@ PyObject *sequence_name = nullptr, *shape_name = nullptr;
 
 // The kinds of saved values: their numbers are those in autograd/op/code.py.
 struct Value {
-    enum Kind { input, output, index, constant, shape, needs, columns } kind;
+    enum Kind { input, output, index, constant, shape, needs, columns, rows } kind;
     Py_ssize_t place;
     long users;       // the inputs whose rules read it, a bit for each
     bool is_for_all;  // then it is saved whoever wants a gradient
@@ -97,7 +97,8 @@ private:
             case Value::constant: return Py_XNewRef(at(statics_, value.place));
             case Value::shape: return shape(at(inputs_, value.place));
             case Value::needs: return needs();
-            case Value::columns: return columns(at(inputs_, value.place));
+            case Value::columns: return lies(at(inputs_, value.place), false);
+            case Value::rows: return lies(at(inputs_, value.place), true);
             default: return decline();
         }
     }
@@ -137,11 +138,13 @@ private:
         return PyObject_GetAttr(slot(tensor, tensors.data), shape_name);
     }
 
-    static PyObject* columns(PyObject* tensor) {
+    // Whether it lies by rows, or by columns and not by rows as well.
+    static PyObject* lies(PyObject* tensor, bool by_rows) {
         if (tensor == nullptr || !is_tensor(tensor)) return decline();
         PyObject* data = slot(tensor, tensors.data);
         if (!PyArray_Check(data)) return decline();
         auto* array = reinterpret_cast<PyArrayObject*>(data);
+        if (by_rows) return PyBool_FromLong(PyArray_IS_C_CONTIGUOUS(array));
         return PyBool_FromLong(PyArray_IS_F_CONTIGUOUS(array) && !PyArray_IS_C_CONTIGUOUS(array));
     }
 

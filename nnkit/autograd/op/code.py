@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import Any
 
 # Where a rule's parameter comes from.
-INPUT, OUTPUT, INDEX, STATIC, SHAPE, NEEDS, COLUMNS, GRAD = range(8)
+INPUT, OUTPUT, INDEX, STATIC, SHAPE, NEEDS, COLUMNS, ROWS, GRAD = range(9)
 SAVED = (INPUT, OUTPUT, INDEX)  # what may be written between forward and backward
 
 
@@ -117,6 +117,8 @@ def print_node_code(op: Any) -> str:
             value = f"tensors[{i}]._data.shape"
         elif kind == COLUMNS:
             value = f"by_columns(tensors[{i}]._data)"
+        elif kind == ROWS:
+            value = f"by_rows(tensors[{i}]._data)"
         else:
             value = "tuple([e is not None for e in edges])"
         if (kind, i) in op.private:  # of an input that may be an inference tensor, uncounted

@@ -118,7 +118,8 @@ def operands_of(name: str, input: Any, other: Any, kind: str, refuses: tuple[str
             f"heaviside(): expected both tensors to have one dtype, got {parts[0][0]} and "
             f"{parts[1][0]}"
         )
-    for each in (part[0] for part in parts) if name == "sub" else (d,):  # as torch
+    bools = [part[0] for part in parts if part[0].category == BOOL]
+    for each in bools if name == "sub" and bools else (d,):  # as torch
         check_dtype(name, each, refuses, (input, other))
     if kind == "float":
         d = to_float(d)

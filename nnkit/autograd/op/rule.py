@@ -12,6 +12,7 @@ an output's name      that output (``out`` where there is only one)
 a static's name       that argument, as it was passed; Tensors in it (an index) as inputs are
 ``<input>_shape``     the input's shape, without keeping its data
 ``<input>_columns``   whether the input lies by columns, so that its gradient does too
+``<input>_rows``      whether it lies by rows
 ``needs``             which inputs want a gradient, a tuple of bools (for ``joint`` rules)
 ====================  =====================================================================
 """
@@ -53,6 +54,7 @@ from nnkit.autograd.op.code import (
     INPUT,
     NEEDS,
     OUTPUT,
+    ROWS,
     SAVED,
     SHAPE,
     STATIC,
@@ -66,7 +68,7 @@ from nnkit.autograd.views.history import is_unseen, link_view, refresh
 from nnkit.autograd.views.replay import Rootless
 from nnkit.backend.algebra import CATALOGUE, Primitive, reference_body
 from nnkit.backend.dtype import FLOATING
-from nnkit.backend.memory import by_columns, has_expanded
+from nnkit.backend.memory import by_columns, by_rows, has_expanded
 
 
 class Rule:
@@ -90,6 +92,8 @@ def _source(name: str, primitive: Primitive) -> tuple[int, Any]:
         return SHAPE, primitive.arrays.index(name[:-6])
     if name.endswith("_columns") and name[:-8] in primitive.arrays:
         return COLUMNS, primitive.arrays.index(name[:-8])
+    if name.endswith("_rows") and name[:-5] in primitive.arrays:
+        return ROWS, primitive.arrays.index(name[:-5])
     if name == "needs":
         return NEEDS, 0
     if name == "g":
@@ -172,7 +176,7 @@ class Op:
         source = print_node_code(self)
         scope: dict[str, Any] = {"new": object.__new__, "next": next, "node": node_module}
         scope["__name__"] = __name__
-        scope.update(Tensor=Tensor, SavedOutput=SavedOutput, by_columns=by_columns)
+        scope.update(Tensor=Tensor, SavedOutput=SavedOutput, by_columns=by_columns, by_rows=by_rows)
         scope.update(hooked=ACTIVE, pack_recorded=pack_recorded, keep_copy=keep_copy)
         scope.update(depending=depending, save_index=save_index, unpack_index=unpack_index)
         for i, r in enumerate([*self.rules, self.joint]):

@@ -19,20 +19,23 @@ from nnkit.autograd.grad_mode import MODE, no_grad
 from nnkit.autograd.op.rule import refusal
 from nnkit.autograd.tensor import SeenWrites, Tensor, wrap
 from nnkit.autograd.views.history import is_unseen, refresh
+from nnkit.autograd.views.replay import laid
 from nnkit.backend.dtype import FLOATING
+from nnkit.backend.memory import order_of
 
 
 class Whole(Node):
     """The node of a function of several ops: its rule is the backward through them.
 
     Its values are the edges of its results; for each argument None or the `Passage` by which it
-    enters: the way on, for second derivatives; and what its ops saved, once such a derivative may
-    free it.
+    enters: the way on, for second derivatives; what its ops saved, once such a derivative may free
+    it; and, by argument, the orders of memory in which gradients are to lie.
     """
 
     __slots__ = ()
     materializes = False
     reads_result = False
+    orders_gradients = False
 
     @property
     def saves_arrays(self) -> bool:  # type: ignore[override]
@@ -42,7 +45,7 @@ class Whole(Node):
     @property
     def parts(self) -> Iterator[Node]:
         """The nodes of its ops."""
-        results, entrances, _ = self._restored()
+        results, entrances, *_ = self._restored()
         left, looked_at = [target_of(edge)[0] for edge in results], {None, *entrances}
         while left:
             node: Any = left.pop()
@@ -58,11 +61,11 @@ class Whole(Node):
         return self.values
 
     def gradients(self, B: Any, grads: list, unpack: Callable) -> list:
-        results, entrances, saved = self._restored()
+        results, entrances, saved, orders = self._restored()
         lifted = B if unpack is unpack_tensor else None
         if lifted and not saved and not self.reads_result:
             saved = [(node, node.values) for node in self.parts]
-            self.values = results, entrances, saved
+            self.values = results, entrances, saved, orders
         roots = [(edge, g) for edge, g in zip(results, grads, strict=True) if g is not None]
         # What a recorded pass has made of the ops' results leads to the ops themselves: they may
         # have to run once more in this pass.
@@ -71,6 +74,9 @@ class Whole(Node):
         inner.limit_to([GradientEdge(entrances[i], 0) for i in wanted], accumulate=False)
         inner.run()
         found = {i: inner.captured.get(place) for place, i in enumerate(wanted)}
+        for i, order in orders.items():
+            if found.get(i) is not None:
+                found[i] = laid(B, found[i], order)
         return [found.get(i) for i in range(len(entrances))]
 
 
@@ -81,6 +87,7 @@ def single(
     name: str = "",
     node: str | None = None,
     reads_result: bool = False,
+    orders_gradients: bool = False,
     saves: bool = True,
 ) -> Any:
     """Declare a function of Tensors to be one operation for torch's autograd.
@@ -94,14 +101,17 @@ def single(
             they must where ``name_`` overwrites what their rules read.
         reads_result: whether torch's derivative is one of the result too, so that a pass through
             that derivative runs this node, and frees what it saved.
+        orders_gradients: whether a gradient lies in memory as the argument does.
         saves: whether torch's node saves tensors, which backward frees: those that its ops save.
     """
     if function is None:
         return functools.partial(
-            single, alone=alone, name=name, node=node, reads_result=reads_result, saves=saves
-        )
+            single, alone=alone, name=name, node=node, reads_result=reads_result,
+            orders_gradients=orders_gradients, saves=saves,
+        )  # fmt: skip
     name = name or function.__name__
     members: dict = {"__slots__": (), "operation": name, "reads_result": reads_result}
+    members["orders_gradients"] = orders_gradients
     if not saves:
         members["saves_arrays"] = False
     kind = node and type(node, (Whole,), members)
@@ -130,6 +140,7 @@ def _as_one(kind: Any, function: Callable, arguments: tuple, options: dict) -> A
     """The function's results, with one node for all its ops."""
     edges: list = []
     entrances: list = []
+    orders: dict = {}
 
     def entering(value: Any) -> Any:
         if value.__class__ in (list, tuple):
@@ -142,6 +153,8 @@ def _as_one(kind: Any, function: Callable, arguments: tuple, options: dict) -> A
         entrances.append(None if edge is None else Passage((edge,), (), value._device))
         if edge is None:
             return value
+        if kind.orders_gradients:
+            orders[len(entrances) - 1] = order_of(value._data)
         entered = wrap(value._data, value._device)
         entered._writes = value._writes
         entered._requires_grad = True
@@ -154,7 +167,7 @@ def _as_one(kind: Any, function: Callable, arguments: tuple, options: dict) -> A
     if not any(out._requires_grad for out in results):
         return result
     ways = tuple([out._edge for out in results])
-    node = kind(tuple(edges), (ways, tuple(entrances), ()), results[0]._device)
+    node = kind(tuple(edges), (ways, tuple(entrances), (), orders), results[0]._device)
     if len(results) > 1:
         data = [out._data for out in results]
         node.outputs = [w and (d.shape, d.dtype) for w, d in zip(ways, data, strict=True)]

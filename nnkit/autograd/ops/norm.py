@@ -479,6 +479,15 @@ def instance_norm(
         weight = weight.clone()  # torch repeats it for each sample, and keeps the repetition
     dtype = (input if weight is None else weight).dtype
     if not use_input_stats:
+        for parameter, value in (
+            ("weight", weight), ("bias", bias), ("running_mean", running_mean),
+            ("running_var", running_var),
+        ):  # fmt: skip
+            if value is not None and value.ndim > 1:
+                raise RuntimeError(
+                    f"instance_norm(): expected {parameter} of at most 1 dimension, got shape "
+                    f"{list(value.shape)}"
+                )
         if running_mean is None or running_var is None:
             raise RuntimeError(
                 "instance_norm(): Expected running_mean and running_var to be defined when "

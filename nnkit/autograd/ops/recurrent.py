@@ -11,7 +11,7 @@ from typing import Any
 
 from nnkit.autograd.arguments.annotations import held
 from nnkit.autograd.arguments.dims import check_tensors, size_at
-from nnkit.autograd.op.promotion import check_defined
+from nnkit.autograd.op.promotion import cast_inside, check_defined
 from nnkit.autograd.op.public import public
 from nnkit.autograd.op.registry import OPS
 from nnkit.autograd.op.rule import rule
@@ -116,12 +116,13 @@ def _checked(
     if kind != "rnn_relu" and x.dtype.category < FLOATING:
         raise RuntimeError(f"{name}(): expected floating point tensors, got {x.dtype}")
     for parameter, value in given:
-        if value is not None and value.dtype is not x.dtype:
+        is_number = name in GATES and parameter == "b_ih" and value is not None and not value.ndim
+        if value is not None and value.dtype is not x.dtype and not is_number:
             raise RuntimeError(
                 f"{name}(): expected argument '{parameter}' to have the input's dtype {x.dtype}, "
                 f"got {value.dtype}"
             )
-    own = [None if b is None else _full_bias(name, b, rows) for b in biases]
+    own = [None if b is None else _full_bias(name, cast_inside(b, x.dtype), rows) for b in biases]
     return [weight_ih, weight_hh, *own, weight_hr]
 
 
@@ -243,6 +244,8 @@ def _network_forms(kind: str) -> tuple[Callable, Callable]:
                 f"{kind}(): expected argument 'batch_sizes' to be a vector of int64, got "
                 f"{batch_sizes.dtype} of shape {list(batch_sizes.shape)}"
             )
+        if not batch_sizes.numel():
+            raise ValueError(f"{kind}(): expected argument 'batch_sizes' of at least one step")
         return run(
             kind, data, tuple(batch_sizes.tolist()), states, params, has_biases, num_layers,
             dropout, train, bidirectional,

@@ -145,7 +145,7 @@ class CopySlices(Node):
         # A view of the base need not be one of a gradient that lies in memory in another order.
         to_value = None
         if self.edges[1] is not None:
-            to_value = replay_array(B, chain, laid(B, g, order))
+            to_value = B.contiguous(replay_array(B, chain, laid(B, g, order)))
         return [to_base, to_value]
 
     def _shared(self, shape: tuple) -> str:

@@ -85,14 +85,15 @@ def einsum(B: Any, operands: tuple, equation: str) -> Any:
     for i, (x, own) in enumerate(zip(operands, inputs, strict=True)):
         x, own = _without_repeats(B, x, own, sizes, dropped)
         needed = set(output).union(*inputs[i + 1 :])
+        if acc is None:
+            x, own = _sorted(B, x, own, place)
         x, own = _sum_out(B, x, own, needed | set(labels))
         if acc is None:
-            acc, labels = _sum_out(B, x, own, needed)
+            acc, labels = x, own
         else:
             acc, labels = _sum_out(B, acc, labels, needed | set(own))
             acc, labels = _contract(B, acc, labels, x, own, needed, place)
-    order = tuple(labels.index(a) for a in output)
-    return acc if order == tuple(range(len(order))) else B.permute(acc, order)
+    return _sorted(B, acc, labels, place)[0]
 
 
 @functools.lru_cache(maxsize=256)
@@ -188,6 +189,14 @@ def _without_repeats(B: Any, x: Any, own: Labels, sizes: dict, dropped: set) -> 
         x = B.reshape(x, tuple(x.shape[k] for k in kept))
         own = tuple(own[k] for k in kept)
     return x, own
+
+
+def _sorted(B: Any, x: Any, own: Labels, place: Callable) -> tuple[Any, Labels]:
+    """The operand with its labels in the order that ``place`` gives, as torch sums it."""
+    order = tuple(sorted(range(len(own)), key=lambda k: place(own[k])))
+    if order == tuple(range(len(order))):
+        return x, own
+    return B.permute(x, order), tuple(own[k] for k in order)
 
 
 def _sum_out(B: Any, x: Any, own: Labels, needed: set) -> tuple[Any, Labels]:

@@ -25,5 +25,8 @@ from nnkit.nn.functional.pooling import *  # noqa: F403
 from nnkit.nn.functional.regression_loss import *  # noqa: F403
 from nnkit.nn.functional.softmax import *  # noqa: F403
 
+# In torch these are compiled, and its parser looks at their flags and words.
+hold_all(globals(), names="avg_pool1d avg_pool2d avg_pool3d gelu pairwise_distance".split())
+hold_all(globals(), names=["scaled_dot_product_attention"])
 hold_all(globals(), lax=True)
 del hold_all

@@ -103,6 +103,7 @@ def _bags(input: Tensor, offsets: Any, include_last_offset: bool, whole: bool) -
                 "embedding_bag: if input is 2D, then offsets has to be None, as input is treated "
                 f"as a mini-batch of fixed length sequences, got offsets of {list(offsets.shape)}"
             )
+        ops.check_indices("embedding_bag", input, "input")
         count, length = input.shape
         bags = input.new_tensor(range(count)).repeat_interleave(length)
         return input.reshape(-1), bags, count
@@ -211,7 +212,8 @@ def embedding_bag(
     if offsets is not None and offsets.ndim == 1 and offsets.dtype is not input.dtype:
         common = promote_types(input.dtype, offsets.dtype)
         input, offsets = input.to(common), offsets.to(common)
-    ops.check_indices("embedding_bag", input, "input")
+    if input.ndim == 1:
+        ops.check_indices("embedding_bag", input, "input")
     if factors is not None and factors.dtype is not weight.dtype:
         raise RuntimeError(
             f"embedding_bag: expected per_sample_weights to have the same type as weight, "

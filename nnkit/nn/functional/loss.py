@@ -326,7 +326,7 @@ def kl_div(
         check_reduction("kl_div", reduction)
     if not (input.is_floating_point() and target.is_floating_point()):
         raise RuntimeError("kl_div: Integral inputs not supported")
-    whole = "sum" if by_batch else reduction
+    whole = "sum" if reduction == "batchmean" else reduction
     # Each part is computed in the dtype of its own operands, and of inference tensors alone.
     if input.dtype is not target.dtype or not log_target and target.is_inference():
         if log_target:

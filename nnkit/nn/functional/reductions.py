@@ -11,10 +11,9 @@ REDUCTIONS = ("none", "mean", "sum")
 
 def legacy(size_average: bool | None, reduce: bool | None) -> str:
     """The reduction that the deprecated arguments mean, with a warning."""
-    if reduce is not None and not reduce:
-        reduction = "none"
-    else:
-        reduction = "mean" if size_average is None or size_average else "sum"
+    averages = size_average is None or bool(size_average)
+    sums = reduce is None or bool(reduce)
+    reduction = ("mean" if averages else "sum") if sums else "none"
     warn(
         "size_average and reduce args will be deprecated, please use "
         f"reduction='{reduction}' instead."

@@ -160,6 +160,8 @@ def lstsq(A: Tensor, B: Tensor, rcond: float | None = None, *, driver: str | Non
         )
     if lacking:
         B = B.unsqueeze(-1)
+    if driver == "gelsd" and rcond is not None and not 0 < rcond < 1:
+        rcond = finfo(A.dtype).eps  # which LAPACK then takes
     solution = matmul(pinv(A, rtol=rcond), B)
     rank = matrix_rank(A, rtol=rcond)
     # "gels" takes the rank to be full.

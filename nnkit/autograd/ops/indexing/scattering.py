@@ -375,7 +375,7 @@ def _flat_index(name: str, input: Tensor, index: Any) -> Tensor:
 
 
 @public(out=True)
-@single(node="TakeBackward0")
+@single(node="TakeBackward0", orders_gradients=True)
 def take(input: Tensor, index: Tensor) -> Tensor:
     """The elements at positions ``index`` of the flattened input, in the shape of ``index``.
 

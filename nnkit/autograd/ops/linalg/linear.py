@@ -118,7 +118,7 @@ def _unusual_linear(input: Any, weight: Any, bias: Any) -> Tensor:
     """`linear` with a weight that is a vector or a bias that broadcasts; says what does not fit."""
     operands = [("input", input), ("weight", weight)]
     check_tensor("linear", weight, "weight")
-    row = weight.ndim == 1 or getattr(input, "ndim", 0) == 1
+    row = weight.ndim == 1 or getattr(input, "ndim", 0) != 2  # else it is a product of matrices
     if bias is not None and not (row and isinstance(bias, Tensor) and not bias.ndim):
         operands.append(("bias", bias))
     x, w, *rest = check_operands("linear", *operands)

@@ -20,12 +20,12 @@ from nnkit.autograd.views.history import check_fits, write
 from nnkit.backend.dtype import BOOL, FLOATING
 
 
-def _grad_matmul_x(B: Any, g: Any, y: Any, x_shape: tuple, x_columns: bool) -> Any:
+def _grad_matmul_x(B: Any, g: Any, y: Any, x_shape: tuple, x_rows: bool) -> Any:
     if len(x_shape) > 2:
         return B.matmul(g, B.mH(y))
     # One matrix for all: torch multiplies the transposed batch, as one matrix.
     y, g = rows(B, B.mH(y)), rows(B, B.mT(g))
-    return B.mT(B.mm(B.mT(y), g)) if x_columns else B.mm(B.mT(g), y)
+    return B.mm(B.mT(g), y) if x_rows else B.mT(B.mm(B.mT(y), g))
 
 
 def _grad_matmul_y(B: Any, g: Any, x: Any, y_shape: tuple, y_columns: bool, needs: tuple) -> Any:

@@ -243,6 +243,11 @@ def cross_entropy(
         if x.size:
             check_floating("cross_entropy", input)
         target = _check_labels("cross_entropy", input, target, weight)
+        if label_smoothing and weight is not None and target.dtype is uint8:
+            raise RuntimeError(
+                "cross_entropy(): expected target dtype to be Long beside weight and "
+                "label_smoothing, but got Byte"
+            )
     return _cross_entropy(input, target, weight, ignore_index, reduction, label_smoothing)[0]
 
 
@@ -302,6 +307,11 @@ def _check_labels(name: str, input: Tensor, target: Tensor, weight: Tensor | Non
                 f"{name}(): Expected target size {list(wanted)}, got {list(t.shape)}"
             )
     _check_label_dtype(name, target)
+    if x.ndim > 2 and target.dtype is uint8:
+        raise RuntimeError(
+            f"{name}(): expected target dtype to be Long for an input of {x.ndim} dimensions, but "
+            "got Byte"
+        )
     if weight is not None:
         classes = x.shape[1] if x.ndim > 1 else x.shape[0]
         _check_weight(name, weight, classes)

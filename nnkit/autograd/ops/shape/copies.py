@@ -27,6 +27,7 @@ def _pieces_copied(
     """The copies of several views; None if they are written into the tensors of ``out``."""
     if out is None:
         return tuple(map(_copied, views))
+    check_tensors(name, out, "out")
     if len(out) != len(views):
         raise RuntimeError(
             f"{name}(): expected argument 'out' of {len(views)} tensors, got {len(out)}"
