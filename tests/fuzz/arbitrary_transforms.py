@@ -109,6 +109,9 @@ RULES: dict[str, Callable[[Difference], bool]] = {
     "zeros that a Jacobian holds lie one for each row in torch, or one for all": lambda d: (
         d.aspect in ("strides", "base") and re.search(JACOBIANS, d.statement) is not None
     ),
+    "a tangent of nested derivatives that is the one given is it or a view of it": lambda d: (
+        d.aspect == "base" and re.search(r"(T\.func\.jvp\(.*){2}", d.statement) is not None
+    ),
     "a transform in torch records inference tensors as its dispatcher has it": lambda d: (
         (d.aspect == "requires_grad" or "RuntimeError" in d.errors)
         and "T.func." in d.statement
