@@ -269,6 +269,14 @@ def _cell(kind: str, input: Tensor, states: Sequence[Tensor], *weights: Any) -> 
     states = check_tensors(name, states, "hx")
     if kind == "lstm" and len(states) != 2:
         raise RuntimeError(f"{name}(): expected two states in argument 'hx', got {len(states)}")
+    if GATES[kind] == 1:  # torch counts the rows of these first
+        hidden = size_at(name, weights[1], 1, "w_hh")
+        rows = size_at(name, weights[0], 0, "w_ih"), size_at(name, weights[1], 0, "w_hh")
+        if rows != (hidden, hidden):
+            raise RuntimeError(
+                f"{name}(): w_ih and w_hh must have hidden_size = {hidden} rows, got {rows[0]} and "
+                f"{rows[1]}"
+            )
     for parameter, value in (("w_ih", weights[0]), ("input", input), ("w_hh", weights[1])):
         size_at(name, value, 1, parameter)
     for number, state in enumerate(states):

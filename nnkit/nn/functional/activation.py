@@ -73,6 +73,12 @@ def elu(input: Tensor, alpha: float = 1.0, inplace: bool = False) -> Tensor:
     return floating("elu", ops.elu, input, inplace, float(alpha), 1.0, 1.0)
 
 
+def elu_(input: Tensor, alpha: float = 1.0, scale: float = 1.0, input_scale: float = 1.0) -> Tensor:
+    """`elu`, written into ``input``: times ``scale``, negative numbers times ``input_scale`` before
+    the exponential."""
+    return floating("elu", ops.elu, input, True, float(alpha), float(scale), float(input_scale))
+
+
 def celu(input: Tensor, alpha: float = 1.0, inplace: bool = False) -> Tensor:
     """``max(0, x) + min(0, alpha * (exp(x / alpha) - 1))``
 
@@ -346,4 +352,4 @@ def gumbel_softmax(
     return one_hot - soft.detach() + soft
 
 
-elu_, leaky_relu_ = in_place(elu), in_place(leaky_relu)
+leaky_relu_ = in_place(leaky_relu)

@@ -307,7 +307,7 @@ def _check_labels(name: str, input: Tensor, target: Tensor, weight: Tensor | Non
                 f"{name}(): Expected target size {list(wanted)}, got {list(t.shape)}"
             )
     _check_label_dtype(name, target)
-    if x.ndim > 2 and target.dtype is uint8:
+    if x.ndim > 2 and t.size and target.dtype is uint8:
         raise RuntimeError(
             f"{name}(): expected target dtype to be Long for an input of {x.ndim} dimensions, but "
             "got Byte"

@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from nnkit.autograd.arguments.dims import check_tensor, normalize_dim
+from nnkit.autograd.arguments.dims import check_tensor, check_tensors, normalize_dim
 from nnkit.autograd.op.out import write_out
 from nnkit.autograd.op.public import public
 from nnkit.autograd.op.rule import real_gradient, without_derivative
