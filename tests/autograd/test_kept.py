@@ -22,8 +22,9 @@ each_differentiable_row = pytest.mark.parametrize(
 )
 
 
-def graphs(row: OpRow) -> Iterator[list]:
-    """The differentiable outputs of each sample, of the op and of what writes in place."""
+def graphs(row: OpRow) -> Iterator[tuple[list, list]]:
+    """The differentiable outputs of each sample, of the op and of what writes in place, and what
+    they were made of."""
     dtype = next(d for d in ("float64", *row.dtypes) if d in row.dtypes and d in FLOATS + COMPLEX)
     forms = (row.inplace,) if isinstance(row.inplace, str) else row.inplace
     for form in (None, *(filter(None, forms) if row.inplace_gradient else ())):
@@ -37,7 +38,7 @@ def graphs(row: OpRow) -> Iterator[list]:
                 found = list(flatten(call(*copies, function=function)))
             except RuntimeError:
                 continue  # it does not fit into the first argument
-            yield [out for out in found if getattr(out, "requires_grad", False)]
+            yield [out for out in found if getattr(out, "requires_grad", False)], call.leaves
 
 
 def nodes_of(outputs: list) -> list[Node]:
@@ -69,7 +70,7 @@ def kept(value: Any) -> Iterator[tuple[Any, int | None]]:
 def test_every_array_is_counted(row: OpRow) -> None:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        for outputs in graphs(row):
+        for outputs, _ in graphs(row):
             for node in nodes_of(outputs):
                 for holder, count in kept(node.values):
                     private = isinstance(holder, PackedValue)  # a copy that nobody else has
@@ -82,7 +83,7 @@ def test_every_array_is_offered_to_hooks_and_let_go(row: OpRow) -> None:
         warnings.simplefilter("ignore")
         with nnkit.autograd.graph.saved_tensors_hooks(lambda t: t, lambda t: t):
             found = list(graphs(row))
-        for outputs in found:
+        for outputs, _ in found:
             nodes = nodes_of(outputs)
             arrays = [list(kept(node.values)) for node in nodes]
             for node, holders in zip(nodes, arrays, strict=True):
@@ -90,3 +91,26 @@ def test_every_array_is_offered_to_hooks_and_let_go(row: OpRow) -> None:
             nnkit.autograd.backward(outputs, [nnkit.ones_like(out) for out in outputs])
             for node, holders in zip(nodes, arrays, strict=True):
                 assert not holders or node.values is None, f"{node} keeps what it saved"
+
+
+def gradients(row: OpRow) -> list[np.ndarray | None]:
+    """Those of all graphs of a row, from the same random numbers each time."""
+    nnkit.manual_seed(0)
+    found = []
+    for outputs, leaves in graphs(row):
+        ones = [nnkit.ones_like(out) for out in outputs]
+        if outputs:
+            found += nnkit.autograd.grad(outputs, leaves, ones, allow_unused=True)
+    return [g if g is None else g.to_dense().numpy() for g in found]
+
+
+@each_differentiable_row
+def test_what_hooks_keep_is_not_written(row: OpRow) -> None:
+    """Hooks may keep another tensor of the same memory, which no count of writes guards."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        expected = gradients(row)
+        with nnkit.autograd.graph.saved_tensors_hooks(lambda t: t.detach(), lambda t: t):
+            found = gradients(row)
+    for wanted, gradient in zip(expected, found, strict=True):
+        np.testing.assert_array_equal(gradient, wanted)

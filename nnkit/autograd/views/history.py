@@ -27,6 +27,7 @@ from nnkit.autograd.engine.node import (
     edge_of,
     leaf_hooks,
 )
+from nnkit.autograd.engine.saved import ACTIVE
 from nnkit.autograd.forward.level import ENTERED_LEVELS
 from nnkit.autograd.grad_mode import MODE, no_grad
 from nnkit.autograd.op.promotion import cast_within, promoted_dtype, translated
@@ -353,6 +354,8 @@ def write(
     with modes:
         # Tangents may be functions of what is written over.
         before = x.clone() if x._device.depth and MODE.enabled else alias(x)
+        if ACTIVE and tracked:  # hooks may keep the memory of what is saved
+            before._data = x._device.backend.copy(x._data)
         try:
             result = compute(before, *arguments, **options)
         except NotImplementedError:
