@@ -8,9 +8,9 @@ from typing import Any
 from nnkit.autograd import Tensor, enable_grad, no_grad
 from nnkit.autograd.ops.creation.factories import zeros, zeros_like
 from nnkit.autograd.surface.limits import finfo
-from nnkit.backend.dtype import float32
 from nnkit.optim.hyperparameters import check_learning_rate, check_range, number
 from nnkit.optim.optimizer import Optimizer
+from nnkit.optim.state import dtype_of_numbers
 
 
 class Adafactor(Optimizer):
@@ -112,7 +112,7 @@ class Adafactor(Optimizer):
 
 
 def _fresh(grad: Tensor) -> dict[str, Tensor]:
-    state = {"step": zeros((), dtype=float32)}
+    state = {"step": zeros((), dtype=dtype_of_numbers())}
     if grad.ndim < 2:
         return {**state, "variance": zeros_like(grad)}
     *most, rows, columns = grad.shape

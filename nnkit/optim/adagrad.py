@@ -106,7 +106,10 @@ class Adagrad(Optimizer):
         data = p._device.backend.zeros_like(p._data)
         start = complex(value, value) if p.is_complex() else value
         p._device.backend.fill_(data, start)
-        self.state[p] = {"step": state_number(p, 0.0), "sum": wrap(data, p._device)}
+        self.state[p] = {
+            "step": state_number(p, 0.0, self.defaults["fused"]),
+            "sum": wrap(data, p._device),
+        }
 
     def share_memory(self) -> None:
         """Move the state into memory that child processes share."""

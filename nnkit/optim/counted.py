@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from nnkit.autograd import Tensor
 from nnkit.autograd.tensor import wrap
-from nnkit.backend.dtype import float32
 from nnkit.optim.optimizer import Optimizer, wrong_state
-from nnkit.optim.state import NUMBERS
+from nnkit.optim.state import NUMBERS, dtype_of_numbers
 
 
-def state_number(p: Tensor, value: float) -> Tensor:
+def state_number(p: Tensor, value: float, is_fused: bool | None = None) -> Tensor:
     """A state tensor that holds one number, for parameter ``p``."""
-    return wrap(p._device.backend.full((), value, float32.array), p._device)
+    dtype = dtype_of_numbers(is_fused)
+    return wrap(p._device.backend.full((), value, dtype.array), p._device)
 
 
 def number_of_state(optimizer: Optimizer, p: Tensor, name: str, start: float) -> Tensor:

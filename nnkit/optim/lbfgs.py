@@ -16,6 +16,10 @@ from nnkit.optim.optimizer import Optimizer
 LEAST_CURVATURE = 1e-10  # a smaller product of both changes would spoil the Hessian's estimate
 
 
+# What a step leaves for the next one.
+KEPT = ("d", "t", "old_dirs", "old_stps", "ro", "H_diag", "prev_flat_grad", "prev_loss")
+
+
 class LBFGS(Optimizer):
     """L-BFGS: each call of ``step(closure)`` makes up to ``max_iter`` quasi-Newton steps.
 
@@ -85,6 +89,7 @@ class LBFGS(Optimizer):
         state = self.state[self._params[0]]
         state.setdefault("func_evals", 0)
         state.setdefault("n_iter", 0)
+        is_new = "d" not in state
         first = evaluate()
         loss, evaluations = float(first), 1
         state["func_evals"] += 1
@@ -104,7 +109,7 @@ class LBFGS(Optimizer):
                 break
             counted = 0
             if group["line_search_fn"] is not None:
-                start = Point(0.0, loss, gradient, slope)
+                start = Point(0, loss, gradient, slope)
                 left = group["max_eval"] - evaluations
                 found, counted = self._search(evaluate, start, direction, float(t), left)
                 _, loss, gradient, _ = found
@@ -124,6 +129,9 @@ class LBFGS(Optimizer):
                 or abs(loss - state["prev_loss"]) < group["tolerance_change"]
             ):
                 break
+        if is_new:  # in torch's order
+            for name in KEPT:
+                state[name] = state.pop(name)
         return first
 
     def _direction(self, state: dict, gradient: Tensor, history: int) -> Tensor:
@@ -136,20 +144,21 @@ class LBFGS(Optimizer):
         curvature = change.dot(step)
         if curvature.item() > LEAST_CURVATURE:
             if len(gradients) == history:
-                for kept in (gradients, steps, inverses):
-                    kept.pop(0)
+                for values in (gradients, steps, inverses):
+                    values.pop(0)
             gradients.append(change)
             steps.append(step)
             inverses.append(1.0 / curvature)
             state["H_diag"] = curvature / change.dot(change)
         direction = -gradient
-        weights = []
-        for change, step, inverse in zip(*map(reversed, (gradients, steps, inverses)), strict=True):
-            weights.append(step.dot(direction) * inverse)
-            direction = direction - change * weights[-1]
+        weights = state.setdefault("al", [None] * history)
+        kept = list(enumerate(zip(gradients, steps, inverses, strict=True)))
+        for i, (change, step, inverse) in reversed(kept):
+            weights[i] = step.dot(direction) * inverse
+            direction = direction - change * weights[i]
         direction = direction * state["H_diag"]
-        for change, step, inverse in zip(gradients, steps, inverses, strict=True):
-            direction = direction + step * (weights.pop() - change.dot(direction) * inverse)
+        for i, (change, step, inverse) in kept:
+            direction = direction + step * (weights[i] - change.dot(direction) * inverse)
         state["d"] = direction
         return direction
 

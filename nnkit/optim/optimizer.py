@@ -16,12 +16,11 @@ from nnkit.autograd.ops.creation.factories import zeros_like
 from nnkit.autograd.tensor import wrap
 from nnkit.autograd.views.history import clear, wrote
 from nnkit.autograd.views.overlap import check_expanded
-from nnkit.backend.dtype import float32
 from nnkit.backend.formula import Update
 from nnkit.backend.lazy import plain
 from nnkit.backend.memory import has_expanded
 from nnkit.backend.program.outside import RECORDERS, beforehand, call_recorded, is_recorded
-from nnkit.optim.state import OptimizerState
+from nnkit.optim.state import OptimizerState, dtype_of_numbers
 
 REQUIRED = object()
 _step_pre_hooks: OrderedDict = OrderedDict()
@@ -97,8 +96,8 @@ def with_step_hooks(step: Callable) -> Callable:
     return hooked
 
 
-def _zero(place: Any) -> Tensor:
-    return wrap(place.backend.zeros((), float32.array), place)
+def _zero(place: Any, dtype: Any) -> Tensor:
+    return wrap(place.backend.zeros((), dtype.array), place)
 
 
 def _is_one_update(optimizer: Any, closure: Any = None) -> bool:
@@ -329,7 +328,8 @@ class Optimizer(OptimizerState):
         for p in params:
             state = self.state[p]
             if counter is not None and counter not in state:
-                state[counter] = beforehand(_zero, p._device)
+                dtype = dtype_of_numbers(self.defaults.get("fused"))
+                state[counter] = beforehand(_zero, p._device, dtype)
             for name, tensors in gathered.items():
                 if name not in state:
                     state[name] = beforehand(self.zeros_like, p)

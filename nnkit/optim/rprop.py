@@ -94,6 +94,7 @@ class Rprop(Optimizer):
 
     def update_group(self, group: dict, params: list[Tensor]) -> None:
         lr = number("lr", group["lr"])
+        self.gather(params, ("prev",), counter="step")  # which come first, as in torch
         for p in params:
             if "step_size" not in self.state[p]:
                 sizes = p._device.backend.zeros_like(p._data)

@@ -11,10 +11,16 @@ from typing import Any
 from nnkit.autograd import Tensor
 from nnkit.autograd.engine.node import RemovableHandle
 from nnkit.autograd.ops.exchange.interchange import tensor
-from nnkit.backend.dtype import float32
+from nnkit.backend.dtype import default_dtype, dtype, float32, float64
 
 # State entries that hold one number; old checkpoints keep them as Python numbers.
 NUMBERS = ("step", "mu_product", "eta", "mu")
+
+
+def dtype_of_numbers(is_fused: bool | None = None) -> dtype:
+    """The dtype of a state tensor that holds one number, such as a count of steps."""
+    is_wide = default_dtype() is float64 and not is_fused
+    return float64 if is_wide else float32
 
 
 class OptimizerState:
@@ -154,7 +160,7 @@ class OptimizerState:
                 entries = self.state.get(p, {})
                 for name in NUMBERS:
                     if name in entries and not isinstance(entries[name], Tensor):
-                        entries[name] = tensor(float(entries[name]), dtype=float32)
+                        entries[name] = tensor(float(entries[name]), dtype=dtype_of_numbers())
 
 
 def _add(hooks: OrderedDict, hook: Callable, prepend: bool) -> RemovableHandle:

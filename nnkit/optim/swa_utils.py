@@ -282,14 +282,14 @@ class SWALR(LRScheduler):
             )
         if not isinstance(anneal_epochs, int) or anneal_epochs < 0:
             raise ValueError(f"SWALR: anneal_epochs must be at least 0, got {anneal_epochs}")
-        self._strategy = anneal_strategy
+        self._anneal_strategy = anneal_strategy
         self.anneal_epochs = anneal_epochs
         super().__init__(optimizer, last_epoch)
 
     def _way(self, step: float) -> float:
         """The share of the way that is done after ``step`` epochs."""
         done = max(0.0, min(1.0, step / max(1, self.anneal_epochs)))
-        return done if self._strategy == "linear" else (1 - math.cos(math.pi * done)) / 2
+        return done if self._anneal_strategy == "linear" else (1 - math.cos(math.pi * done)) / 2
 
     def get_lr(self) -> list[Any]:
         # torch counts from the number of calls, so that the first rate stays for one epoch.

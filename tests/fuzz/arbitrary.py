@@ -11,7 +11,7 @@ import numpy as np
 
 from tests.fuzz import arbitrary_gradients, arbitrary_transforms
 from tests.fuzz.evidence import Difference
-from tests.fuzz.observe import ASPECTS, UNNAMED, array_of, close, record_of
+from tests.fuzz.observe import ASPECTS, UNNAMED, WITHIN, array_of, close, record_of
 
 NORMS = r"norm\(|normalize\(|\bm\d+\("
 # What torch makes of several operations, or writes through a view: one node of other arguments.
@@ -282,10 +282,11 @@ def _holds_nan(d: Difference) -> bool:
 
 
 def _runs_last_node(d: Difference) -> bool:
-    """Whether the last node of a tensor is run for the tensor's own gradient. torch's functions may
-    be made of several, of which the last one saves nothing or something."""
-    found = re.search(r"backward\(.*inputs=\[?(x\d+)\b", d.statement)
-    own = found is not None and d.seen("is_leaf", d.before, found[1]) is False
+    """Whether the last node of a tensor is run for the tensor's own gradient, or was before.
+    torch's functions may be made of several, of which the last saves nothing or something."""
+    runs = re.compile(r"backward\(.*inputs=\[?(x\d+)\b")
+    found = runs.search(d.statement) or ("backward(" in d.statement and runs.search(d.earlier))
+    own = bool(found) and d.seen("is_leaf", d.before, found[1]) is False
     return own and set(d.errors) == {None, "RuntimeError"}
 
 
@@ -312,17 +313,18 @@ def _of_old_shape(d: Difference) -> bool:
     )
     if not (refused or summed) or not re.search(r"backward\(|grad\(", d.statement):
         return False
-    return any(d.seen("requires_grad", d.wanted, n) for pair in changed for n in pair)
+    alone = d.errors == ("RuntimeError", None)
+    return any(alone or d.seen("requires_grad", d.wanted, n) for pair in changed for n in pair)
 
 
 def _expanded_gradient(d: Difference) -> bool:
     """Whether a gradient is written that is a view in torch, of a temporary made without grad."""
     written = re.search(r"^(x\d+)(\[.*\])? .?= |^\s*(x\d+)\.\w+_\(", d.statement, re.MULTILINE)
-    if d.errors != ("RuntimeError", None) or written is None:
+    if d.errors[0] != "RuntimeError" or d.errors[1] == "RuntimeError" or written is None:
         return False
     name = written[1] or written[3]
     unknown = d.seen("base", d.wanted, name) == UNNAMED and d.seen("base", d.shown, name) is None
-    return unknown and "autograd.grad(" in d.earlier
+    return unknown and re.search(r"autograd\.grad\(|func\.grad\(", d.earlier) is not None
 
 
 def _turned_beside_one(d: Difference) -> bool:
@@ -347,9 +349,13 @@ def _of_one_zero(d: Difference) -> bool:
 RULES: dict[str, Callable[[Difference], bool]] = {
     **arbitrary_gradients.RULES,
     **arbitrary_transforms.RULES,
+    "torch fails within": lambda d: d.errors[0] == WITHIN,
     "no array begins beyond its memory, as what is empty may in torch": lambda d: (
-        d.errors == ("RuntimeError", None)
-        and re.search(r"as_strided\(|\.view\(T\.", d.statement) is not None
+        (
+            d.errors == ("RuntimeError", None)
+            and re.search(r"as_strided\(|\.view\(T\.", d.statement) is not None
+            or _statement(r"storage_offset\(", "value")(d)
+        )
         and any(0 in (d.seen("shape", d.before, n) or ()) for n in d.named())
     ),
     "the sign of an imaginary zero is that of its place in a vector of torch's": lambda d: (
@@ -379,7 +385,9 @@ RULES: dict[str, Callable[[Difference], bool]] = {
     ),
     "what torch makes of inference tensors in steps may be a view of one of them": lambda d: (
         d.errors == ("RuntimeError", None)
-        and ("detach_(" in d.statement or re.search(r"_scatter\(", d.earlier) is not None)
+        and (
+            "detach_(" in d.statement or re.search(r"_scatter\(|repeat\(", d.earlier) is not None
+        )
         and "inference_mode" in d.earlier
     ),
     "and counts as written": lambda d: (
@@ -394,7 +402,7 @@ RULES: dict[str, Callable[[Difference], bool]] = {
         _statement(r"\.name\(\)|next_functions", "value")(d)
         or set(d.errors) == {None, "AttributeError"}
         and "next_functions" in d.statement
-        and re.search(rf"{PARTS}|T\.func\.jvp\(", d.earlier) is not None
+        and re.search(rf"{PARTS}|T\.func\.jvp\(| @ |matmul", d.earlier) is not None
         or _seen_by(d, "node", "prehook")
         or _seen_inside(d)
         or _stopped_elsewhere(d)
@@ -492,6 +500,10 @@ RULES: dict[str, Callable[[Difference], bool]] = {
         d.errors == ("RuntimeError", None)
         and re.search(r"[a-z]_\(|\] .?= |out=", d.statement) is not None
         and any(d.seen("retains_grad", d.before, n) for n in d.named())
+        or d.label.endswith(".grad")
+        and (found := re.search(r", (x\d+) = ", d.earlier)) is not None
+        and re.search(rf"{found[1]}\.[a-z_]+_\(|{found[1]}\[.*\] .?= ", d.earlier) is not None
+        and re.search(r"retain_grad\(|inputs=", d.earlier) is not None
     ),
     "torch gives an empty input itself for its gradient": lambda d: (
         d.aspect in ("requires_grad", "is_leaf", "identity", "base", "existence")

@@ -125,6 +125,11 @@ RULES: dict[str, Callable[[Difference], bool]] = {
     "torch's vmap promotes within an operation what is saved as a copy here": _of_promoted,
     "the step of a dimension of size 1 decides how the results of a map lie": _steps_of_one,
     "torch's vmap has operations that cannot do with an empty batch": _empty_batch,
+    "a gradient through derivatives of no examples is zeros of no elements, or none": lambda d: (
+        (d.aspect, d.label[-5:]) == ("existence", ".grad")
+        and re.search(VMAPS, d.earlier) is not None
+        and 0 in (d.seen("shape", d.wanted) or d.seen("shape", d.shown) or ())
+    ),
     "torch refuses to write into a tangent that is none": _writes_tangents,
     "torch's vmap computes a GRUCell by itself, and cannot add its gradients": lambda d: (
         d.errors == ("RuntimeError", None)

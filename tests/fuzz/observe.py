@@ -21,8 +21,13 @@ VALUES, BASE = ASPECTS.index("values"), ASPECTS.index("base")
 UNNAMED = "unnamed"  # the base of a view of a tensor that no variable holds
 
 
+WITHIN = "an assertion within torch"
+
+
 def builtin_error(error: BaseException) -> str:
     """The builtin class that an ``except`` of either framework's user would name."""
+    if "INTERNAL ASSERT" in str(error):
+        return WITHIN
     return next(c.__name__ for c in type(error).__mro__ if c.__module__ == builtins.__name__)
 
 

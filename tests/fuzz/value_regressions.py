@@ -297,4 +297,24 @@ x2 = T.nn.functional.cosine_similarity(x0.bfloat16(), x0.bfloat16(), dim=0, eps=
 x3 = T.nn.functional.cosine_similarity(x0, x0, dim=0, eps=0.3)
 x4 = T.nn.functional.cosine_similarity(x0.float(), x0.float(), dim=0, eps=1e300)
 """,
+    "a margin finds no NaN too small": """
+x0 = T.tensor([[float('nan'), 1.0, 2.0], [0.5, float('nan'), -1.0]], requires_grad=True)
+x1 = T.nn.functional.multilabel_margin_loss(x0, T.tensor([[0, 1, -1], [2, -1, 0]]))
+x2 = T.nn.functional.multi_margin_loss(x0, T.tensor([0, 1]), reduction='none')
+x3 = T.nn.functional.multi_margin_loss(x0, T.tensor([0, 1]), p=2)
+(x1 + x2.sum() + x3).backward()
+""",
+    "a second derivative of rows does not count how often they occur": """
+x0 = T.arange(6.0).reshape(3, 2).requires_grad_()
+x1 = T.tensor([[0, 1, 1], [2, 0, 0]])
+x2 = T.nn.functional.embedding(x1, x0, padding_idx=2, scale_grad_by_freq=True)
+x3 = T.autograd.grad(x2.square().sum(), x0, create_graph=True)[0]
+x4 = T.autograd.grad(x3.square().sum(), x0)
+""",
+    "checkpoints may write in place": """
+x0 = T.tensor([[0.5, -1.0], [2.0, 0.1]], requires_grad=True)
+f = lambda t: T.nn.functional.silu(t * 2, inplace=True).mul_(t)
+x1 = T.utils.checkpoint.checkpoint(f, x0, use_reentrant=False)
+x1.sum().backward()
+""",
 }

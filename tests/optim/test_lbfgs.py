@@ -53,6 +53,25 @@ def test_steps_are_torchs(options: dict[str, Any], torch: ModuleType) -> None:
     assert run(nnkit, options) == pytest.approx(run(torch, options), rel=1e-9, abs=1e-9)
 
 
+@pytest.mark.parametrize("iterations", [1, 20])
+def test_keeps_what_torch_keeps(lib: ModuleType, iterations: int) -> None:
+    w = lib.tensor([3.0, -2.0], requires_grad=True)
+    optimizer = lib.optim.LBFGS([w], lr=0.1, max_iter=iterations, history_size=5)
+
+    def closure() -> Any:
+        optimizer.zero_grad()
+        loss = (w**4).sum()
+        loss.backward()
+        return loss
+
+    optimizer.step(closure)
+    kept = ["d", "t", "old_dirs", "old_stps", "ro", "H_diag", "prev_flat_grad", "prev_loss"]
+    factors = [] if iterations == 1 else ["al"]
+    assert list(optimizer.state[w]) == ["func_evals", "n_iter", *factors, *kept]
+    optimizer.step(closure)
+    assert len(optimizer.state[w]["al"]) == 5
+
+
 @pytest.mark.parametrize("options", OPTIONS[:2], ids=str)
 def test_finds_the_minimum(lib: ModuleType, options: dict[str, Any]) -> None:
     w = lib.tensor([3.0, -2.0], requires_grad=True)

@@ -390,3 +390,34 @@ def test_a_wrapper_that_never_called_init(lib: ModuleType) -> None:
     weight.grad = lib.ones(1)
     Wrapper(lib.optim.SGD([weight], lr=0.5)).step()
     assert weight.item() == 0.5
+
+
+@pytest.mark.parametrize("kind", ["Adam", "Adagrad", "ASGD", "RMSprop", "Rprop", "Adafactor"])
+def test_numbers_of_the_state_have_the_default_dtype(lib: ModuleType, kind: str) -> None:
+    lib.set_default_dtype(lib.float64)
+    try:
+        p = lib.tensor([[1.0, 2.0]], requires_grad=True)
+        optimizer = getattr(lib.optim, kind)([p])
+        advance(p, optimizer, 2)
+        assert optimizer.state[p]["step"].dtype == lib.float64
+        assert optimizer.state[p]["step"].item() == 2
+    finally:
+        lib.set_default_dtype(lib.float32)
+
+
+def test_a_fused_step_is_counted_in_float32(lib: ModuleType) -> None:
+    lib.set_default_dtype(lib.float64)
+    try:
+        p = lib.tensor([1.0], requires_grad=True)
+        optimizer = lib.optim.Adam([p], fused=True)
+        advance(p, optimizer, 1)
+        assert optimizer.state[p]["step"].dtype == lib.float32
+    finally:
+        lib.set_default_dtype(lib.float32)
+
+
+def test_the_state_of_rprop_is_in_torchs_order(lib: ModuleType) -> None:
+    p = lib.tensor([1.0], requires_grad=True)
+    optimizer = lib.optim.Rprop([p])
+    advance(p, optimizer, 1)
+    assert list(optimizer.state[p]) == ["step", "prev", "step_size"]

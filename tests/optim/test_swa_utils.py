@@ -70,6 +70,11 @@ def test_rates_are_torchs(strategy: str, epochs: int, torch: ModuleType) -> None
     assert rates(nnkit) == pytest.approx(rates(torch))
 
 
+def test_the_state_of_a_schedule_names_its_way(lib: ModuleType) -> None:
+    optimizer = lib.optim.SGD([lib.ones(1, requires_grad=True)])
+    assert swa(lib).SWALR(optimizer, 0.1).state_dict()["_anneal_strategy"] == "cos"
+
+
 def test_refuses(lib: ModuleType) -> None:
     s, model = swa(lib), lib.nn.Linear(1, 1)
     with raises(lib, AssertionError, "only one of"):

@@ -19,6 +19,7 @@ a static's name       that argument, as it was passed; Tensors in it (an index) 
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable, Mapping
 from types import FunctionType
 from typing import Any
@@ -231,13 +232,24 @@ class Guard(Node):
         return grads
 
 
+@functools.cache
+def _guard_of(name: str) -> type[Guard]:
+    """The class of the nodes of a function."""
+    return type(node_name_of(name), (Guard,), {"__slots__": ()})
+
+
+def node_name_of(name: str) -> str:
+    """What torch calls the node of an op."""
+    return "".join(part.capitalize() for part in name.split("_")) + "Backward0"
+
+
 def guarded(name: str, out: Tensor, *saved: Tensor) -> Tensor:
     """``out``, the result of function ``name``, with a history that minds writes to ``saved``."""
     if out._requires_grad:
         values = [
             (SavedOutput(t._data, t._writes, 0) if t is out else t, t._writes[0]) for t in saved
         ]
-        out._edge = Guard((out._edge,), (name, *values), out._device)
+        out._edge = _guard_of(name)((out._edge,), (name, *values), out._device)
         if ACTIVE:
             pack_values(out._edge, (out,))
     return out
@@ -296,7 +308,7 @@ def rule(
             with the *output's* broadcast shape where the op broadcasts (the engine reduces it).
     """
     primitive = CATALOGUE[name]
-    node = node or "".join(p.capitalize() for p in name.split("_")) + "Backward0"
+    node = node or node_name_of(name)
     op = Op(
         primitive, rules, joint, node, view, broadcasts, nondifferentiable, private, depends,
         alone, apart, also, fixed, linear,

@@ -13,6 +13,18 @@ from nnkit.autograd.tensor import Tensor, wrap
 from nnkit.autograd.views.history import write
 from nnkit.backend.dtype import FLOATING, int32, int64
 
+
+def _grad_embedding_grad(B: Any, g_out: Any, index: Any, padding_idx: int | None) -> Any:
+    """As in torch the rows, and not as parts of how often they occur."""
+    rows = B.embedding(g_out, index, padding_idx, False)
+    if padding_idx is None:
+        return rows
+    return B.where(B.unsqueeze(B.ne(index, padding_idx), -1), rows, B.zeros_like(rows))
+
+
+_embedding_grad = rule(
+    "embedding_grad", node="EmbeddingDenseBackwardBackward0", g=_grad_embedding_grad
+)
 _embedding = rule(
     "embedding",
     weight=lambda B, g, index, weight_shape, padding_idx, scale_grad_by_freq: B.embedding_grad(

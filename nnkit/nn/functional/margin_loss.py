@@ -6,7 +6,7 @@ from nnkit.autograd import Tensor
 from nnkit.autograd.arguments.dims import broadcast_shape
 from nnkit.autograd.op.promotion import check_dtype
 from nnkit.autograd.op.rule import check_constant, guarded, real_gradient
-from nnkit.autograd.ops.elementwise.activation import log_sigmoid, relu
+from nnkit.autograd.ops.elementwise.activation import log_sigmoid
 from nnkit.autograd.ops.elementwise.bounds import clamp_min
 from nnkit.autograd.ops.loss import losses as ops
 from nnkit.autograd.views.history import check_cast
@@ -124,6 +124,11 @@ def _check_target(name: str, target: Tensor, low: int, classes: int) -> None:
         )
 
 
+def _positive(excess: Tensor) -> Tensor:
+    """What is above 0; nothing of a NaN, which torch's loops do not find to be so."""
+    return excess.masked_fill(~(excess > 0), 0)
+
+
 def multi_margin_loss(
     input: Tensor,
     target: Tensor,
@@ -180,7 +185,7 @@ def multi_margin_loss(
         raise RuntimeError(f"{name}: expected weight of dtype {input.dtype}, got {weight.dtype}")
     _check_target(name, target, 0, classes)
     labels = target.reshape(-1, 1)
-    excess = relu(rows - rows.gather(1, labels) + margin)
+    excess = _positive(rows - rows.gather(1, labels) + margin)
     losses = excess * excess if p == 2 else excess
     if weight is not None:
         losses = losses * weight[labels]
@@ -233,7 +238,7 @@ def multilabel_margin_loss(
     right = labels.masked_fill(~counts, 0)
     every = labels.new_tensor(range(classes))
     is_right = ((right.unsqueeze(2) == every) & counts.unsqueeze(2)).any(1)
-    excess = relu(1 - rows.gather(1, right).unsqueeze(2) + rows.unsqueeze(1))
+    excess = _positive(1 - rows.gather(1, right).unsqueeze(2) + rows.unsqueeze(1))
     pairs = counts.unsqueeze(2) & ~is_right.unsqueeze(1)
     losses = excess.masked_fill(~pairs, 0).sum((1, 2)) / classes
     out = reduced(losses if input.ndim == 2 else losses.reshape(()), reduction)
