@@ -138,6 +138,11 @@ RULES: dict[str, Callable[[Difference], bool]] = {
     "a gradient may be a view of one element in torch, also when it is written": _writes_expanded,
     "how often torch writes into a gradient before it is shown": _version_of_gradient,
     "torch has no gradient of what diagonal_scatter casts": _cast_to_complex,
+    "torch divides by the whole source of a product, of which an index may use a part": lambda d: (
+        d.errors == ("RuntimeError", None)
+        and _is_backward(d)
+        and re.search(r"scatter_reduce_?\(.*'prod'", d.earlier) is not None
+    ),
     "torch has no second derivative of cdist, and says so before what else is wrong": lambda d: (
         d.errors[0] == "NotImplementedError" and _is_backward(d) and "cdist(" in d.earlier
     ),

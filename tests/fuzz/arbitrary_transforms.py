@@ -45,7 +45,7 @@ def _zeros_without_memory(d: Difference) -> bool:
         r"|T\.func\.[\s\S]*(autograd\.|backward\()"
         r"|autograd\.functional.*T\.func"
     )
-    uses = r"[a-z]_\(|\] .?= |^x\d+ .= |numpy\(|tolist\(|deepcopy\(|pickle|out=|save\("
+    uses = r"[a-z]_\(|Dirty\.apply|\] .?= |^x\d+ .= |numpy\(|tolist\(|deepcopy\(|pickle|out=|save\("
     zero = record is not None and record[2] and not np.any(array_of(record))
     used = ordered or re.search(uses, d.statement)
     return bool(zero and used and re.search(sources, d.earlier))
@@ -116,9 +116,12 @@ RULES: dict[str, Callable[[Difference], bool]] = {
     "a transform in torch records inference tensors as its dispatcher has it": lambda d: (
         (d.aspect == "requires_grad" or "RuntimeError" in d.errors)
         and "T.func." in d.statement
-        and any(
-            d.seen("is_inference", d.before, name) and d.seen("requires_grad", d.before, name)
-            for name in d.named()
+        and (
+            any(
+                d.seen("is_inference", d.before, name) and d.seen("requires_grad", d.before, name)
+                for name in d.named()
+            )
+            or re.search(r"inference_mode[\s\S]*\.data = ", d.earlier) is not None
         )
     ),
     "torch refuses an inference tensor before or after it is written": _refused_written,

@@ -317,4 +317,35 @@ f = lambda t: T.nn.functional.silu(t * 2, inplace=True).mul_(t)
 x1 = T.utils.checkpoint.checkpoint(f, x0, use_reentrant=False)
 x1.sum().backward()
 """,
+    "the gradient of 0 times a logarithm is 0, whatever comes": """
+x0 = T.tensor([1.25, 0.0]).requires_grad_()
+x1 = T.autograd.grad(x0.xlogy(-1), x0, T.tensor([float('nan'), float('nan')]))
+x2 = T.autograd.grad(T.special.xlog1py(x0, -2.0), x0, T.tensor([float('nan'), float('inf')]))
+""",
+    "what has no derivative waits for all its gradients": """
+x0 = T.tensor([-1.0, 2.0]).requires_grad_()
+x1 = T.tensor([1.0, 2.0]).requires_grad_()
+x2 = x0 // 2
+x2.retain_grad()
+x3 = x1 * 2
+x4 = x2 * 2 + x2 * 3
+x5 = T.autograd.grad(x4.sum(), x2, retain_graph=True)
+(x4.sum() + x3.sum()).backward()
+""",
+    "a user's function may save what is detached in place later": """
+class Square(T.autograd.Function):
+    @staticmethod
+    def forward(ctx, x):
+        ctx.save_for_backward(x)
+        return x * x
+    @staticmethod
+    def backward(ctx, g):
+        x, = ctx.saved_tensors
+        return g * 2 * x
+x0 = T.tensor([2.0]).requires_grad_()
+x1 = x0 * 3
+x2 = Square.apply(x1)
+x1.detach_()
+x2.backward()
+""",
 }

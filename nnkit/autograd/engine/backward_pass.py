@@ -13,6 +13,7 @@ from typing import Any
 from nnkit.autograd.arguments.dims import broadcasts
 from nnkit.autograd.batch.examples import lowest
 from nnkit.autograd.engine.node import (
+    LATEST,
     RUNNING,
     SPARSE,
     LeafHooks,
@@ -213,7 +214,10 @@ class Pass:
         node: Any = None
         try:
             while heap:
-                node = heappop(heap)[1]
+                order, node = heappop(heap)
+                if order == -LATEST:  # it runs next once the last of its gradients has come
+                    heappush(heap, (0.5 - self._last_before(node), node))
+                    continue
                 grad = pending.pop(node)
                 if plain and grad is not None and node.hooks is None and node.outputs is None:
                     arrived: Any = (grad,)
@@ -271,6 +275,19 @@ class Pass:
             if self.expected is None:
                 self._watch(node)
             raise
+
+    def _last_before(self, node: Node) -> int:
+        """The order of the node that runs last of those that send ``node`` a gradient."""
+        return min(
+            (
+                source.order
+                for source in self._reachable()
+                if isinstance(source, Node)
+                and (self.needed is None or source in self.needed)
+                and any(target_of(edge)[0] is node for edge in source.edges)
+            ),
+            default=LATEST - 1,
+        )
 
     def _arrived(self, node: Node, grad: Any) -> Any:
         """The gradients of a node's outputs after its hooks; None if its rules need not run."""

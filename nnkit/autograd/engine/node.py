@@ -142,8 +142,8 @@ RUNNING = _Running()  # the backward passes of this thread: one may start anothe
 
 
 class Refusing(Node):
-    """The node of an operation without a derivative. As in torch it runs, and raises, as soon as a
-    gradient arrives; the slot of its order still tells when it was made."""
+    """The node of an operation without a derivative. As in torch it runs, and raises, as soon as
+    its gradients have arrived."""
 
     __slots__ = ()
 

@@ -68,7 +68,7 @@ def _check_current(node: Node, saved: Any, version: int) -> None:
     if writes.__class__ is not InferenceWrites and writes[0] != version:
         raise RuntimeError(_modified(node, saved, version))
     hooks = saved._hooks if isinstance(saved, Tensor) else None
-    if hooks is not None and hooks.detached > node.order:
+    if hooks is not None and hooks.detached > node.order and not node.runs_user_code:
         raise RuntimeError(
             f"{node.operation} saved a tensor of shape {list(saved._data.shape)} that has been "
             "detached in place since, by detach_(): use detach() instead"

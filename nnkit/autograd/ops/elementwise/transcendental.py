@@ -168,8 +168,8 @@ def times_log(x: Any, y: Any) -> Any:
 
 def times_log_grad(g: Any, x: Any, y: Any) -> Any:
     """The gradient to x of `times_log`, ``g * log(y)``: 0 too where no gradient comes."""
-    nothing = fn.logical_and(fn.logical_or(fn.eq(x, 0), fn.eq(g, 0)), y <= 0)
-    return g * fn.log(fn.where(nothing, 1, y))
+    product = g * fn.log(fn.where(fn.logical_and(fn.eq(g, 0), y <= 0), 1, y))
+    return fn.where(fn.logical_and(fn.eq(x, 0), y <= 0), 0, product)
 
 
 _xlogy = pointwise(
