@@ -8,6 +8,7 @@ races, addresses that a GPU would not reach, speed.
 from __future__ import annotations
 
 import ctypes
+import functools
 import hashlib
 import math
 import os
@@ -45,19 +46,38 @@ def build(text: str, names: tuple[str, ...]) -> ctypes.CDLL:
         f"{{ emulation::launch({name}, shape, values); }}\n"
         for i, name in enumerate(names)
     )
-    program = f"{HEADER.read_text()}\n{text}\n{runs}"
-    path = cache() / (hashlib.sha256(program.encode()).hexdigest() + ".so")
+    program = f"{text}\n{runs}"
+    path = cache() / (digest(HEADER.read_text() + program) + ".so")
     if not path.exists():
-        temporary = path.with_suffix(f".{os.getpid()}")
-        assert COMPILER is not None
-        result = subprocess.run(
-            [COMPILER, *FLAGS, "-x", "c++", "-", "-o", str(temporary)],
-            input=program, text=True, capture_output=True, check=False,
-        )  # fmt: skip
-        if result.returncode:
-            raise RuntimeError(f"g++ could not compile {names}:\n{result.stderr[:4000]}")
-        os.replace(temporary, path)
+        header = precompiled().with_suffix("")  # g++ finds the .gch by this name
+        compiled(path, names, "-include", str(header), "-x", "c++", "-", program=program)
     return ctypes.CDLL(str(path))
+
+
+@functools.cache
+def precompiled() -> Path:
+    """The header that all sources are compiled behind; to read it takes g++ as long as most do."""
+    path = cache() / (digest(HEADER.read_text()) + ".h.gch")
+    if not path.exists():
+        compiled(path, HEADER.name, "-x", "c++-header", str(HEADER))
+    return path
+
+
+def compiled(path: Path, what: object, *options: str, program: str = "") -> None:
+    """Run g++, whose output is there when it is whole."""
+    temporary = path.with_suffix(f".{os.getpid()}")
+    assert COMPILER is not None
+    result = subprocess.run(
+        [COMPILER, *FLAGS, *options, "-o", str(temporary)],
+        input=program, text=True, capture_output=True, check=False,
+    )  # fmt: skip
+    if result.returncode:
+        raise RuntimeError(f"g++ could not compile {what}:\n{result.stderr[:4000]}")
+    os.replace(temporary, path)
+
+
+def digest(text: str) -> str:
+    return hashlib.sha256(text.encode()).hexdigest()
 
 
 def most_threads(kernel: source.Kernel) -> int:
