@@ -16,7 +16,7 @@ import re
 import shutil
 import subprocess
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, nullcontext
 from pathlib import Path
 from types import SimpleNamespace
@@ -47,32 +47,28 @@ def build(text: str, names: tuple[str, ...]) -> ctypes.CDLL:
         for i, name in enumerate(names)
     )
     program = f"{text}\n{runs}"
-    path = cache() / (digest(HEADER.read_text() + program) + ".so")
-    if not path.exists():
-        header = precompiled().with_suffix("")  # g++ finds the .gch by this name
-        compiled(path, names, "-include", str(header), "-x", "c++", "-", program=program)
+    path = cache() / f"{digest(HEADER.read_text() + program)}.so"
+    compile_with(("-include", str(header()), "-x", "c++", "-"), program, path)
     return ctypes.CDLL(str(path))
 
 
 @functools.cache
-def precompiled() -> Path:
-    """The header that all sources are compiled behind; to read it takes g++ as long as most do."""
-    path = cache() / (digest(HEADER.read_text()) + ".h.gch")
-    if not path.exists():
-        compiled(path, HEADER.name, "-x", "c++-header", str(HEADER))
-    return path
+def header() -> Path:
+    """What all sources are compiled behind, compiled once: to read it takes as long as most do."""
+    path = cache() / f"{digest(HEADER.read_text())}.h"
+    compile_with(("-x", "c++-header", str(HEADER)), "", path.with_suffix(".h.gch"))
+    return path  # whose compiled form g++ takes instead
 
 
-def compiled(path: Path, what: object, *options: str, program: str = "") -> None:
-    """Run g++, whose output is there when it is whole."""
+def compile_with(flags: Sequence[str], text: str, path: Path) -> None:
+    """Compile with g++ into a file, unless it is there."""
+    if path.exists():
+        return
     temporary = path.with_suffix(f".{os.getpid()}")
-    assert COMPILER is not None
-    result = subprocess.run(
-        [COMPILER, *FLAGS, *options, "-o", str(temporary)],
-        input=program, text=True, capture_output=True, check=False,
-    )  # fmt: skip
-    if result.returncode:
-        raise RuntimeError(f"g++ could not compile {what}:\n{result.stderr[:4000]}")
+    command = [COMPILER or "g++", *FLAGS, *flags, "-o", str(temporary)]
+    done = subprocess.run(command, input=text, text=True, capture_output=True, check=False)
+    if done.returncode:
+        raise RuntimeError(f"g++ failed:\n{done.stderr[:4000]}")
     os.replace(temporary, path)
 
 
