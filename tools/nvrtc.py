@@ -3,7 +3,7 @@
     python -m tools.nvrtc                  everything, for sm_75, sm_80 and sm_90
     python -m tools.nvrtc softmax --target sm_80 --list
     python -m tools.nvrtc --unoptimized    whether it compiles, in a fifth of the time
-    python -m tools.nvrtc --without sm_75  for the others
+    python -m tools.nvrtc --turn 0         each program for one GPU; turns 1 and 2 are the others
 
 Needs the wheel nvidia-cuda-nvrtc-cu12 (or -cu13). Prints for each source and target how many
 kernels were compiled, the most registers a thread takes, and every kernel that spills registers
@@ -147,19 +147,19 @@ def main(arguments: list[str] | None = None) -> int:
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
     parser.add_argument("subjects", nargs="*", help="subjects, 'formulas', 'updates' (all)")
     parser.add_argument("--target", action="append", help="such as sm_80; may be repeated")
-    parser.add_argument("--without", help="a target to leave out")
+    parser.add_argument("--turn", type=int, help="compile for one target each, by turns")
     parser.add_argument("--list", action="store_true", help="print every kernel")
     parser.add_argument(
         "--unoptimized", action="store_const", const="--device-debug", default="",
         help="do not optimize; registers and spills then say nothing",
     )  # fmt: skip
     options = parser.parse_args(arguments)
-    jobs = [
-        (program, target, options.unoptimized)
-        for program, known in programs(options.subjects)
-        for target in targets(program.label, tuple(options.target or known))
-        if target != options.without
-    ]
+    jobs = []
+    for number, (program, known) in enumerate(programs(options.subjects)):
+        wanted = targets(program.label, tuple(options.target or known))
+        if wanted and options.turn is not None:
+            wanted = wanted[(number + options.turn) % len(wanted) :][:1]
+        jobs += [(program, target, options.unoptimized) for target in wanted]
     start = time.perf_counter()
     table: dict[tuple[str, str], list[Usage]] = {}
     failures = 0

@@ -234,7 +234,8 @@ def compare(
     Args:
         tolerance: how far values may be from the twin's, absolutely: 0, a number, or a function of
             the twin's result (an array) that gives an array of that shape. ``ulps(n)`` and
-            ``close(rtol, atol)`` make such functions.
+            ``close(rtol, atol)`` make such functions. A tuple of these is taken in its order: the
+            next one is asked where the last did not suffice.
         written: positions of the arguments that are written; the catalogue's, unless given.
         same_order: False where a result may lie in memory otherwise than the twin's.
     """
@@ -276,10 +277,14 @@ def assert_equal(
         same = (got == want) | ((got != got) & (want != want))
         if same.all():
             return
-        allowed = tolerance(want) if callable(tolerance) else tolerance
         wide = np.longdouble if got.dtype.kind != "c" else np.clongdouble
         distance = np.abs(got.astype(wide) - want.astype(wide))
-        wrong = ~(same | (distance <= allowed) | np.isposinf(allowed))  # pyright: ignore
+        wrong = ~same
+        for one in tolerance if isinstance(tolerance, tuple) else (tolerance,):
+            allowed = one(want) if callable(one) else one
+            wrong &= ~((distance <= allowed) | np.isposinf(allowed))  # pyright: ignore
+            if not wrong.any():
+                break
     if wrong.any():
         at = tuple(np.argwhere(wrong)[0])
         raise AssertionError(

@@ -8,6 +8,7 @@ races, addresses that a GPU would not reach, speed.
 from __future__ import annotations
 
 import ctypes
+import functools
 import hashlib
 import math
 import os
@@ -15,7 +16,7 @@ import re
 import shutil
 import subprocess
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, nullcontext
 from pathlib import Path
 from types import SimpleNamespace
@@ -45,19 +46,34 @@ def build(text: str, names: tuple[str, ...]) -> ctypes.CDLL:
         f"{{ emulation::launch({name}, shape, values); }}\n"
         for i, name in enumerate(names)
     )
-    program = f"{HEADER.read_text()}\n{text}\n{runs}"
-    path = cache() / (hashlib.sha256(program.encode()).hexdigest() + ".so")
-    if not path.exists():
-        temporary = path.with_suffix(f".{os.getpid()}")
-        assert COMPILER is not None
-        result = subprocess.run(
-            [COMPILER, *FLAGS, "-x", "c++", "-", "-o", str(temporary)],
-            input=program, text=True, capture_output=True, check=False,
-        )  # fmt: skip
-        if result.returncode:
-            raise RuntimeError(f"g++ could not compile {names}:\n{result.stderr[:4000]}")
-        os.replace(temporary, path)
+    program = f"{text}\n{runs}"
+    path = cache() / f"{digest(HEADER.read_text() + program)}.so"
+    compile_with(("-include", str(header()), "-x", "c++", "-"), program, path)
     return ctypes.CDLL(str(path))
+
+
+@functools.cache
+def header() -> Path:
+    """What all sources are compiled behind, compiled once: to read it takes as long as most do."""
+    path = cache() / f"{digest(HEADER.read_text())}.h"
+    compile_with(("-x", "c++-header", str(HEADER)), "", path.with_suffix(".h.gch"))
+    return path  # whose compiled form g++ takes instead
+
+
+def compile_with(flags: Sequence[str], text: str, path: Path) -> None:
+    """Compile with g++ into a file, unless it is there."""
+    if path.exists():
+        return
+    temporary = path.with_suffix(f".{os.getpid()}")
+    command = [COMPILER or "g++", *FLAGS, *flags, "-o", str(temporary)]
+    done = subprocess.run(command, input=text, text=True, capture_output=True, check=False)
+    if done.returncode:
+        raise RuntimeError(f"g++ failed:\n{done.stderr[:4000]}")
+    os.replace(temporary, path)
+
+
+def digest(text: str) -> str:
+    return hashlib.sha256(text.encode()).hexdigest()
 
 
 def most_threads(kernel: source.Kernel) -> int:

@@ -43,6 +43,7 @@ from tests.harness.call import (
     arrays_in,
     dtype_name,
     flatten,
+    reseed,
     resolve,
     to_tensor,
 )
@@ -287,7 +288,7 @@ def invoke(function: Callable, lib: Any, arguments: Arguments) -> Any:
 def answer(lib: Any, call: Call, seen: Callable[[Any], Iterable[Any]] = flatten) -> Answer:
     """What a call gives, as ``seen`` sees it; a method that gives None leaves the object."""
     lib.set_grad_enabled(True)
-    lib.manual_seed(0)
+    reseed(lib)
     path = call.torch if lib.__name__ == "torch" and call.torch else call.path
     try:
         result = invoke(callee(lib, path), lib, call.first)

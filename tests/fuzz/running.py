@@ -15,6 +15,7 @@ from tests.fuzz.evidence import Difference
 from tests.fuzz.flow import Flow
 from tests.fuzz.observe import Observer, builtin_error, difference
 from tests.fuzz.prelude import SOURCE, needed
+from tests.harness.call import reseed
 
 SEED = 0  # of the framework's generator, at the start of each program
 
@@ -56,7 +57,7 @@ class Run:
         self.skip = len(self.namespace)
         self.observer = Observer(framework)
         self.restore()
-        framework.manual_seed(SEED)
+        reseed(framework, SEED)
 
     def restore(self) -> None:
         """The modes that a program may have left behind."""

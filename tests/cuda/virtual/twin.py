@@ -12,8 +12,6 @@ import hashlib
 import os
 import re
 import struct
-import subprocess
-from collections.abc import Sequence
 from functools import cache
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -128,32 +126,21 @@ def load_image(image: int | None, path: bytes | None) -> int:
         return 0
 
 
-def compile_with(flags: Sequence[str], text: str, path: Path) -> None:
-    """Compile with g++ into a file, unless it is there."""
-    if path.exists():
-        return
-    temporary = path.with_suffix(f".{os.getpid()}")
-    command = ["g++", *emulation.FLAGS, *flags, "-o", str(temporary)]
-    done = subprocess.run(command, input=text, text=True, capture_output=True, check=False)
-    if done.returncode:
-        raise RuntimeError(f"g++ failed:\n{done.stderr[:3000]}")
-    os.replace(temporary, path)
-
-
 @cache
 def prelude(is_ours: bool, includes: tuple[str, ...]) -> Path:
     """What stands before every source, compiled once: reading CuPy's headers takes a second."""
     header = emulation.HEADER.read_text()
     text = (header if is_ours else BEFORE + header + PRELUDE) + DESCRIBE
-    name = hashlib.sha256(f"{text}{includes}".encode()).hexdigest()
-    path = emulation.cache() / f"prelude-{name}.h"
+    path = emulation.cache() / f"prelude-{emulation.digest(f'{text}{includes}')}.h"
     path.write_text(text)
-    compile_with([*includes, "-x", "c++-header", str(path)], "", path.with_suffix(".h.gch"))
+    emulation.compile_with(
+        [*includes, "-x", "c++-header", str(path)], "", path.with_suffix(".h.gch")
+    )
     return path
 
 
 def build(source: Source, name: str) -> ctypes.CDLL:
-    key = hashlib.sha256(f"{source}{name}".encode()).hexdigest()
+    key = emulation.digest(f"{source}{name}")
     if key in _libraries:
         return _libraries[key]
     expression = source.names.get(name, name)
@@ -166,9 +153,9 @@ def build(source: Source, name: str) -> ctypes.CDLL:
         f"{{ return emulation::describe({expression}, sizes, pointed); }}\n"
     )
     before = prelude(source.is_ours, source.includes)
-    content = f"{before}{program}"
-    path = emulation.cache() / f"twin-{hashlib.sha256(content.encode()).hexdigest()}.so"
-    compile_with([*source.includes, "-include", str(before), "-x", "c++", "-"], program, path)
+    path = emulation.cache() / f"twin-{emulation.digest(f'{before}{program}')}.so"
+    flags = (*source.includes, "-include", str(before), "-x", "c++", "-")
+    emulation.compile_with(flags, program, path)
     found = _libraries[key] = ctypes.CDLL(str(path))
     return found
 

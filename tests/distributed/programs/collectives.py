@@ -51,7 +51,7 @@ def values(rank: int, shape: tuple, dtype: str, seed: int) -> np.ndarray:
 
 def tensor(numbers: np.ndarray, dtype: str, layout: str = "rows") -> Any:
     """A tensor of these numbers, in some layout of memory."""
-    made = T.tensor(numbers.tolist(), dtype=getattr(T, dtype)).reshape(numbers.shape)
+    made = T.tensor(numbers, dtype=getattr(T, dtype))
     if layout == "columns" and numbers.ndim > 1:
         made = made.t().contiguous().t()
     elif layout == "strided" and numbers.ndim:
@@ -62,7 +62,9 @@ def tensor(numbers: np.ndarray, dtype: str, layout: str = "rows") -> Any:
 
 
 def numpy(found: Any) -> np.ndarray:
-    return np.array(found.tolist()).reshape(tuple(found.shape))
+    """The numbers of a tensor: those of floats, which NumPy may not have, in double precision."""
+    kept = T.float64 if found.is_floating_point() else found.dtype
+    return found.detach().to(kept).cpu().numpy()
 
 
 def check(found: Any, expected: np.ndarray, *about: Any) -> None:
