@@ -232,12 +232,6 @@ PUBLIC["is_tensor"] = is_tensor  # nothing answers for it
 
 
 @public(namespace=False)
-def is_pinned(input: Tensor) -> bool:
-    """Whether its memory is pinned for copies to a GPU; ordinary memory is not."""
-    return False
-
-
-@public(namespace=False)
 def sparse_dim(input: Tensor) -> int:
     """The number of sparse dimensions: none."""
     return 0

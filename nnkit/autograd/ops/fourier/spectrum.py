@@ -36,7 +36,7 @@ def _check_complex(onesided: bool) -> None:
         raise RuntimeError("Cannot have onesided output if window or input is complex")
 
 
-@public
+@public(lax=True)
 def stft(
     input: Tensor,
     n_fft: int,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from typing import Any
 
 from nnkit.autograd.arguments.dims import check_tensor, normalize_dims
@@ -14,7 +15,9 @@ from nnkit.backend.dtype import FLOATING, float64, int64, uint64
 
 
 @public
-def hash_tensor(input: Tensor, dim: Any = (), *, keepdim: bool = False, mode: int = 0) -> Tensor:
+def hash_tensor(
+    input: Tensor, dim: int | Sequence[int] = (), *, keepdim: bool = False, mode: int = 0
+) -> Tensor:
     """The exclusive or of the elements' bits, as uint64: of floats as float64, else as int64.
 
     Args:
