@@ -176,16 +176,14 @@ class Signature:
     def renewed(self, arguments: tuple, options: dict[str, Any]) -> tuple[tuple, dict[str, Any]]:
         """The arguments of a call in such a form in today's; ``beta`` of a function stands first
         there."""
-        named = [name for name in self.positional if name in options]
-        count = len(arguments) + len(named) - len(self.positional)
-        if not 0 < count <= len(self.factors) or not options.keys().isdisjoint(self.factors):
+        count = len(arguments) - len(self.positional)
+        by_name = not options.keys().isdisjoint((*self.factors, *self.positional))
+        if by_name or not 0 < count <= len(self.factors):
             return arguments, options
         input, *others = self.positional
         names = [input, *self.factors[:count], *others]
         if names[1] == "beta" and not self.is_method:
             names[:2] = "beta", input
-        if named != [name for name in names[len(arguments) :] if name in self.positional]:
-            return arguments, options
         warn(
             f"This overload of {self.name} is deprecated: numbers before the other tensors should "
             "be given as keywords"
@@ -348,8 +346,8 @@ def held(
             return answer(call, found, arguments, options)
         if signature is None:
             signature = Signature(function, name, is_method, lax)
-            named = {each: _known(each, kind) for each, kind in signature.kinds.items()}
-            known = [named[each] for each in signature.positional]
+            named = {each: _known(each, kind) for each, kind in signature.named.items()}
+            known = [_known(each, signature.kinds[each]) for each in signature.positional]
             call.learn((*known, set()) if signature.factors else tuple(known), named)
         arguments, options = signature.renewed(arguments, signature.renamed(options))
         target = options.pop("out", None) if out else None

@@ -17,7 +17,7 @@ from nnkit.autograd.op.registry import OPS
 from nnkit.autograd.op.rule import rule
 from nnkit.autograd.ops.dropout import dropout as drop
 from nnkit.autograd.tensor import Tensor
-from nnkit.backend.dtype import COMPLEX, FLOATING, int64
+from nnkit.backend.dtype import COMPLEX, FLOATING, int64, promote_types
 
 _rnn_layer = rule(
     "rnn_layer", node="RnnLayerBackward0", alone="composed",
@@ -294,6 +294,8 @@ def _cell(kind: str, input: Tensor, states: Sequence[Tensor], *weights: Any) -> 
             f"{GATES[kind] * states[0].shape[1]} rows, got {weights[0].shape[0]} and "
             f"{weights[1].shape[0]}"
         )
+    if kind == "lstm" and promote_types(states[1].dtype, input.dtype) is input.dtype:
+        states = (states[0], cast_inside(states[1], input.dtype))
     own = _checked(kind, name, input, states, (*weights, None))
     return _layer(kind, input, states, own, (input.shape[0],), False)[1]
 

@@ -169,7 +169,7 @@ def is_signed(input: Tensor) -> bool:
     return input.dtype.is_signed
 
 
-@public(method=False)
+@public
 def is_floating_point(input: Tensor) -> bool:
     """Whether its dtype is a floating one.
 
@@ -181,7 +181,7 @@ def is_floating_point(input: Tensor) -> bool:
     return input.dtype.is_floating_point
 
 
-@public(method=False)
+@public
 def is_complex(input: Tensor) -> bool:
     """Whether its dtype is complex.
 

@@ -130,7 +130,7 @@ def fake_quantize_per_channel_affine(
 
     Raises:
         RuntimeError: the shapes or dtypes of ``scale`` and ``zero_point`` are others,
-            ``quant_min`` is above ``quant_max``, or a zero point is not between them.
+            ``quant_min`` is above ``quant_max``, or a zero point of int32 is not between them.
 
     Example:
         >>> import nnkit
@@ -159,7 +159,8 @@ def fake_quantize_per_channel_affine(
             f"{name}(): scale must have {input.shape[axis]} elements, the length of dimension "
             f"{axis} of input, got {scale.shape[0]}"
         )
-    _check_levels(name, zero_point.tolist(), quant_min, quant_max)
+    if zero_point.dtype is int32:
+        _check_levels(name, zero_point.tolist(), quant_min, quant_max)
     along = [-1 if d == axis else 1 for d in range(input.ndim)]
     levels = scale.reshape(along), zero_point.reshape(along)
     return _fake_quantize(name, input, *levels, quant_min, quant_max)

@@ -36,6 +36,7 @@ from nnkit.backend.memory import lend
 
 _DLPACK_CUDA = (2, 13)  # kinds of memory in DLPack's numbers: a GPU's, and managed
 _NUMBERS = {int, float, bool, complex}
+_FRACTIONS = {float, complex}
 
 
 @public(method=False)
@@ -160,7 +161,8 @@ def _survey(data: Any, found: set, d: dtype_type | None, depth: int, leads: bool
                     f"{item.dtype} of shape {list(item.shape)}"
                 )
             if item._data.size != 1:
-                raise (TypeError if item.dtype.category == INTEGER else ValueError)(
+                whole = item.dtype.category == INTEGER and _FRACTIONS.isdisjoint(kinds | found)
+                raise (TypeError if whole else ValueError)(
                     "only one element tensors can be converted to Python scalars: "
                     f"got shape {list(item.shape)} inside a sequence"
                 )

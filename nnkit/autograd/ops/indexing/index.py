@@ -191,7 +191,7 @@ def _normal(item: Any, device: Any) -> Any:
     try:
         return operator.index(item)
     except TypeError:
-        if hasattr(item, "dtype") and hasattr(item, "__len__"):  # an array of NumPy
+        if hasattr(item, "__array_interface__") and hasattr(item, "__len__"):  # a NumPy array
             dtype = None if item.dtype.name in ("bool", "uint8") else int64.array
             return _normal(wrap(device.backend.array(item, dtype), device), device)
     raise IndexError(

@@ -309,6 +309,7 @@ def _ratios(name: str, given: Any, axes: int) -> tuple[float, ...]:
     ratios = given if isinstance(given, (tuple, list)) else (given,) * axes
     if len(ratios) > axes == 2:  # as in torch not of volumes
         raise ValueError(f"{name}(): argument 'output_ratio' must be {axes} floats, got {given!r}")
+    ratios = [float(r) if isinstance(r, Tensor) else r for r in ratios]
     if len(ratios) < axes or not all(isinstance(r, (int, float)) for r in ratios):
         raise TypeError(
             f"{name}(): argument 'output_ratio' must be float or tuple of {axes} floats, "

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import Any
 
 from nnkit.autograd.arguments.dims import check_tensor, normalize_dims
 from nnkit.autograd.op.promotion import check_dtype
@@ -16,7 +15,7 @@ from nnkit.backend.dtype import FLOATING, float64, int64, uint64
 
 @public
 def hash_tensor(
-    input: Tensor, dim: int | Sequence[int] = (), *, keepdim: bool = False, mode: int = 0
+    input: Tensor, dim: int | Sequence[int] | None = (), *, keepdim: bool = False, mode: int = 0
 ) -> Tensor:
     """The exclusive or of the elements' bits, as uint64: of floats as float64, else as int64.
 

@@ -208,7 +208,7 @@ def roll(
     return _roll(input, counts, tuple(normalize_dim(d, input.ndim, "roll") for d in axes))
 
 
-@public
+@public(method=False)
 def repeat_interleave(
     input: Tensor,
     repeats: Tensor | int = ...,  # pyright: ignore[reportArgumentType]
@@ -268,7 +268,6 @@ def repeat_interleave(
     return shapes.flatten(copied, axis, axis + 1)
 
 
-@public(namespace=False, name="repeat_interleave")
 def _repeated(
     input: Tensor,
     repeats: Tensor | int,
@@ -277,6 +276,10 @@ def _repeated(
     output_size: int | None = None,
 ) -> Tensor:
     return repeat_interleave(input, repeats, dim, output_size=output_size)
+
+
+_repeated.__name__ = _repeated.__qualname__ = "repeat_interleave"
+public(_repeated, namespace=False)
 
 
 def _repeat_index(name: str, B: Any, counts: Any, size: int) -> Any:
