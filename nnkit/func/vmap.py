@@ -58,8 +58,7 @@ def vmap(
         raise RuntimeError(
             f"vmap: randomness must be 'error', 'different' or 'same', got {randomness!r}"
         )
-    if chunk_size is not None and chunk_size < 1:
-        raise ValueError(f"vmap: chunk_size must be at least 1, got {chunk_size}")
+    check_chunk_size("vmap", chunk_size)
 
     @wraps(func)
     def batched(*args: Any, **kwargs: Any) -> Any:
@@ -161,6 +160,16 @@ def drawing(randomness: str) -> Iterator[None]:
         MODE.refuses_random = before
 
 
+def check_chunk_size(name: str, chunk_size: Any) -> None:
+    """TypeError or ValueError for what is no number of examples."""
+    if chunk_size is None:
+        return
+    if not isinstance(chunk_size, int):
+        raise TypeError(f"{name}: chunk_size must be int, not {type(chunk_size).__name__}")
+    if chunk_size < 1:
+        raise ValueError(f"{name}: chunk_size must be at least 1, got {chunk_size}")
+
+
 def _batch_size(leaves: list[Any], dims: list[Any]) -> int:
     """The one size of the batch dimensions."""
     sizes = set()
@@ -172,6 +181,8 @@ def _batch_size(leaves: list[Any], dims: list[Any]) -> int:
                 f"vmap: in_dims={dim!r} is given for an argument of type {type(value).__name__}, "
                 "which must be None"
             )
+        if isinstance(dim, bool):
+            raise TypeError("vmap: in_dims must hold ints, not bool")
         if not isinstance(dim, int) or not -value.ndim <= dim < value.ndim:
             raise ValueError(f"vmap: in_dims={dim!r} is no dimension of a {value.ndim}-d tensor")
         sizes.add(value.shape[dim])

@@ -117,6 +117,11 @@ def get_swa_multi_avg_fn() -> Callable:
 
     @no_grad()
     def average(means: list[Tensor], values: list[Tensor], number: Any) -> None:
+        if isinstance(number, Tensor) and number.ndim:
+            raise TypeError(
+                "the number of averaged models must be a number, got a Tensor of shape "
+                f"{list(number.shape)}"
+            )
         for mean, value in _pairs(means, values):
             if mean.is_floating_point() or mean.is_complex():
                 mean.lerp_(value, float(1 / (number + 1)))

@@ -201,10 +201,14 @@ class OutputEdge:
 
 
 class GradientEdge(NamedTuple):
-    """The target of a tensor's gradient: a node, and which of its outputs the tensor is."""
+    """The target of a tensor's gradient: a node, and which of its outputs the tensor is.
+
+    The third field is what keeps the graph alive in torch; here the node does.
+    """
 
     node: Any
     output_nr: int
+    ownership_token: Any = None
 
 
 class NodeHooks:

@@ -26,7 +26,10 @@ def additive_mask(mask: Any, name: str, dtype: Any) -> Any:
 
     Raises:
         AssertionError: the mask is neither bool nor floating point.
+        RuntimeError: it is no tensor.
     """
+    if mask is not None and not isinstance(mask, Tensor):
+        raise RuntimeError(f"{name}: expected a mask of class Tensor, got {type(mask).__name__}")
     if mask is None or mask.dtype.category == FLOATING:
         return mask
     if mask.dtype.category != BOOL:
@@ -264,7 +267,8 @@ def multi_head_attention_forward(
     else:
         result = scaled_dot_product_attention(q, k, v, mask, dropout_p, is_causal)
     rows = result.permute(2, 0, 1, 3).reshape(queries * batch, embed_dim)
-    result = linear(rows, out_proj_weight, out_proj_bias).view(queries, batch, -1)
+    result = linear(rows, out_proj_weight, out_proj_bias)
+    result = result.view(queries, batch, result.shape[1])
     if batched:
         return result, attention
     return result.squeeze(1), None if attention is None else attention.squeeze(0)

@@ -66,6 +66,14 @@ def interpolate(
                 "interpolate: align_corners is for the modes linear, bilinear, bicubic and "
                 f"trilinear, got mode={mode!r}"
             )
+    if not isinstance(mode, str):
+        raise NotImplementedError(f"interpolate: mode must be one of {MODES}, got {mode!r}")
+    given = size if scale_factor is None else scale_factor
+    if isinstance(given, (tuple, list)) and len(given) != axes:
+        raise ValueError(
+            "interpolate: size and scale_factor must have one value for each spatial axis of an "
+            f"input of {input.ndim} dimensions, got {given}"
+        )
     fits = axes == 2 if mode == "bicubic" else LINEAR.get(mode, axes) == axes
     if mode not in MODES or not fits or not 1 <= axes <= 3:
         raise NotImplementedError(
@@ -116,6 +124,8 @@ def _sizes(batch: tuple, old: tuple, size: Any, factor: Any) -> tuple[tuple, tup
             f"axes, got {value}"
         )
     if factor is None:
+        if isinstance(values[0], bool):  # which torch takes behind the first place alone
+            raise TypeError("interpolate(): argument 'size' must be int or tuple of ints, not bool")
         new, factors = ints("interpolate", "size", size, len(old)), (None,) * len(old)
     else:
         exact = [n * float(v) for n, v in zip(old, values, strict=True)]

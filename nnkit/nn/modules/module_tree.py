@@ -242,6 +242,10 @@ class ModuleTree:
             Identity()
         """
         module = self
+        if not isinstance(target, str):
+            raise TypeError(
+                f"get_submodule(): argument 'target' must be str, not {type(target).__name__}"
+            )
         for name in target.split(".") if target else ():
             module = module._member(name, target)
             if not isinstance(module, ModuleTree):

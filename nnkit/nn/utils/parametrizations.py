@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from nnkit.autograd import Tensor, no_grad
+from nnkit.autograd.arguments.annotations import is_int
 from nnkit.autograd.arguments.sizes import integer
 from nnkit.nn.functional.distance import normalize
 from nnkit.nn.modules.module import Module
@@ -16,7 +17,7 @@ __all__ = ["orthogonal", "spectral_norm", "weight_norm"]
 
 def norm_except(v: Tensor, dim: int | None) -> Tensor:
     """The Euclidean norm over all dimensions but one (over all if ``dim`` is None or -1)."""
-    if dim is not None and (isinstance(dim, bool) or not isinstance(dim, int)):
+    if dim is not None and not is_int(dim):
         raise TypeError(f"weight_norm: dim must be int or None, not {type(dim).__name__}")
     if dim is None or dim == -1:
         return v.norm()

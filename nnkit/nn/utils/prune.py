@@ -71,6 +71,9 @@ class BasePruningMethod(ABC):
         hooks: Any = module._forward_pre_hooks
         earlier = [(key, hook) for key, hook in _methods(module) if hook._tensor_name == name]
         original = getattr(module, name)
+        if not isinstance(original, Tensor):
+            got = type(original).__name__
+            raise TypeError(f"prune: argument 'name' must be that of a tensor, {name!r} is a {got}")
         if importance_scores is not None and importance_scores.shape != original.shape:
             raise AssertionError(
                 "importance_scores should have the same shape as parameter "
@@ -128,7 +131,7 @@ class PruningContainer(BasePruningMethod):
 
     def __init__(self, *methods: BasePruningMethod) -> None:
         self._pruning_methods: tuple[BasePruningMethod, ...] = ()
-        self._tensor_name = methods[0]._tensor_name if methods else ""
+        self._tensor_name = getattr(methods[0], "_tensor_name", "") if methods else ""
         for method in methods:
             self.add_pruning_method(method)
 
@@ -218,6 +221,8 @@ class _Structured(BasePruningMethod):
 
     def __init__(self, amount: Any, dim: int = -1) -> None:
         _validate_pruning_amount_init(amount)
+        if not isinstance(dim, int):
+            raise TypeError(f"prune: argument 'dim' must be int, not {type(dim).__name__}")
         self.amount = amount
         self.dim = dim
 
