@@ -92,6 +92,8 @@ def _difference(
             return f"The lengths{where} do not match: {len(actual)} and {len(expected)}"
         parts = [(f"{path}[{i}]", a, e) for i, (a, e) in enumerate(zip(actual, expected))]
         return next(filter(None, (_difference(*part, *rest) for part in parts)), "")
+    if (actual is None) != (expected is None):
+        return f"None{where} does not match: {actual} and {expected}"
     if isinstance(actual, Tensor) != isinstance(expected, Tensor) or isinstance(actual, str):
         raise TypeError(
             f"assert_close(): cannot compare {type(actual).__name__} with "

@@ -69,6 +69,8 @@ def vmap(
         if not args:
             raise ValueError("vmap: the function must get at least one positional argument")
         leaves, structure = tree_flatten(args)
+        if not all(d is None or isinstance(d, int) for d in tree_leaves(out_dims)):
+            raise ValueError(f"vmap: out_dims must hold ints or None, got {out_dims}")
         dims = _spread(in_dims, args, "in_dims")
         size = _batch_size(leaves, dims)
 

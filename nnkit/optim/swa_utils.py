@@ -8,6 +8,7 @@ from copy import deepcopy
 from typing import Any
 
 from nnkit.autograd import Tensor, no_grad
+from nnkit.autograd.arguments.annotations import is_number
 from nnkit.autograd.ops.exchange.interchange import tensor
 from nnkit.backend.dtype import int64
 from nnkit.backend.program.outside import outside
@@ -280,6 +281,9 @@ class SWALR(LRScheduler):
     ) -> None:
         rates = for_each_group("swa_lr", swa_lr, optimizer)
         for group, rate in zip(optimizer.param_groups, rates, strict=True):
+            if not is_number(rate):
+                got = type(rate).__name__
+                raise TypeError(f"SWALR(): argument 'swa_lr' must be float, not {got}")
             group["swa_lr"] = rate
         if anneal_strategy not in ("cos", "linear"):
             raise ValueError(

@@ -80,7 +80,7 @@ ALLOWED: list[Allowed] = [
         "and some of torch's go on with a number in place of a tensor, or with a broken number",
         r"^$",
         r"^TypeError: .* must be "
-        r"(Tensor, not|int .*, not (float|bool)|bool, not|float, not (Tensor|ndarray)"
+        r"(Tensor, not|int\b.*, not (float|bool)|bool, not|float, not (Tensor|ndarray)"
         r"|tuple of ints, but)",
         r"^nn\.",
     ),
@@ -90,7 +90,8 @@ ALLOWED: list[Allowed] = [
         r"|Expected bool, got|ufunc"
         r"|unsupported operand|object of type|iteration over|any\(\) received"
         r"|can only concatenate|len\(\) of|'.+' not supported|.+ object|not enough values"
-        r"|too many values|integer division|.+ must be a sequence|only integer scalar arrays"
+        r"|too many values|integer division|.+ must be a sequence"
+        r"|only integer (scalar arrays|tensors)"
         r"|The truth value of an array)",
         r"",
     ),
@@ -192,7 +193,7 @@ ALLOWED: list[Allowed] = [
         "torch pools windows of no elements",
         r"^$",
         r"kernel_size must be greater than zero",
-        r"fractional_max_pool",
+        r"fractional_max_pool|FractionalMaxPool",
     ),
     Allowed("None stands for what is left out, in every form", r"^TypeError: .*NoneType", r"^$"),
     Allowed("where pinned memory is, is not asked", r"^RuntimeError", r"^$", r"is_pinned$"),
@@ -348,7 +349,8 @@ def difference(
     if wanted.kind != found.kind:
         if changes > 1 and wanted.kind and found.kind:
             return ""  # two arguments are wrong, and either may be found first
-        if not wanted.kind and all(0 in getattr(v, "shape", ()) for v in wanted.results):
+        shapes = [v.shape for v in wanted.results if hasattr(v, "shape")]
+        if not wanted.kind and shapes and all(0 in shape for shape in shapes):
             return ""  # torch looks at few arguments where there is nothing to compute
         mine, theirs = _said(found), _said(wanted)
         if any(each.fits(path, theirs, mine) for each in ALLOWED):

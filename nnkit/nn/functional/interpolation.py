@@ -71,8 +71,8 @@ def interpolate(
     given = size if scale_factor is None else scale_factor
     if isinstance(given, (tuple, list)) and len(given) != axes:
         raise ValueError(
-            "interpolate: size and scale_factor must have one value for each spatial axis of an "
-            f"input of {input.ndim} dimensions, got {given}"
+            "interpolate: size and scale_factor must have one value for each spatial dimension of "
+            f"an input of {input.ndim} dimensions, got {given}"
         )
     fits = axes == 2 if mode == "bicubic" else LINEAR.get(mode, axes) == axes
     if mode not in MODES or not fits or not 1 <= axes <= 3:

@@ -119,15 +119,16 @@ def _fused_weights(
     shift: Tensor | None,
     axis: int | None,
 ) -> tuple[Parameter, Parameter]:
-    """``axis`` is that of the outputs; of a Linear the rows are."""
+    """``axis`` is that of the outputs; without it they are the rows."""
     factor = ones_like(mean) if factor is None else factor
     shift = zeros_like(mean) if shift is None else shift
     offset = zeros_like(mean) if bias is None else bias
     scale = factor * rsqrt(variance + eps)
-    along = [-1, 1] if axis is None else [1] * weight.ndim
-    if axis is not None:
-        along[axis] = -1
-    fused_weight = (weight * scale.reshape(along)).to(weight.dtype)
+    if axis is None:
+        factors = scale.unsqueeze(-1)
+    else:
+        factors = scale.reshape([-1 if d == axis else 1 for d in range(weight.ndim)])
+    fused_weight = (weight * factors).to(weight.dtype)
     fused_bias = ((offset - mean) * scale + shift).to((weight if bias is None else bias).dtype)
     bias_learns = bias is not None and bias.requires_grad
     return Parameter(fused_weight, weight.requires_grad), Parameter(fused_bias, bias_learns)

@@ -91,6 +91,10 @@ class _SpectralNorm(Module):
         self, weight: Tensor, n_power_iterations: int = 1, dim: int = 0, eps: float = 1e-12
     ) -> None:
         super().__init__()
+        for name, number in (("n_power_iterations", n_power_iterations), ("dim", dim)):
+            if not isinstance(number, int):
+                got = type(number).__name__
+                raise TypeError(f"spectral_norm(): argument '{name}' must be int, not {got}")
         if n_power_iterations <= 0:
             raise ValueError(
                 "spectral_norm: n_power_iterations must be positive, got "

@@ -147,8 +147,7 @@ def invert_permutation(permutation: Tensor | None) -> Tensor | None:
 
 
 def _lengths(lengths: Any) -> Tensor:
-    made = lengths if isinstance(lengths, Tensor) else as_tensor(lengths)
-    lengths = made.to(int64)
+    lengths = lengths.to(int64) if isinstance(lengths, Tensor) else as_tensor(lengths, dtype=int64)
     if lengths.ndim != 1 or lengths.device.type != "cpu":
         raise RuntimeError(
             "pack_padded_sequence(): 'lengths' argument should be a 1D CPU int64 tensor, but got "
