@@ -22,7 +22,7 @@ from nnkit.autograd.op.registry import LIFTED
 from nnkit.autograd.ops.creation.factories import zeros
 from nnkit.autograd.ops.shape.joining import cat
 from nnkit.func.level import Level, check_tensors, transforming, without_lost
-from nnkit.func.vmap import check_chunk_size, drawing
+from nnkit.func.vmap import checked_chunk_size, drawing
 from nnkit.utils._pytree import TreeSpec, tree_flatten, tree_leaves, tree_map, tree_structure
 
 _NO_HOOKS = "nnkit.func: grad, vjp, jacrev and hessian do not support hooks on saved tensors"
@@ -366,7 +366,7 @@ def jacrev(
         tensor([[2., 0.],
                 [0., 4.]])
     """
-    check_chunk_size("jacrev", chunk_size)
+    chunk_size = checked_chunk_size("jacrev", chunk_size)
 
     @wraps(func)
     def jacobian(*args: Any, **kwargs: Any) -> Any:

@@ -8,6 +8,7 @@ from functools import wraps
 from typing import Any
 
 from nnkit.autograd import Tensor
+from nnkit.autograd.arguments.annotations import is_int
 from nnkit.autograd.arguments.dims import normalize_dim
 from nnkit.autograd.batch.examples import BatchLevel
 from nnkit.autograd.grad_mode import MODE
@@ -58,7 +59,7 @@ def vmap(
         raise RuntimeError(
             f"vmap: randomness must be 'error', 'different' or 'same', got {randomness!r}"
         )
-    check_chunk_size("vmap", chunk_size)
+    chunk_size = checked_chunk_size("vmap", chunk_size)
 
     @wraps(func)
     def batched(*args: Any, **kwargs: Any) -> Any:
@@ -162,14 +163,15 @@ def drawing(randomness: str) -> Iterator[None]:
         MODE.refuses_random = before
 
 
-def check_chunk_size(name: str, chunk_size: Any) -> None:
-    """TypeError or ValueError for what is no number of examples."""
+def checked_chunk_size(name: str, chunk_size: Any) -> int | None:
+    """A number of examples as an int; TypeError or ValueError for what is none."""
     if chunk_size is None:
-        return
-    if not isinstance(chunk_size, int):
+        return None
+    if not is_int(chunk_size):
         raise TypeError(f"{name}: chunk_size must be int, not {type(chunk_size).__name__}")
     if chunk_size < 1:
         raise ValueError(f"{name}: chunk_size must be at least 1, got {chunk_size}")
+    return int(chunk_size)
 
 
 def _batch_size(leaves: list[Any], dims: list[Any]) -> int:

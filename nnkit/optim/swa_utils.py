@@ -281,7 +281,7 @@ class SWALR(LRScheduler):
     ) -> None:
         rates = for_each_group("swa_lr", swa_lr, optimizer)
         for group, rate in zip(optimizer.param_groups, rates, strict=True):
-            if not is_number(rate):
+            if not (is_number(rate) or hasattr(rate, "__float__")):
                 got = type(rate).__name__
                 raise TypeError(f"SWALR(): argument 'swa_lr' must be float, not {got}")
             group["swa_lr"] = rate

@@ -276,7 +276,7 @@ ALLOWED: list[Allowed] = [
         "torch goes on with a cell state of more digits than the weights have",
         r"^$",
         r"expected argument 'cx' to have the input's dtype",
-        r"^lstm_cell$",
+        r"^lstm_cell$|LSTMCell",
     ),
     Allowed(
         "one of torch's kernels of attention refuses a negative probability, which the others take "

@@ -346,7 +346,7 @@ def edge_of(place: Any) -> Any:
     """The edge of a `GradientEdge`, or of a tensor that wants a gradient."""
     if place.__class__ is not GradientEdge:
         return place._edge or place
-    node, index = place
+    node, index, _ = place
     if isinstance(node, AccumulateGrad):
         return node.variable
     return node if node.outputs is None else OutputEdge(node, index)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-from nnkit.cuda import is_available
 from nnkit.nn.modules.module import Module
 
 __all__ = ["DataParallel"]
@@ -31,8 +30,10 @@ class DataParallel(Module):
     def __init__(
         self, module: Module, device_ids: Any = None, output_device: Any = None, dim: int = 0
     ) -> None:
+        from nnkit.backend.cuda.runtime import device_count
+
         super().__init__()
-        ids = [] if device_ids is None or not is_available() else list(device_ids)
+        ids = [] if device_ids is None or not device_count() else list(device_ids)
         if len(ids) > 1:
             raise NotImplementedError(f"DataParallel: one GPU at most, got device_ids={device_ids}")
         self.module = module

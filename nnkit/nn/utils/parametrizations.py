@@ -92,7 +92,7 @@ class _SpectralNorm(Module):
     ) -> None:
         super().__init__()
         for name, number in (("n_power_iterations", n_power_iterations), ("dim", dim)):
-            if not isinstance(number, int):
+            if not is_int(number):
                 got = type(number).__name__
                 raise TypeError(f"spectral_norm(): argument '{name}' must be int, not {got}")
         if n_power_iterations <= 0:

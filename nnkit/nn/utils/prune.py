@@ -143,7 +143,7 @@ class PruningContainer(BasePruningMethod):
             ValueError: it is for another tensor.
         """
         if not isinstance(method, BasePruningMethod):
-            raise TypeError(f"{type(method)} is not a BasePruningMethod subclass")
+            raise TypeError(f"PruningContainer(): {method!r} is not a BasePruningMethod")
         if self._tensor_name and method._tensor_name != self._tensor_name:
             raise ValueError(
                 f"a method for {method._tensor_name!r} cannot join those for {self._tensor_name!r}"
@@ -221,10 +221,14 @@ class _Structured(BasePruningMethod):
 
     def __init__(self, amount: Any, dim: int = -1) -> None:
         _validate_pruning_amount_init(amount)
-        if not isinstance(dim, int):
-            raise TypeError(f"prune: argument 'dim' must be int, not {type(dim).__name__}")
         self.amount = amount
         self.dim = dim
+
+    def _size(self, t: Tensor) -> int:
+        """How many slices there are."""
+        if not isinstance(self.dim, int):
+            raise TypeError(f"prune: argument 'dim' must be int, not {type(self.dim).__name__}")
+        return t.shape[self.dim]
 
     def _slices(self, t: Tensor, kept: Tensor, default_mask: Tensor) -> Tensor:
         shape = [1] * t.ndim
@@ -236,10 +240,11 @@ class RandomStructured(_Structured):
     """Prunes slices at random."""
 
     def compute_mask(self, t: Tensor, default_mask: Tensor) -> Tensor:
-        count = _count(self.amount, t.shape[self.dim])
+        size = self._size(t)
+        count = _count(self.amount, size)
         if not count:
             return default_mask
-        scores = rand(t.shape[self.dim])
+        scores = rand(size)
         return self._slices(t, scores > scores.kthvalue(count).values, default_mask)
 
 
@@ -251,7 +256,7 @@ class LnStructured(_Structured):
         self.n = n
 
     def compute_mask(self, t: Tensor, default_mask: Tensor) -> Tensor:
-        size = t.shape[self.dim]
+        size = self._size(t)
         count = _count(self.amount, size)
         if not count:
             return default_mask
@@ -285,8 +290,8 @@ def _validate_pruning_amount_init(amount: Any) -> None:
         raise TypeError(f"Invalid type for amount: {amount}. Must be int or float.")
     if amount < 0 or (isinstance(amount, float) and amount > 1.0):
         raise ValueError(
-            f"amount={amount} should either be a float in the range [0, 1] or a non-negative "
-            "integer"
+            f"prune: amount={amount} should either be a float in the range [0, 1] or a "
+            "non-negative integer"
         )
 
 

@@ -199,6 +199,8 @@ def _unpool(
     if output_size is not None:
         wanted = sizes_of(name, (output_size,), None, "output_size")
         size = _unpooled_size(name, wanted, size, stride)
+    if axes == 3 and min(stride) <= 0:
+        raise RuntimeError(f"{name}(): strides should be greater than zero, got {list(stride)}")
     if indices.dtype is not int64:
         raise RuntimeError(f"{name}(): argument 'indices' must be int64, got {indices.dtype}")
     if min(size) < 0:
