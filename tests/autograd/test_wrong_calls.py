@@ -125,6 +125,17 @@ REFUSED = {
     "T.stft(T.ones(9), 4, normalized=1, return_complex=True)": TypeError,
     "T.tensor([1.5, ['a'], 2.5])": TypeError,
     "T.tensor([T.ones(2, 3).int(), 2j])": ValueError,
+    "T.max(T.ones(2), T.ones(2), other=T.ones(2))": TypeError,
+    "T.gradient(T.ones(5).bool(), spacing=[T.arange(5.0)])": RuntimeError,
+    "T.ones(3)[([T.tensor(1.5)],)]": TypeError,
+    "T.gru(T.ones(3, 1), T.tensor([2, 1]), T.ones(1, 3, 1), [T.ones(3, 1)] * 2, False, 1, 0.0, "
+    "False, False)": RuntimeError,
+    "T.rnn_tanh(T.tensor(1), T.tensor([1]), T.ones(1, 1, 1), [T.ones(1, 1)] * 2, False, 1, 0.0, "
+    "False, False)": RuntimeError,
+    "T.lstm(T.ones(3, 1), T.tensor([1, 1]), [T.ones(1, 1, 1)] * 2, [T.ones(4, 1)] * 2, False, 1, "
+    "0.0, False, False)": RuntimeError,
+    "T.instance_norm(T.ones(1, 2, 3), None, None, T.ones(2), T.ones(2).double(), False, 0.1, 1e-5, "
+    "False)": RuntimeError,
     # What is looked at first.
     "T.bilinear(T.ones(2, 3), T.ones(2, 4), T.tensor(1))": RuntimeError,
     "T.index_add(T.ones(4, 3), 1, T.tensor([2, 0]), T.tensor(0.5))": RuntimeError,
@@ -163,7 +174,10 @@ TAKEN = {
         pytest.approx(0.6931472)
     ),
     "T.nn.functional.elu_(-T.ones(1), 1, 2, 3)": [pytest.approx(-1.9004259)],
-    "T.rsub(T.ones(2), 2, 3)": [-1, -1],
+    "T.gru(T.ones(3, 1), T.tensor([1, 1]), T.ones(1, 1, 1), [T.zeros(3, 1), T.zeros(3, 1)], False, "
+    "1, 0.0, False, False)[0]": [[0.5], [0.25]],
+    "T.nn.functional.nll_loss(T.ones(1, 3, 1), T.ones(1, 1).long(), T.ones(1, 3))": -1,
+    "T.nn.functional.cross_entropy(T.zeros(1, 1), T.zeros(1).long(), label_smoothing=-1.0)": 0,
     "T.lstm_cell(T.ones(1, 1), [T.ones(1, 1), T.ones(1, 1).int()], *[T.zeros(4, 1)] * 2)[1]": [
         [0.5]
     ],

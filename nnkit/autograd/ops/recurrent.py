@@ -246,9 +246,27 @@ def _network_forms(kind: str) -> tuple[Callable, Callable]:
             )
         if not batch_sizes.numel():
             raise ValueError(f"{kind}(): expected argument 'batch_sizes' of at least one step")
+        sizes = tuple(batch_sizes.tolist())
+        rows = size_at(kind, data, 0, "data") if data.ndim else 0
+        if data.ndim != 2 or sum(sizes) > rows or (kind == "lstm" and sum(sizes) < rows):
+            raise RuntimeError(
+                f"{kind}(): expected data of {sum(sizes)} rows, the sum of batch_sizes, got shape "
+                f"{list(data.shape)}"
+            )
+        if any(after > before for before, after in zip(sizes, sizes[1:])) or min(sizes) < 0:
+            raise RuntimeError(
+                f"{kind}(): expected argument 'batch_sizes' to fall, and no negative ones, got "
+                f"{list(sizes)}"
+            )
+        if any(state.ndim != 3 or state.shape[1] != sizes[0] for state in states):
+            raise RuntimeError(
+                f"{kind}(): expected first states of {sizes[0]} sequences, got shapes "
+                f"{[list(state.shape) for state in states]}"
+            )
+        data = OPS["getitem"](data, (slice(sum(sizes)), ...)) if sum(sizes) < rows else data
         return run(
-            kind, data, tuple(batch_sizes.tolist()), states, params, has_biases, num_layers,
-            dropout, train, bidirectional,
+            kind, data, sizes, states, params, has_biases, num_layers, dropout, train,
+            bidirectional,
         )
 
     return held(on_sequences, kind), held(on_packed, kind)

@@ -121,9 +121,7 @@ class ModuleTree:
                 f"cannot assign {kind} {name!r} before Module.__init__() was called"
             )
         if not isinstance(name, str):
-            raise TypeError(
-                f"{type(self).__name__}(): the name of a {kind} must be a string, got {type(name).__name__}"
-            )
+            raise TypeError(f"the name of a {kind} must be a string, got {type(name).__name__}")
         content = self.__dict__[registry]
         if name not in content:
             if "." in name or name == "":

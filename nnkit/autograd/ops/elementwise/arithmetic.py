@@ -317,7 +317,7 @@ def sub(input: Tensor | complex, other: Tensor | complex, *, alpha: complex = 1)
 
 
 @public(method=False)
-def rsub(input: Tensor, other: Tensor | complex, alpha: complex = 1) -> Tensor:
+def rsub(input: Tensor, other: Tensor | complex, *, alpha: complex = 1) -> Tensor:
     """``other - alpha * input``."""
     check_tensor("rsub", input)
     check_dtype("sub", input.dtype, ("bool",))

@@ -245,6 +245,11 @@ def index_tensor(items: Any, device: Any) -> Tensor:
 def _plain(item: Any) -> Any:
     if isinstance(item, (list, tuple, range)):
         return [_plain(i) for i in item]
+    if isinstance(item, Tensor) and item._data.dtype.kind not in "iub":
+        raise TypeError(
+            "only integer tensors can be converted to an index: got one of dtype "
+            f"{item.dtype} inside a sequence"
+        )
     return item.tolist() if isinstance(item, Tensor) else item
 
 

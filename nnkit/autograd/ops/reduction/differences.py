@@ -11,7 +11,7 @@ from nnkit.autograd.op.public import public
 from nnkit.autograd.op.single import single
 from nnkit.autograd.ops.shape.joining import cat
 from nnkit.autograd.tensor import Tensor
-from nnkit.backend.dtype import uint8
+from nnkit.backend.dtype import bool_, uint8
 
 
 def _weights(steps: Tensor, second: bool) -> list[tuple[Any, Any, Any]]:
@@ -101,8 +101,8 @@ def gradient(
         (tensor([3., 4., 6., 7.]),)
     """
     check_tensor("gradient", input)
-    if input.dtype is uint8:
-        raise RuntimeError("gradient(): not implemented for 'uint8' tensors")
+    if input.dtype in (bool_, uint8):
+        raise RuntimeError(f"gradient(): not implemented for '{input.dtype.name}' tensors")
     spacing = 1 if spacing is None else spacing
     several = isinstance(spacing, (tuple, list))
     points = several and any(isinstance(each, Tensor) for each in spacing)
