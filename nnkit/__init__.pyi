@@ -1172,7 +1172,12 @@ def frac_(self: _Any) -> Tensor:
     """In-place version of `frac`; returns the tensor."""
 def frexp(input: Tensor, *, out: _Any = None) -> _Any:
     """The mantissa, of size 1/2 to 1, and the int32 exponent with ``mantissa * 2**exponent``."""
-def from_dlpack(ext_tensor: _Any) -> Tensor:
+def from_dlpack(
+    ext_tensor: _Any,
+    *,
+    device: _Any = None,
+    copy: builtins.bool | None = None,
+) -> Tensor:
     """A tensor on the memory of another library's array, by the DLPack protocol."""
 def from_file(
     filename: builtins.str,
@@ -1328,7 +1333,7 @@ def hardshrink(input: Tensor, lambd: builtins.float = ..., *, out: _Any = None) 
     """``x`` where ``|x| > lambd``, else 0."""
 def hash_tensor(
     input: Tensor,
-    dim: _Any = ...,
+    dim: builtins.int | _Sequence[builtins.int] | None = ...,
     *,
     keepdim: builtins.bool = False,
     mode: builtins.int = 0,
@@ -2330,7 +2335,7 @@ def renorm_(input: Tensor, p: builtins.float, dim: builtins.int, maxnorm: builti
     """
 def repeat_interleave(
     input: Tensor,
-    repeats: Tensor | builtins.int | None = None,
+    repeats: Tensor | builtins.int = ...,
     dim: builtins.int | None = None,
     *,
     output_size: builtins.int | None = None,
@@ -2437,7 +2442,7 @@ def rsqrt(input: _Any, *, out: _Any = None) -> Tensor:
     """``1 / sqrt(input)``."""
 def rsqrt_(self: _Any) -> Tensor:
     """In-place version of `rsqrt`; returns the tensor."""
-def rsub(input: Tensor, other: Tensor | builtins.complex, *, alpha: builtins.complex = 1) -> Tensor:
+def rsub(input: Tensor, other: Tensor | builtins.complex, alpha: builtins.complex = 1) -> Tensor:
     """``other - alpha * input``."""
 def scalar_tensor(
     s: builtins.complex,

@@ -10,6 +10,7 @@ from typing import Any
 
 import nnkit
 from nnkit.autograd import Tensor
+from nnkit.autograd.arguments.annotations import is_number
 
 __all__ = ["assert_close", "make_tensor"]
 
@@ -63,6 +64,11 @@ def assert_close(
             f"assert_close(): rtol and atol must both be given or both be left out, "
             f"got rtol={rtol} and atol={atol}"
         )
+    for name, tolerance in (("rtol", rtol), ("atol", atol)):
+        if tolerance is not None and not is_number(tolerance):
+            raise TypeError(
+                f"assert_close(): argument '{name}' must be float, not {type(tolerance).__name__}"
+            )
     checks = {"device": check_device, "dtype": check_dtype, "shape": True, "stride": check_stride}
     attributes = [name for name, wanted in checks.items() if wanted]
     found = _difference("", actual, expected, (rtol, atol), equal_nan, attributes)
@@ -86,6 +92,8 @@ def _difference(
             return f"The lengths{where} do not match: {len(actual)} and {len(expected)}"
         parts = [(f"{path}[{i}]", a, e) for i, (a, e) in enumerate(zip(actual, expected))]
         return next(filter(None, (_difference(*part, *rest) for part in parts)), "")
+    if (actual is None) != (expected is None):
+        return f"None{where} does not match: {actual} and {expected}"
     if isinstance(actual, Tensor) != isinstance(expected, Tensor) or isinstance(actual, str):
         raise TypeError(
             f"assert_close(): cannot compare {type(actual).__name__} with "

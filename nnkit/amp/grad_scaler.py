@@ -8,7 +8,9 @@ from collections.abc import Iterable
 from typing import Any
 
 from nnkit.autograd import Tensor, no_grad
+from nnkit.autograd.ops.creation.factories import full
 from nnkit.autograd.ops.exchange.interchange import tensor
+from nnkit.backend.dtype import float32
 from nnkit.backend.program.outside import live, outside
 from nnkit.backend.warning import warn
 from nnkit.cuda import is_available
@@ -75,6 +77,8 @@ class GradScaler:
         if not self._enabled:
             return outputs
         if isinstance(outputs, Tensor):
+            if not self._is_used:
+                full((), self._scale, dtype=float32)  # which refuses what is no number
             self._is_used = True
             return outputs * live(_scale_of, self)[0]
         if not isinstance(outputs, Iterable):

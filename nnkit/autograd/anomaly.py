@@ -43,8 +43,17 @@ _checks_nan = True  # also while detection is off, as torch has it
 
 
 def _switch(on: bool, check_nan: bool) -> tuple[bool, bool]:
-    """Turn detection on or off; returns what was set before."""
+    """Turn detection on or off; returns what was set before.
+
+    Raises:
+        TypeError: one of both is no bool.
+    """
     global _checks_nan
+    for name, given in (("mode", on), ("check_nan", check_nan)):
+        if not isinstance(given, bool):
+            raise TypeError(
+                f"set_detect_anomaly(): argument '{name}' must be bool, not {type(given).__name__}"
+            )
     previous = (isinstance(node.sequence, _Recorder), _checks_nan)
     if on and not previous[0]:
         node.sequence = _Recorder(next(node.sequence))

@@ -96,12 +96,12 @@ def _gradients(
     return tuple(_zeros(t) if f is None else f for f, t in zip(found, inputs, strict=True))
 
 
-def _check_recorded(values: tuple, function: str) -> None:
-    """RuntimeError where a Jacobian that is to be differentiated is constant."""
+def _check_recorded(values: tuple, function: str, what: str = "jacobian") -> None:
+    """RuntimeError where a Jacobian, or a Hessian, that is to be differentiated is constant."""
     for i, value in enumerate(values):
         if not value.requires_grad:
             raise RuntimeError(
-                f"The jacobian of the user-provided function given to {function} is independent "
+                f"The {what} of the user-provided function given to {function} is independent "
                 f"of input {i}. This is not allowed in strict mode when create_graph=True."
             )
 
@@ -197,7 +197,7 @@ def jacobian(
         was_tuple, outputs = _tuple(
             func(*points), "outputs of the user-provided function", "jacobian"
         )
-        if strict and vectorize:
+        if vectorize and strict:
             raise RuntimeError(
                 "jacobian(): strict=True and vectorize=True are not supported together"
             )
@@ -283,6 +283,8 @@ def vhp(
         out = _scalar_output(func, "vhp")(*points)
         first = _gradients((out,), points, None, True, strict, "vhp")
         results = _gradients(first, points, vectors, create_graph, strict, "vhp")
+        if strict and create_graph:
+            _check_recorded(results, "vhp", "hessian")
     (out,), results = _finished((out,), create_graph), _finished(results, create_graph)
     return out, (results if is_tuple else results[0])
 
@@ -307,5 +309,7 @@ def hvp(
         duals = tuple(_zeros(p).requires_grad_() for p in points)
         second = _gradients(first, points, duals, True, strict, "hvp")
         results = _gradients(second, duals, vectors, create_graph, False, "hvp")
+        if strict and create_graph:
+            _check_recorded(results, "hvp", "hessian")
     (out,), results = _finished((out,), create_graph), _finished(results, create_graph)
     return out, (results if is_tuple else results[0])

@@ -7,6 +7,7 @@ import warnings
 from collections.abc import Callable, Sequence
 from typing import Any, NoReturn
 
+from nnkit.autograd.arguments.annotations import is_number
 from nnkit.autograd.engine.grad import grad
 from nnkit.autograd.forward.dual import ForwardLevel
 from nnkit.autograd.function import Function
@@ -151,6 +152,13 @@ def gradcheck(
         raise AssertionError(
             "gradcheck(): expected check_backward_ad or check_forward_ad to be True"
         )
+    for name, number in (("eps", eps), ("atol", atol), ("rtol", rtol)):
+        if not is_number(number):
+            raise TypeError(
+                f"gradcheck(): argument '{name}' must be float, not {type(number).__name__}"
+            )
+    if isinstance(eps, bool):
+        raise RuntimeError("gradcheck(): argument 'eps' must be float, not bool")
     inputs = tuple(inputs) if isinstance(inputs, (tuple, list)) else (inputs,)
     try:
         directions = check_backward_ad, check_forward_ad

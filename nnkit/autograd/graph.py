@@ -6,7 +6,7 @@ The names are those of ``torch.autograd.graph``.
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 from weakref import WeakKeyDictionary, WeakValueDictionary
@@ -266,12 +266,14 @@ def increment_version(tensor: Tensor | Sequence[Tensor]) -> None:
         >>> x._version
         1
     """
-    if not isinstance(tensor, Iterable):
+    try:
+        tensors = [tensor] if isinstance(tensor, Tensor) else list(tensor)
+    except TypeError:
         raise RuntimeError(
             "increment_version: expected a Tensor or an iterable of Tensors, "
             f"got {type(tensor).__name__}"
-        )
-    for t in [tensor] if isinstance(tensor, Tensor) else tensor:
+        ) from None
+    for t in tensors:
         if not isinstance(t, Tensor):
             raise RuntimeError(f"increment_version: expected Tensors, got {type(t).__name__}")
         if not t.is_inference():

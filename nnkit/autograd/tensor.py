@@ -19,7 +19,7 @@ from nnkit.autograd.grad_mode import MODE, refuse_in_transform
 from nnkit.autograd.living import Living
 from nnkit.backend.array import Array
 from nnkit.backend.device import cpu, device
-from nnkit.backend.dtype import COMPLEX, FLOATING, OF_ARRAY, dtype, package_of
+from nnkit.backend.dtype import FLOATING, OF_ARRAY, dtype, package_of
 
 TRACED: set[type] = set()  # classes of ints that remember where they come from
 
@@ -397,14 +397,6 @@ class Tensor(Living):
     def _is_view(self) -> bool:
         """Whether its history is that of a view of ``_base``."""
         return self._base is not None
-
-    def is_floating_point(self) -> bool:
-        """Whether its dtype is float16, bfloat16, float32 or float64."""
-        return self.dtype.category == FLOATING
-
-    def is_complex(self) -> bool:
-        """Whether its dtype is complex64 or complex128."""
-        return self.dtype.category == COMPLEX
 
     __hash__ = object.__hash__  # by identity, whatever `==` means
 

@@ -950,7 +950,7 @@ class Tensor(_Living):
         """``x`` where ``|x| > lambd``, else 0."""
     def hash_tensor(
         self,
-        dim: _Any = ...,
+        dim: builtins.int | _Sequence[builtins.int] | None = ...,
         *,
         keepdim: builtins.bool = False,
         mode: builtins.int = 0,
@@ -1092,7 +1092,7 @@ class Tensor(_Living):
     def is_coalesced(self) -> _Any:
         """Whether every index stands once, in order."""
     def is_complex(self) -> builtins.bool:
-        """Whether its dtype is complex64 or complex128."""
+        """Whether its dtype is complex."""
     def is_conj(self) -> builtins.bool:
         """Whether its conjugation is put off."""
     def is_contiguous(self, memory_format: _Any = None) -> builtins.bool:
@@ -1104,7 +1104,7 @@ class Tensor(_Living):
     def is_cuda(self) -> builtins.bool:
         """Whether it lives on an NVIDIA GPU."""
     def is_floating_point(self) -> builtins.bool:
-        """Whether its dtype is float16, bfloat16, float32 or float64."""
+        """Whether its dtype is a floating one."""
     def is_inference(self) -> builtins.bool:
         """Whether it was made in `inference_mode`."""
     @builtins.property
@@ -1748,12 +1748,12 @@ class Tensor(_Living):
         """
     def repeat_interleave(
         self,
-        repeats: Tensor | builtins.int | None = None,
+        repeats: Tensor | builtins.int,
         dim: builtins.int | None = None,
         *,
         output_size: builtins.int | None = None,
     ) -> Tensor:
-        """Every element (or slice along ``dim``) repeated so many times in place."""
+        ...
     @builtins.property
     def requires_grad(self) -> builtins.bool:
         """Whether gradients with respect to it are wanted."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import operator
 from typing import Any
 
 from nnkit.backend.algebra import Backend
@@ -47,9 +48,13 @@ class device:
         if not isinstance(type, str):
             raise TypeError(f"device(): argument 'type' must be str, not {type.__class__.__name__}")
         if index is not None:
-            if isinstance(index, bool) or not isinstance(index, int):
+            try:
+                if isinstance(index, bool):
+                    raise TypeError
+                index = operator.index(index)
+            except TypeError:
                 got = index.__class__.__name__
-                raise TypeError(f"device(): argument 'index' must be int, not {got}")
+                raise TypeError(f"device(): argument 'index' must be int, not {got}") from None
             if not -(2**63) <= index < 2**63:
                 raise ValueError(f"device(): Overflow when unpacking long long: {index}")
         name, colon, number = type.partition(":")

@@ -249,6 +249,12 @@ def of_number(value: Any) -> dtype:
     return _default.to_complex()
 
 
+def of_operand(value: Any) -> dtype:
+    """`of_number` of an operand, where an int beyond int64 is one of uint64."""
+    d = of_number(value)
+    return uint64 if d is int64 and value >= 1 << 63 else d
+
+
 def result_dtype(operands: list[tuple[dtype, int]]) -> dtype:
     """Promote operands given as (dtype, priority): 0 for tensors with dimensions, 1 for 0-dim
     tensors, 2 for Python numbers. A lower rank only counts if its category is higher."""
@@ -265,7 +271,7 @@ def result_dtype(operands: list[tuple[dtype, int]]) -> dtype:
         elif level.category > result.category:
             if level.category == COMPLEX and result.category == FLOATING:
                 level = result.to_complex()
-            result = level
+            result = _TABLE[result, level] if result is bool_ else level
     assert result is not None
     return result
 

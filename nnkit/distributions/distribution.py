@@ -55,8 +55,8 @@ class Distribution:
         event_shape: Any = SCALAR,
         validate_args: bool | None = None,
     ) -> None:
-        self._batch_shape = Size(batch_shape)
-        self._event_shape = Size(event_shape)
+        self._batch_shape = batch_shape
+        self._event_shape = event_shape
         if validate_args is not None:
             self._validate_args = bool(validate_args)
         if self._validate_args:
@@ -170,8 +170,19 @@ class Distribution:
         return new
 
     def _get_checked_instance(self, cls: type, _instance: Any = None) -> Any:
-        """The object that an expanded copy is made in."""
-        return object.__new__(type(self)) if _instance is None else _instance
+        """The object that an expanded copy is made in.
+
+        Raises:
+            TypeError: what is given is no distribution.
+        """
+        if _instance is None:
+            return object.__new__(type(self))
+        if not isinstance(_instance, Distribution):
+            raise TypeError(
+                f"{type(self).__name__}: argument '_instance' must be Distribution, not "
+                f"{type(_instance).__name__}"
+            )
+        return _instance
 
     def _check_parameter(self, name: str, value: Tensor, valid: Tensor, what: str) -> None:
         """ValueError unless all of ``valid`` holds for parameter ``name``."""

@@ -22,7 +22,7 @@ from nnkit.autograd.op.registry import LIFTED
 from nnkit.autograd.ops.creation.factories import zeros
 from nnkit.autograd.ops.shape.joining import cat
 from nnkit.func.level import Level, check_tensors, transforming, without_lost
-from nnkit.func.vmap import drawing
+from nnkit.func.vmap import checked_chunk_size, drawing
 from nnkit.utils._pytree import TreeSpec, tree_flatten, tree_leaves, tree_map, tree_structure
 
 _NO_HOOKS = "nnkit.func: grad, vjp, jacrev and hessian do not support hooks on saved tensors"
@@ -102,7 +102,7 @@ def _positions(name: str, argnums: Any, count: int) -> tuple[int, ...]:
         raise RuntimeError(
             f"{name}: argnums must be an int or a tuple of ints, got {type(argnums).__name__}"
         )
-    if not numbers:
+    if not numbers and count:  # else it is the function that misses its arguments
         raise RuntimeError(f"{name}: argnums must not be empty")
     for number in numbers:
         if not -count <= number < count:
@@ -318,8 +318,8 @@ def linearize(func: Callable, *primals: Any) -> tuple[Any, Callable]:
     As `jvp`; each derivative is computed by another call of the function.
 
     Raises:
-        RuntimeError: there is no tensor among the arguments; or from the returned function, if the
-            directions differ from the arguments in structure or shapes.
+        RuntimeError: from the returned function, if the directions differ from the arguments in
+            structure or shapes.
 
     Example:
         >>> import nnkit
@@ -329,7 +329,8 @@ def linearize(func: Callable, *primals: Any) -> tuple[Any, Callable]:
     """
     points, structure = tree_flatten(primals)
     if not points:
-        raise RuntimeError("linearize: the arguments must hold at least one tensor")
+        value = func(*primals)
+        return value, lambda *tangents: tree_map(LIFTED.zeros_like, value)
     kept = [p.clone() if isinstance(p, Tensor) else p for p in points]  # to stay there
     primals = structure.unflatten(kept)
     still = structure.unflatten([LIFTED.zeros_like(p) for p in tree_leaves(primals)])
@@ -365,8 +366,7 @@ def jacrev(
         tensor([[2., 0.],
                 [0., 4.]])
     """
-    if chunk_size is not None and chunk_size < 1:
-        raise ValueError(f"jacrev: chunk_size must be at least 1, got {chunk_size}")
+    chunk_size = checked_chunk_size("jacrev", chunk_size)
 
     @wraps(func)
     def jacobian(*args: Any, **kwargs: Any) -> Any:
@@ -456,6 +456,8 @@ def jacfwd(
         numbers = _positions("jacfwd", argnums, len(args))
         points, structure = tree_flatten(tuple(args[n] for n in numbers))
         check_tensors("jacfwd", points)
+        if not points:
+            raise AssertionError("jacfwd: what it differentiates by must hold a tensor at least")
         for point in points:
             if not (point.is_floating_point() or point.is_complex()):
                 raise ValueError(

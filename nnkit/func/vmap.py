@@ -8,6 +8,7 @@ from functools import wraps
 from typing import Any
 
 from nnkit.autograd import Tensor
+from nnkit.autograd.arguments.annotations import is_int
 from nnkit.autograd.arguments.dims import normalize_dim
 from nnkit.autograd.batch.examples import BatchLevel
 from nnkit.autograd.grad_mode import MODE
@@ -58,8 +59,7 @@ def vmap(
         raise RuntimeError(
             f"vmap: randomness must be 'error', 'different' or 'same', got {randomness!r}"
         )
-    if chunk_size is not None and chunk_size < 1:
-        raise ValueError(f"vmap: chunk_size must be at least 1, got {chunk_size}")
+    chunk_size = checked_chunk_size("vmap", chunk_size)
 
     @wraps(func)
     def batched(*args: Any, **kwargs: Any) -> Any:
@@ -70,6 +70,8 @@ def vmap(
         if not args:
             raise ValueError("vmap: the function must get at least one positional argument")
         leaves, structure = tree_flatten(args)
+        if not all(d is None or isinstance(d, int) for d in tree_leaves(out_dims)):
+            raise ValueError(f"vmap: out_dims must hold ints or None, got {out_dims}")
         dims = _spread(in_dims, args, "in_dims")
         size = _batch_size(leaves, dims)
 
@@ -161,6 +163,17 @@ def drawing(randomness: str) -> Iterator[None]:
         MODE.refuses_random = before
 
 
+def checked_chunk_size(name: str, chunk_size: Any) -> int | None:
+    """A number of examples as an int; TypeError or ValueError for what is none."""
+    if chunk_size is None:
+        return None
+    if not is_int(chunk_size):
+        raise TypeError(f"{name}: chunk_size must be int, not {type(chunk_size).__name__}")
+    if chunk_size < 1:
+        raise ValueError(f"{name}: chunk_size must be at least 1, got {chunk_size}")
+    return int(chunk_size)
+
+
 def _batch_size(leaves: list[Any], dims: list[Any]) -> int:
     """The one size of the batch dimensions."""
     sizes = set()
@@ -172,6 +185,8 @@ def _batch_size(leaves: list[Any], dims: list[Any]) -> int:
                 f"vmap: in_dims={dim!r} is given for an argument of type {type(value).__name__}, "
                 "which must be None"
             )
+        if isinstance(dim, bool):
+            raise TypeError("vmap: in_dims must hold ints, not bool")
         if not isinstance(dim, int) or not -value.ndim <= dim < value.ndim:
             raise ValueError(f"vmap: in_dims={dim!r} is no dimension of a {value.ndim}-d tensor")
         sizes.add(value.shape[dim])

@@ -13,6 +13,8 @@ from collections.abc import Callable
 from typing import Any
 
 from nnkit.autograd import Tensor, no_grad
+from nnkit.autograd.arguments.annotations import KINDS
+from nnkit.autograd.arguments.dims import check_tensor
 from nnkit.autograd.ops.creation.factories import empty_like
 from nnkit.autograd.ops.creation.factories import eye as _eye
 from nnkit.autograd.ops.elementwise.comparison import where
@@ -30,6 +32,16 @@ _LINEAR = (
     "linear", "conv1d", "conv2d", "conv3d", "conv_transpose1d", "conv_transpose2d",
     "conv_transpose3d", "sigmoid",
 )  # fmt: skip
+
+
+def _check_numbers(name: str, tensor: Any, **numbers: Any) -> None:
+    """TypeError where the tensor is none, or an argument is no real number."""
+    check_tensor(name, tensor, "tensor")
+    for parameter, number in numbers.items():
+        if not KINDS[float].takes(number):
+            raise TypeError(
+                f"{name}(): argument '{parameter}' must be float, not {type(number).__name__}"
+            )
 
 
 def calculate_gain(nonlinearity: str, param: Any = None) -> float:
@@ -119,6 +131,7 @@ def trunc_normal_(
         >>> bool((w.abs() <= 0.04).all())
         True
     """
+    _check_numbers("trunc_normal_", tensor, mean=mean, std=std, a=a, b=b)
     if mean < a - 2 * std or mean > b + 2 * std:
         warnings.warn(
             "mean is more than 2 std from [a, b] in nn.init.trunc_normal_. "
@@ -258,6 +271,7 @@ def xavier_uniform_(tensor: Tensor, gain: float = 1.0, generator: Any = None) ->
         >>> bool((w.abs() < 1).all())
         True
     """
+    _check_numbers("xavier_uniform_", tensor, gain=gain)
     bound = math.sqrt(3.0) * gain * math.sqrt(2.0 / sum(_calculate_fan_in_and_fan_out(tensor)))
     return tensor.uniform_(-bound, bound, generator=generator)
 
@@ -269,6 +283,7 @@ def xavier_normal_(tensor: Tensor, gain: float = 1.0, generator: Any = None) -> 
     Raises:
         ValueError: ``tensor`` has fewer than 2 dimensions.
     """
+    _check_numbers("xavier_normal_", tensor, gain=gain)
     std = gain * math.sqrt(2.0 / sum(_calculate_fan_in_and_fan_out(tensor)))
     return tensor.normal_(0.0, std, generator=generator)
 

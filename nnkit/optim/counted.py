@@ -25,6 +25,8 @@ def number_of_state(optimizer: Optimizer, p: Tensor, name: str, start: float) ->
 def check_state(optimizer: Optimizer, p: Tensor) -> None:
     """RuntimeError for a state entry of another shape than it must have; TypeError for others."""
     for name, value in optimizer.state[p].items():
+        if name not in NUMBERS and name not in optimizer.state_names:
+            continue  # one of the user's own
         if not isinstance(value, Tensor):
             raise wrong_state(optimizer, name, value)
         data, is_number = value._data, name in NUMBERS

@@ -41,7 +41,7 @@ def member(what: str, values: Any, index: int) -> Any:
     try:
         return values[index]
     except (TypeError, LookupError) as error:
-        raise type(error)(f"{what} must be two numbers, got {values!r}") from None
+        raise type(error)(f"optim: {what} must be two numbers, got {values!r}") from None
 
 
 def check_fused(fused: Any, foreach: Any, differentiable: Any) -> None:

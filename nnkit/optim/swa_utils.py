@@ -8,6 +8,7 @@ from copy import deepcopy
 from typing import Any
 
 from nnkit.autograd import Tensor, no_grad
+from nnkit.autograd.arguments.annotations import is_number
 from nnkit.autograd.ops.exchange.interchange import tensor
 from nnkit.backend.dtype import int64
 from nnkit.backend.program.outside import outside
@@ -117,6 +118,11 @@ def get_swa_multi_avg_fn() -> Callable:
 
     @no_grad()
     def average(means: list[Tensor], values: list[Tensor], number: Any) -> None:
+        if isinstance(number, Tensor) and number.ndim:
+            raise TypeError(
+                "the number of averaged models must be a number, got a Tensor of shape "
+                f"{list(number.shape)}"
+            )
         for mean, value in _pairs(means, values):
             if mean.is_floating_point() or mean.is_complex():
                 mean.lerp_(value, float(1 / (number + 1)))
@@ -275,6 +281,9 @@ class SWALR(LRScheduler):
     ) -> None:
         rates = for_each_group("swa_lr", swa_lr, optimizer)
         for group, rate in zip(optimizer.param_groups, rates, strict=True):
+            if not (is_number(rate) or hasattr(rate, "__float__")):
+                got = type(rate).__name__
+                raise TypeError(f"SWALR(): argument 'swa_lr' must be float, not {got}")
             group["swa_lr"] = rate
         if anneal_strategy not in ("cos", "linear"):
             raise ValueError(

@@ -6,6 +6,7 @@ Source: Chen et al. 2016, "Training deep nets with sublinear memory cost";
 
 from __future__ import annotations
 
+import operator
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
@@ -328,7 +329,7 @@ def checkpoint_sequential(
         kwargs: ``preserve_rng_state``.
 
     Raises:
-        ValueError: another keyword argument.
+        ValueError: another keyword argument, or more segments than functions.
 
     Example:
         >>> import nnkit
@@ -350,8 +351,18 @@ def checkpoint_sequential(
             stacklevel=2,
         )
         use_reentrant = True
+    if not isinstance(functions, Iterable):
+        raise TypeError(
+            "checkpoint_sequential(): argument 'functions' must be a Sequential or a sequence, not "
+            f"{type(functions).__name__}"
+        )
     steps = list(functions)
+    segments = operator.index(segments)
     size = len(steps) // segments
+    if not size:
+        raise ValueError(
+            f"checkpoint_sequential(): {len(steps)} functions do not make {segments} segments"
+        )
 
     def piece(some: Sequence[Callable]) -> Callable:
         def run(value: Any) -> Any:
@@ -361,8 +372,9 @@ def checkpoint_sequential(
 
         return run
 
-    last = size * (segments - 1)
-    for start in range(0, last, size) if size else ():
+    last = 0
+    for start in range(0, size * (segments - 1), size):
+        last = start + size
         input = checkpoint(
             piece(steps[start : start + size]),
             input,

@@ -88,8 +88,101 @@ REFUSED = {
     "T.ones(3).bernoulli(p=None)": TypeError,
     "T.ones(2).char().addcmul_(T.ones(2).char(), T.ones(2).char(), value=300)": RuntimeError,
     "T.nn.functional.smooth_l1_loss(T.ones(2).int(), T.ones(2).int(), beta=0)": RuntimeError,
+    # Forms that torch has given up: what stands in front is no keyword besides.
+    "T.ones(2).add(T.ones(2), 0.5, alpha=3)": TypeError,
+    "T.add(T.ones(2), 0.5, T.ones(2), alpha=3)": TypeError,
+    "T.addmm(2, T.ones(2, 2), T.ones(2, 2), T.ones(2, 2), beta=2)": TypeError,
+    "T.addmm(2, T.ones(2, 2), T.ones(2, 2), T.ones(2, 2), alpha=2)": TypeError,
+    "T.addbmm(T.ones(2, 4), T.ones(5, 2, 3), T.ones(5, 3, 4), T.ones(2, 3), beta=0)": TypeError,
+    # A string is a sequence, and so an index of as many items.
+    "T.ones(3, 4)['gpu']": IndexError,
+    "T.tensor(1)['a']": IndexError,
+    "T.ones(3, 4)['']": TypeError,
+    "T.ones(3)[T.tensor(0.5)]": IndexError,
+    # Numbers beyond int64 are of uint64, which is not promoted.
+    "T.add(2**63, 2)": RuntimeError,
+    "T.ones(2).bool().mul(2**63)": RuntimeError,
+    "T.special.laguerre_polynomial_l(2**63, T.ones(2).bool())": RuntimeError,
+    "T.ones(2, 2).int().fill_diagonal_(2**63)": RuntimeError,
+    # A bool is no dimension and no device, and a complex number is not real.
+    "T.ones(2).hash_tensor(False)": TypeError,
+    "T.ones(2).is_pinned(True)": TypeError,
+    "T.ones(2).lerp(T.ones(2), 1j)": RuntimeError,
+    "T.pdist(T.ones(4, 3), T.tensor(1j))": RuntimeError,
+    "T.Tensor.is_complex(1)": TypeError,
+    "T.repeat_interleave(T.ones(3).long(), None)": TypeError,
+    "T.ones(3).long().repeat_interleave()": TypeError,
+    "T.fake_quantize_per_tensor_affine(T.ones(2), T.tensor([0.1]), 0, 0, 15)": TypeError,
+    "T.fake_quantize_per_tensor_affine(T.ones(2), 0.1, T.tensor(0.5), 0, 15)": TypeError,
+    "T.fake_quantize_per_tensor_affine(T.ones(2), T.ones(0), T.ones(0), 0, 15)": RuntimeError,
+    "T.gradient(T.ones(5), spacing='a')": TypeError,
+    "T.gradient(T.ones(5), spacing=[T.tensor(1.0)])": RuntimeError,
+    "T.gradient(T.ones(5, 5), spacing=[1, T.ones(5)])": TypeError,
+    "T.unravel_index(T.tensor(5), (T.tensor(1),))": TypeError,
+    "T.view_copy(T.ones(2, 6), 3)": TypeError,
+    "T.split_copy(T.ones(4), 2, out=(1, 2, 3))": TypeError,
+    "T.from_dlpack(T.ones(2), device=0)": AssertionError,
+    "T.stft(T.ones(9), 4, normalized=1, return_complex=True)": TypeError,
+    "T.tensor([1.5, ['a'], 2.5])": TypeError,
+    "T.tensor([T.ones(2, 3).int(), 2j])": ValueError,
+    "T.max(T.ones(2), T.ones(2), other=T.ones(2))": TypeError,
+    "T.gradient(T.ones(5).bool(), spacing=[T.arange(5.0)])": RuntimeError,
+    "T.ones(3)[([T.tensor(1.5)],)]": TypeError,
+    "T.gru(T.ones(3, 1), T.tensor([2, 1]), T.ones(1, 3, 1), [T.ones(3, 1)] * 2, False, 1, 0.0, "
+    "False, False)": RuntimeError,
+    "T.rnn_tanh(T.tensor(1), T.tensor([1]), T.ones(1, 1, 1), [T.ones(1, 1)] * 2, False, 1, 0.0, "
+    "False, False)": RuntimeError,
+    "T.lstm(T.ones(3, 1), T.tensor([1, 1]), [T.ones(1, 1, 1)] * 2, [T.ones(4, 1)] * 2, False, 1, "
+    "0.0, False, False)": RuntimeError,
+    "T.instance_norm(T.ones(1, 2, 3), None, None, T.ones(2), T.ones(2).double(), False, 0.1, 1e-5, "
+    "False)": RuntimeError,
+    # What is looked at first.
+    "T.bilinear(T.ones(2, 3), T.ones(2, 4), T.tensor(1))": RuntimeError,
+    "T.index_add(T.ones(4, 3), 1, T.tensor([2, 0]), T.tensor(0.5))": RuntimeError,
+    "T.rnn_relu_cell(T.ones(2, 2), T.ones(2, 2), T.ones(4), T.ones(2, 2))": RuntimeError,
+    "T.nn.functional.embedding_bag(T.ones(2, 3) * 1j, T.ones(6, 3), T.tensor([0, 2]))": ValueError,
+    "T.nn.functional.l1_loss(T.ones(3), T.ones(3), T.ones(3, 5), 0)": RuntimeError,
+    "T.nn.functional.cross_entropy(T.ones(4, 3, 2), T.ones(4, 2).byte())": RuntimeError,
+    "T.nn.functional.nll_loss(T.ones(4, 3, 2), T.ones(4, 2).byte())": RuntimeError,
+    "T.nn.functional.cross_entropy(T.ones(4, 3), T.ones(4).byte(), T.ones(3), None, -1, "
+    "label_smoothing=0.1)": RuntimeError,
+    "T.nn.functional.instance_norm(T.ones(2, 3, 4), T.ones(3), T.ones(3), T.ones(1, 3), None, "
+    "False)": RuntimeError,
+    "T.nn.functional.linear(T.ones(1, 2, 2), T.ones(2, 2), T.tensor([1, 1]))": RuntimeError,
+    "T.nn.functional.scaled_dot_product_attention(*[T.ones(2, 3, 4)] * 3, is_causal=1)": TypeError,
 }
 TAKEN = {
+    "T.add(T.ones(2), 0.5, T.ones(2))": [1.5, 1.5],
+    "T.addmm(2, T.ones(1, 1), 3, T.ones(1, 1), T.ones(1, 1))": [[5]],
+    "T.sub(2**63, 2.5)": 2.0**63,
+    "T.ones(1, 1).fill_diagonal_(2**63)": [[2.0**63]],
+    "T.ones(1).lerp(T.zeros(1), 0.5 + 0j)": [0.5],
+    "T.pdist(T.ones(2, 3), T.tensor(1 + 0j))": [0],
+    "T.ones(2, 3).max(dim=T.tensor(1)).indices": [0, 0],
+    "T.ones(2, 3).lu(get_infos='a')[2]": 2,
+    "T.stft(T.ones(4), 4, 2, 4, T.ones(4), [], [], return_complex=True).abs()": [[4], [0], [0]],
+    "T.from_dlpack(T.ones(2), device='cpu', copy=True)": [1, 1],
+    "T.fake_quantize_per_tensor_affine(T.ones(1), T.tensor([0.5]), T.tensor([0.5]), 0, 1)": [0.5],
+    "T.fake_quantize_per_tensor_affine(T.ones(1), T.tensor(0.5), T.tensor(20), 0, 10)": [-5],
+    "T.tensordot(T.ones(1), T.ones(1), dims=T.tensor(0.5))": [[1]],
+    "T.unravel_index(T.tensor(5), True)[0]": 0,
+    "T.linalg.cond(T.ones(2, 2), 1)": float("inf"),
+    "T.linalg.cond(T.stack([T.ones(2, 2), T.eye(2)]), 'fro')": [float("inf"), pytest.approx(2)],
+    "T.linalg.lstsq(T.eye(2), T.ones(2, 1), float('inf'), driver='gelsd').rank": 2,
+    "T.nn.functional.linear(T.ones(1, 1, 2), T.ones(2, 2), T.tensor(1))": [[[3, 3]]],
+    "T.nn.functional.kl_div(T.zeros(2, 1), T.ones(2, 1) * 2, True, reduction='batchmean')": (
+        pytest.approx(0.6931472)
+    ),
+    "T.nn.functional.elu_(-T.ones(1), 1, 2, 3)": [pytest.approx(-1.9004259)],
+    "T.gru(T.ones(3, 1), T.tensor([1, 1]), T.ones(1, 1, 1), [T.zeros(3, 1), T.zeros(3, 1)], False, "
+    "1, 0.0, False, False)[0]": [[0.5], [0.25]],
+    "T.nn.functional.nll_loss(T.ones(1, 3, 1), T.ones(1, 1).long(), T.ones(1, 3))": -1,
+    "T.nn.functional.cross_entropy(T.zeros(1, 1), T.zeros(1).long(), label_smoothing=-1.0)": 0,
+    "T.lstm_cell(T.ones(1, 1), [T.ones(1, 1), T.ones(1, 1).int()], *[T.zeros(4, 1)] * 2)[1]": [
+        [0.5]
+    ],
+    "T.gru(T.ones(1, 1, 1), T.ones(1, 1, 1), [T.zeros(3, 1), T.zeros(3, 1), T.tensor(0), "
+    "T.zeros(3)], True, 1, 0.0, False, False, False)[0]": [[[0.5]]],
     "T.ones(2, 2).sum(None, True)": [[4]],
     "T.ones(2, 2).var(None, True, True)": [[0]],
     "T.ones(2, 2).var(keepdim=True)": [[0]],

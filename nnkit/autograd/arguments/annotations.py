@@ -85,7 +85,7 @@ def _is_real(value: Any) -> bool:
     return isinstance(python_number(value), (int, float)) or _is_scalar(value)
 
 
-def _is_number(value: Any) -> bool:
+def is_number(value: Any) -> bool:
     return isinstance(python_number(value), (int, float, complex)) or _is_scalar(value)
 
 
@@ -97,11 +97,15 @@ KINDS = {
     bool: Kind("bool", [bool], lambda value: isinstance(python_number(value), bool)),
     int: Kind("int", [int], is_int),
     float: Kind("float", [float, int, bool], _is_real),
-    complex: Kind("Number", [float, int, bool, complex], _is_number),
+    complex: Kind("Number", [float, int, bool, complex], is_number),
     str: _instance("str", str),
     Sequence[int]: _instance("tuple of ints", tuple, list, Size),
     dtype: Kind("nnkit.dtype", [dtype], lambda value: any(value is t for t in TYPES)),
-    device: _instance("nnkit.device", device, str, int),
+    device: Kind(
+        "nnkit.device",
+        [device, str, int],
+        lambda value: isinstance(value, (device, str, int)) and not isinstance(value, bool),
+    ),
     layout: _instance("nnkit.layout", layout),
     memory_format: _instance("nnkit.memory_format", memory_format),
     type(None): NONE,
@@ -160,6 +164,11 @@ class Signature:
                 self.positional.append(each.name)
             if each.kind not in (each.VAR_POSITIONAL, each.VAR_KEYWORD):
                 self.kinds[each.name] = kind
+        # A tensor in the place of a dimension is another operand; called ``dim`` it is a number.
+        self.named = dict(self.kinds)
+        dim = self.kinds.get("dim")
+        if dim is not None and {Tensor, int} <= dim.classes:
+            self.named["dim"] = KINDS[int]
         # The keywords that in a form which torch has given up stand behind the first tensor.
         known = name.rstrip("_") in _OLD_FORMS
         self.factors = [f for f in ("beta", "alpha", "value") if known and f in self.kinds]
@@ -168,16 +177,19 @@ class Signature:
         """The arguments of a call in such a form in today's; ``beta`` of a function stands first
         there."""
         count = len(arguments) - len(self.positional)
-        if not 0 < count <= len(self.factors):
+        by_name = not options.keys().isdisjoint((*self.factors, *self.positional))
+        if by_name or not 0 < count <= len(self.factors):
             return arguments, options
-        first, *others = arguments
-        if "beta" in self.factors and not self.is_method:
-            first, others[0] = others[0], first
+        input, *others = self.positional
+        names = [input, *self.factors[:count], *others]
+        if names[1] == "beta" and not self.is_method:
+            names[:2] = "beta", input
         warn(
             f"This overload of {self.name} is deprecated: numbers before the other tensors should "
             "be given as keywords"
         )
-        return (first, *others[count:]), dict(zip(self.factors, others[:count])) | options
+        options = dict(zip(names, arguments)) | options
+        return tuple([options.pop(name) for name in self.positional]), options
 
     def checked(self, name: str, value: Any) -> Any:
         """An argument as its parameter takes it: a number for a tensor that stands for one.
@@ -186,7 +198,13 @@ class Signature:
             TypeError: it is of a wrong type.
             ValueError: an int that no int64 holds.
         """
-        kind = self.kinds.get(name)
+        return self._taken(self.kinds.get(name), name, value)
+
+    def checked_by_name(self, name: str, value: Any) -> Any:
+        """`checked`, of a keyword argument."""
+        return self._taken(self.named.get(name), name, value)
+
+    def _taken(self, kind: Kind | None, name: str, value: Any) -> Any:
         if kind is None:
             return value
         if value.__class__ not in kind.classes:
@@ -197,7 +215,7 @@ class Signature:
                 )
             if isinstance(value, Tensor):
                 if Tensor not in kind.classes:
-                    return value.item()
+                    return self._number(kind, name, value.item())
                 if is_plain(value):
                     kind.classes.add(value.__class__)  # a Parameter
         if isinstance(value, (tuple, list)) and tuple in kind.classes:
@@ -212,6 +230,17 @@ class Signature:
         if value.__class__ is int and float not in kind.classes:
             return integer(self.name, name, value)
         return value
+
+    def _number(self, kind: Kind, name: str, number: Any) -> Any:
+        """That of a tensor that stands for one: a real one, where such is wanted."""
+        if not isinstance(number, complex) or complex in kind.classes:
+            return number
+        if number.imag:
+            raise RuntimeError(
+                f"{self.name}(): argument '{name}': value cannot be converted to type double "
+                f"without overflow: {number}"
+            )
+        return number.real
 
     def renamed(self, options: dict[str, Any]) -> dict[str, Any]:
         """The keyword arguments with NumPy's names replaced by torch's."""
@@ -317,15 +346,14 @@ def held(
             return answer(call, found, arguments, options)
         if signature is None:
             signature = Signature(function, name, is_method, lax)
-            named = {each: _known(each, kind) for each, kind in signature.kinds.items()}
-            known = [named[each] for each in signature.positional]
+            named = {each: _known(each, kind) for each, kind in signature.named.items()}
+            known = [_known(each, signature.kinds[each]) for each in signature.positional]
             call.learn((*known, set()) if signature.factors else tuple(known), named)
         arguments, options = signature.renewed(arguments, signature.renamed(options))
         target = options.pop("out", None) if out else None
-        checked = signature.checked
-        first = map(checked, signature.positional, arguments)
+        first = map(signature.checked, signature.positional, arguments)
         arguments = (*first, *arguments[len(signature.positional) :])
-        options = {key: checked(key, value) for key, value in options.items()}
+        options = {key: signature.checked_by_name(key, value) for key, value in options.items()}
         if target is not None:
             return call_into(target, function, name, arguments, options)
         if CASTING.enabled:

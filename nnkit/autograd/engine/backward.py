@@ -29,6 +29,8 @@ def start(tensors: Sequence, grads: Sequence, retain: bool, lifted: bool) -> Pas
     """A pass from tensors, or from edges of a graph, with their first gradients: on arrays, or on
     Tensors if it is ``lifted``."""
     if len(grads) < len(tensors):
+        for grad in grads:
+            _check_kind(grad)
         raise RuntimeError(
             f"got {len(tensors)} tensors and {len(grads)} gradients, expected as many"
         )
@@ -94,6 +96,12 @@ def _is_sparse_alone(grad: Any, tensor: Any) -> bool:
     return grad.__class__ in SPARSE and tensor.__class__ not in SPARSE
 
 
+def _check_kind(grad: Any) -> None:
+    """TypeError for what is neither a gradient nor left out."""
+    if grad is not None and not isinstance(grad, Tensor):
+        raise TypeError(f"gradients can be either Tensors or None, but got {type(grad).__name__}")
+
+
 def _first_gradient(tensor: Tensor, grad: Tensor | None, index: int) -> Tensor:
     data = tensor._data
     if grad is None:
@@ -105,8 +113,7 @@ def _first_gradient(tensor: Tensor, grad: Tensor | None, index: int) -> Tensor:
                 f"{tensor.dtype}"
             )
         return wrap(tensor._device.backend.ones_like(data), tensor._device)
-    if not isinstance(grad, Tensor):
-        raise TypeError(f"gradients can be either Tensors or None, but got {type(grad).__name__}")
+    _check_kind(grad)
     if (grad.shape if _is_sparse_alone(grad, tensor) else grad._data.shape) != data.shape:
         raise RuntimeError(
             f"Mismatch in shape: grad_output[{index}] has a shape of {grad.shape} and "

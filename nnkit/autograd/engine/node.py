@@ -201,10 +201,14 @@ class OutputEdge:
 
 
 class GradientEdge(NamedTuple):
-    """The target of a tensor's gradient: a node, and which of its outputs the tensor is."""
+    """The target of a tensor's gradient: a node, and which of its outputs the tensor is.
+
+    The third field is what keeps the graph alive in torch; here the node does.
+    """
 
     node: Any
     output_nr: int
+    ownership_token: Any = None
 
 
 class NodeHooks:
@@ -342,7 +346,7 @@ def edge_of(place: Any) -> Any:
     """The edge of a `GradientEdge`, or of a tensor that wants a gradient."""
     if place.__class__ is not GradientEdge:
         return place._edge or place
-    node, index = place
+    node, index, _ = place
     if isinstance(node, AccumulateGrad):
         return node.variable
     return node if node.outputs is None else OutputEdge(node, index)

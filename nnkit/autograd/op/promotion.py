@@ -25,7 +25,7 @@ from nnkit.backend.dtype import (
     OF_ARRAY,
     dtype,
     held,
-    of_number,
+    of_operand,
     python_number,
     result_dtype,
     to_float,
@@ -99,20 +99,22 @@ def check_defined(name: str, kernel: str, input: Tensor) -> None:
 def operands_of(name: str, input: Any, other: Any, kind: str, refuses: tuple[str, ...]) -> tuple:
     """The promoted operands of a binary op: arrays, or Python numbers for the weak ones."""
     input, other = python_number(input), python_number(other)
-    if name in _OF_NUMBERS and isinstance(input, numbers.Number) and not isinstance(other, Tensor):
-        input = wrap(cpu.backend.full((), input, of_number(input).array), cpu)
     tensors = [t for t in (input, other) if isinstance(t, Tensor)]
-    if not tensors:
+    are_numbers = name in _OF_NUMBERS and not tensors and isinstance(input, numbers.Number)
+    if not (tensors or are_numbers):
         raise wrong_type(name, "input", input)
     parts = []
     for parameter, value in (("input", input), ("other", other)):
         if isinstance(value, Tensor):
             parts.append((OF_ARRAY[value._data.dtype], 0 if value._data.ndim else 1))
         elif isinstance(value, numbers.Number):
-            parts.append((of_number(value), 2))
+            parts.append((of_operand(value), 2))
         else:
             raise wrong_type(name, parameter, value)
     d = result_dtype(parts)
+    if are_numbers:
+        input = wrap(cpu.backend.full((), input, parts[0][0].array), cpu)
+        tensors = [input]
     if name == "heaviside" and parts[0][0] is not parts[1][0]:
         raise RuntimeError(
             f"heaviside(): expected both tensors to have one dtype, got {parts[0][0]} and "
@@ -275,7 +277,7 @@ def promoted_dtype(
         if isinstance(value, Tensor):
             parts.append((OF_ARRAY[value._data.dtype], 0 if value._data.ndim else 1))
         elif isinstance(value, numbers.Number):
-            parts.append((of_number(value), 2))
+            parts.append((of_operand(value), 2))
         else:
             named = position < len(parameters)
             raise wrong_type(name, parameters[position] if named else f"{position}", value)

@@ -23,6 +23,7 @@ def public(
     namespace: bool = True,
     in_place: bool | Callable = False,
     out: bool = False,
+    lax: bool = False,
     aliases: tuple[str, ...] = (),
 ) -> Any:
     """Register a function whose first parameter is called ``input`` (or a creation function).
@@ -34,21 +35,22 @@ def public(
         in_place: attach ``<name>_`` to Tensor (and offer it as ``nnkit.<name>_``); a function of
             its own does it, otherwise the result is computed and copied.
         out: accept ``out=`` in the function form: the result is written into that tensor.
+        lax: flags and words are left to the function, which in torch is written in Python.
         aliases: further names for all of the same.
     """
     if function is None:
         return functools.partial(
             public, name=name, method=method, namespace=namespace, in_place=in_place, out=out,
-            aliases=aliases,
+            lax=lax, aliases=aliases,
         )  # fmt: skip
     own = name or function.__name__
-    offered = held(function, own, out=out)
+    offered = held(function, own, out=out, lax=lax)
     for each in (own, *aliases):
         if namespace:
             PUBLIC[each] = offered
         if method:
             bound = method if isinstance(method, str) else each
-            taken = held(function, each, True)
+            taken = held(function, each, True, lax=lax)
             known_as(taken, f"Tensor.{bound}")
             attach(bound, taken)
         if in_place:

@@ -17,7 +17,7 @@ from nnkit.autograd.ops.creation.conversion import converted
 from nnkit.autograd.ops.shape.reshaping import reshape
 from nnkit.autograd.tensor import Tensor, wrap
 from nnkit.autograd.views.history import check_write, write, wrote
-from nnkit.backend.dtype import COMPLEX, FLOATING, HALF, complex128, float32, float64
+from nnkit.backend.dtype import BOOL, COMPLEX, FLOATING, HALF, complex128, float32, float64
 from nnkit.backend.memory import CHANNELS_LAST, by_rows, format_of, is_ordered
 
 STATISTICS = ("mean", "variance")
@@ -309,6 +309,8 @@ def group_norm(
 
 def count_batch(counter: Tensor) -> None:
     """Add 1 to the number of batches that running statistics have seen."""
+    if counter.dtype.category == BOOL:
+        raise RuntimeError("batch_norm(): the number of batches can't be cast to bool")
     if is_intercepted():  # a mode sees the call that users would write
         counter.add_(1)
     else:
@@ -492,6 +494,11 @@ def instance_norm(
             raise RuntimeError(
                 "instance_norm(): Expected running_mean and running_var to be defined when "
                 "use_input_stats is false"
+            )
+        if running_mean.dtype is not running_var.dtype:
+            raise RuntimeError(
+                "instance_norm(): expected running_mean and running_var of one dtype, got "
+                f"{running_mean.dtype} and {running_var.dtype}"
             )
         running_mean, running_var = running_mean.clone().to(dtype), running_var.clone().to(dtype)
         return batch_norm(

@@ -17,7 +17,7 @@ from nnkit.autograd.op.registry import OPS
 from nnkit.autograd.op.rule import rule
 from nnkit.autograd.ops.dropout import dropout as drop
 from nnkit.autograd.tensor import Tensor
-from nnkit.backend.dtype import COMPLEX, FLOATING, int64
+from nnkit.backend.dtype import COMPLEX, FLOATING, int64, promote_types
 
 _rnn_layer = rule(
     "rnn_layer", node="RnnLayerBackward0", alone="composed",
@@ -246,9 +246,27 @@ def _network_forms(kind: str) -> tuple[Callable, Callable]:
             )
         if not batch_sizes.numel():
             raise ValueError(f"{kind}(): expected argument 'batch_sizes' of at least one step")
+        sizes = tuple(batch_sizes.tolist())
+        rows = size_at(kind, data, 0, "data") if data.ndim else 0
+        if data.ndim != 2 or sum(sizes) > rows or (kind == "lstm" and sum(sizes) < rows):
+            raise RuntimeError(
+                f"{kind}(): expected data of {sum(sizes)} rows, the sum of batch_sizes, got shape "
+                f"{list(data.shape)}"
+            )
+        if any(after > before for before, after in zip(sizes, sizes[1:])) or min(sizes) < 0:
+            raise RuntimeError(
+                f"{kind}(): expected argument 'batch_sizes' to fall, and no negative ones, got "
+                f"{list(sizes)}"
+            )
+        if any(state.ndim != 3 or state.shape[1] != sizes[0] for state in states):
+            raise RuntimeError(
+                f"{kind}(): expected first states of {sizes[0]} sequences, got shapes "
+                f"{[list(state.shape) for state in states]}"
+            )
+        data = OPS["getitem"](data, (slice(sum(sizes)), ...)) if sum(sizes) < rows else data
         return run(
-            kind, data, tuple(batch_sizes.tolist()), states, params, has_biases, num_layers,
-            dropout, train, bidirectional,
+            kind, data, sizes, states, params, has_biases, num_layers, dropout, train,
+            bidirectional,
         )
 
     return held(on_sequences, kind), held(on_packed, kind)
@@ -294,6 +312,8 @@ def _cell(kind: str, input: Tensor, states: Sequence[Tensor], *weights: Any) -> 
             f"{GATES[kind] * states[0].shape[1]} rows, got {weights[0].shape[0]} and "
             f"{weights[1].shape[0]}"
         )
+    if kind == "lstm" and promote_types(states[1].dtype, input.dtype) is input.dtype:
+        states = (states[0], cast_inside(states[1], input.dtype))
     own = _checked(kind, name, input, states, (*weights, None))
     return _layer(kind, input, states, own, (input.shape[0],), False)[1]
 

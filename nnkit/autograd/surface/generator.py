@@ -57,6 +57,8 @@ class Generator:
             RuntimeError: ``seed`` is not an int.
             ValueError: it lies outside [-2**63, 2**64); negative ones count from 2**64 down.
         """
+        if isinstance(seed, Tensor):
+            raise RuntimeError("manual_seed expected a long, but got Tensor")
         self._source.manual_seed(seed)
         return self
 

@@ -169,7 +169,7 @@ def is_signed(input: Tensor) -> bool:
     return input.dtype.is_signed
 
 
-@public(method=False)
+@public
 def is_floating_point(input: Tensor) -> bool:
     """Whether its dtype is a floating one.
 
@@ -181,7 +181,7 @@ def is_floating_point(input: Tensor) -> bool:
     return input.dtype.is_floating_point
 
 
-@public(method=False)
+@public
 def is_complex(input: Tensor) -> bool:
     """Whether its dtype is complex.
 
@@ -229,12 +229,6 @@ def is_tensor(obj: Any) -> bool:
 
 
 PUBLIC["is_tensor"] = is_tensor  # nothing answers for it
-
-
-@public(namespace=False)
-def is_pinned(input: Tensor) -> bool:
-    """Whether its memory is pinned for copies to a GPU; ordinary memory is not."""
-    return False
 
 
 @public(namespace=False)

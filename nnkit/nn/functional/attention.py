@@ -26,7 +26,10 @@ def additive_mask(mask: Any, name: str, dtype: Any) -> Any:
 
     Raises:
         AssertionError: the mask is neither bool nor floating point.
+        RuntimeError: it is no tensor.
     """
+    if mask is not None and not isinstance(mask, Tensor):
+        raise RuntimeError(f"{name}: expected a mask of class Tensor, got {type(mask).__name__}")
     if mask is None or mask.dtype.category == FLOATING:
         return mask
     if mask.dtype.category != BOOL:
@@ -235,8 +238,8 @@ def multi_head_attention_forward(
     if bias_k is not None and bias_v is not None:
         if static_k is not None or static_v is not None:
             raise AssertionError("bias cannot be added to static key or value.")
-        k = cat([k, bias_k.expand(1, batch, embed_dim)])
-        v = cat([v, bias_v.expand(1, batch, embed_dim)])
+        k = cat([k, bias_k.repeat(1, batch, 1)])
+        v = cat([v, bias_v.repeat(1, batch, 1)])
         masks = [pad(m, (0, 1)) for m in masks]
     size = embed_dim // num_heads
     q, k, v = (_heads(x, num_heads) for x in (q, k, v))
@@ -263,11 +266,9 @@ def multi_head_attention_forward(
             attention = attention.mean(1)
     else:
         result = scaled_dot_product_attention(q, k, v, mask, dropout_p, is_causal)
-    result = linear(
-        result.permute(2, 0, 1, 3).reshape(queries, batch, embed_dim),
-        out_proj_weight,
-        out_proj_bias,
-    )
+    rows = result.permute(2, 0, 1, 3).reshape(queries * batch, embed_dim)
+    result = linear(rows, out_proj_weight, out_proj_bias)
+    result = result.view(queries, batch, result.shape[1])
     if batched:
         return result, attention
     return result.squeeze(1), None if attention is None else attention.squeeze(0)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from nnkit.autograd import Tensor
+from nnkit.autograd.arguments.annotations import is_int
 from nnkit.autograd.ops.creation.factories import zeros
 from nnkit.autograd.ops.loss.ctc import ctc_loss as ctc_op
 from nnkit.backend.dtype import FLOATING, INTEGER, float32, float64, int64
@@ -23,6 +24,24 @@ def _lengths(name: str, lengths: Any, count: int) -> list[int]:
             f"ctc_loss: {name} must be of size batch_size {count}, got {len(lengths)}"
         )
     return [int(n) for n in lengths]
+
+
+def _check_kinds(**lengths: Any) -> None:
+    """TypeError where they are neither both Tensors nor both sequences of ints."""
+    if all(isinstance(each, Tensor) for each in lengths.values()):
+        return
+    for name, each in lengths.items():
+        if not isinstance(each, (tuple, list)):
+            raise TypeError(
+                f"ctc_loss(): argument '{name}' must be Tensor, or both it and the other must be "
+                f"tuple of ints, not {type(each).__name__}"
+            )
+        for position, number in enumerate(each):
+            if not is_int(number) and not (position and isinstance(number, bool)):
+                raise TypeError(
+                    f"ctc_loss(): argument '{name}' must be tuple of ints, but found element of "
+                    f"type {type(number).__name__} at pos {position}"
+                )
 
 
 def _check_lengths(name: str, lengths: list[int], most: int) -> None:
@@ -106,6 +125,7 @@ def ctc_loss(
         tensor(0.2877)
     """
     check_reduction("ctc_loss", reduction)
+    _check_kinds(input_lengths=input_lengths, target_lengths=target_lengths)
     if log_probs.dtype not in (float32, float64):
         error = RuntimeError if log_probs.dtype.category < FLOATING else NotImplementedError
         raise error(f"ctc_loss: not implemented for '{log_probs.dtype.name}' log_probs")

@@ -94,7 +94,7 @@ def cosine_embedding_loss(
     squares2 = (input2 * input2).sum(-1) + 1e-12
     cosine = (input1 * input2).sum(-1) / (squares1 * squares2).sqrt()
     similar = (1 - cosine).masked_fill(target != 1, 0)
-    dissimilar = clamp_min(cosine - margin, 0).masked_fill(target != -1, 0)
+    dissimilar = clamp_min(cosine - float(margin), 0).masked_fill(target != -1, 0)
     return reduced(similar + dissimilar, reduction)
 
 

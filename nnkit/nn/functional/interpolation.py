@@ -66,6 +66,9 @@ def interpolate(
                 "interpolate: align_corners is for the modes linear, bilinear, bicubic and "
                 f"trilinear, got mode={mode!r}"
             )
+    if not isinstance(mode, str):
+        raise NotImplementedError(f"interpolate: mode must be one of {MODES}, got {mode!r}")
+    _for_each(size, scale_factor, axes)
     fits = axes == 2 if mode == "bicubic" else LINEAR.get(mode, axes) == axes
     if mode not in MODES or not fits or not 1 <= axes <= 3:
         raise NotImplementedError(
@@ -104,18 +107,26 @@ def interpolate(
     return in_format_of(input, resample(input, new, factors, kind, bool(align_corners)))
 
 
+def _for_each(size: Any, factor: Any, axes: int) -> tuple:
+    """What is given, for each spatial axis; ValueError where it is of another number."""
+    name, value = ("size", size) if factor is None else ("scale_factor", factor)
+    values = tuple(value) if isinstance(value, (tuple, list)) else (value,) * axes
+    if len(values) != max(axes, 0):
+        raise ValueError(
+            f"interpolate: {name} must have one value for each of the {max(axes, 0)} spatial "
+            f"dimensions, got {value}"
+        )
+    return values
+
+
 def _sizes(batch: tuple, old: tuple, size: Any, factor: Any) -> tuple[tuple, tuple]:
     """The new sizes, and the factors that were given (or None) for each axis."""
     if (size is None) == (factor is None):
         raise ValueError("interpolate: give either size or scale_factor")
-    name, value = ("size", size) if factor is None else ("scale_factor", factor)
-    values = tuple(value) if isinstance(value, (tuple, list)) else (value,) * len(old)
-    if len(values) != len(old):
-        raise ValueError(
-            f"interpolate: {name} must have one value for each of the {len(old)} spatial "
-            f"axes, got {value}"
-        )
+    values = _for_each(size, factor, len(old))
     if factor is None:
+        if isinstance(values[0], bool):  # which torch takes behind the first place alone
+            raise TypeError("interpolate(): argument 'size' must be int or tuple of ints, not bool")
         new, factors = ints("interpolate", "size", size, len(old)), (None,) * len(old)
     else:
         exact = [n * float(v) for n, v in zip(old, values, strict=True)]

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 from nnkit.autograd import Tensor
+from nnkit.autograd.arguments.dims import check_tensor
 from nnkit.autograd.ops.shape.joining import cat
 from nnkit.nn import functional as F
 from nnkit.nn.modules.container import ModuleList, Sequential
@@ -104,6 +105,8 @@ class AdaptiveLogSoftmaxWithLoss(Module):
             outer.reset_parameters()
 
     def forward(self, input_: Tensor, target_: Tensor) -> ASMoutput:
+        check_tensor("AdaptiveLogSoftmaxWithLoss", input_, "input_")
+        check_tensor("AdaptiveLogSoftmaxWithLoss", target_, "target_")
         if target_.ndim > 1 or input_.ndim != target_.ndim + 1:
             raise RuntimeError(
                 "AdaptiveLogSoftmaxWithLoss: expected input (N, in_features) and target (N,), or "

@@ -270,7 +270,9 @@ class ModuleDict(Module):
 
     def pop(self, key: str) -> Any:
         """Remove the module of that name and return it."""
-        return self._modules.pop(key)
+        module = self[key]
+        del self[key]
+        return module
 
     def keys(self) -> KeysView[str]:
         """The names, in the order of their arrival."""

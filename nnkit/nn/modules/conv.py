@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Hashable
 from typing import Any
 
 from nnkit.autograd import Tensor
@@ -67,6 +67,10 @@ class _ConvNd(Module):
                     f"got {stride=}"
                 )
         modes = ("zeros", "reflect", "replicate", "circular")
+        if not isinstance(padding_mode, Hashable):
+            raise TypeError(
+                f"{name}: padding_mode must be one of {modes}, got a {type(padding_mode).__name__}"
+            )
         if self.transposed and padding_mode != "zeros":
             raise ValueError(
                 f'Only "zeros" padding mode is supported for {name}, got {padding_mode=}'
@@ -241,14 +245,16 @@ class _ConvTransposeNd(_ConvNd):
             got = type(output_size).__name__
             raise TypeError(f"{type(self).__name__}: output_size must be tuple of ints, got {got}")
         wanted = tuple(output_size)
-        if len(wanted) == input.ndim:
-            wanted = wanted[-axes:]
+        first = 2 if input.ndim == axes + 2 else 1  # of the axes that grow
+        if len(wanted) == first + axes:
+            wanted = wanted[first:]
         if len(wanted) != axes:
             raise ValueError(
-                f"{type(self).__name__}: output_size must have {axes} or {input.ndim} elements, "
+                f"{type(self).__name__}: output_size must have {axes} or {first + axes} elements, "
                 f"got {tuple(output_size)}"
             )
-        rows = zip(input.shape[-axes:], self.stride, self.padding, self.dilation, self.kernel_size)
+        lengths = [input.size(first + axis) for axis in range(axes)]
+        rows = zip(lengths, self.stride, self.padding, self.dilation, self.kernel_size)
         least = tuple((n - 1) * s - 2 * p + d * (k - 1) + 1 for n, s, p, d, k in rows)
         extra = tuple(w - n for w, n in zip(wanted, least))
         if any(not 0 <= e < s for e, s in zip(extra, self.stride)):

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from nnkit.autograd import Tensor, no_grad
+from nnkit.autograd.arguments.dims import check_tensor
 from nnkit.nn.modules.conv import (
     Conv1d,
     Conv2d,
@@ -40,6 +41,7 @@ class _Lazy(LazyModuleMixin, _ConvNd):
     def initialize_parameters(self, input: Tensor, *_: Any, **__: Any) -> None:
         if not self.has_uninitialized_params():
             return
+        check_tensor(type(self).__name__, input)
         if input.ndim - self._axes not in (1, 2):
             raise RuntimeError(
                 f"{type(self).__name__}: expected input of {self._axes + 1} (unbatched) or "

@@ -170,9 +170,11 @@ class Module(ModuleHooks, ModuleApply, ModuleState):
     def zero_grad(self, set_to_none: bool = True) -> None:
         """Forget the gradients of all parameters, or fill them with zeros."""
         for parameter in self.parameters():
+            if parameter.grad is None:
+                continue
             if set_to_none:
                 parameter.grad = None
-            elif parameter.grad is not None:
+            else:
                 clear(parameter.grad)
 
     def _get_name(self) -> str:

@@ -125,7 +125,10 @@ class ModuleTree:
         content = self.__dict__[registry]
         if name not in content:
             if "." in name or name == "":
-                raise KeyError(f"the name of a {kind} must be non-empty and have no dot: {name!r}")
+                raise KeyError(
+                    f"{type(self).__name__}(): the name of a {kind} must be non-empty and have no "
+                    f"dot: {name!r}"
+                )
             if hasattr(self, name):
                 raise KeyError(
                     f"{type(self).__name__} already has an attribute {name!r}, "
@@ -242,6 +245,10 @@ class ModuleTree:
             Identity()
         """
         module = self
+        if not isinstance(target, str):
+            raise TypeError(
+                f"get_submodule(): argument 'target' must be str, not {type(target).__name__}"
+            )
         for name in target.split(".") if target else ():
             module = module._member(name, target)
             if not isinstance(module, ModuleTree):

@@ -171,7 +171,7 @@ class ParameterDict(Module):
         """
         key = next(reversed(self), None)
         if key is None:
-            raise KeyError("popitem: the ParameterDict is empty")
+            raise KeyError("popitem(): the ParameterDict is empty")
         return key, self.pop(key)
 
     def get(self, key: str, default: Any = None) -> Any:

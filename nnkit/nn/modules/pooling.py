@@ -126,6 +126,8 @@ class _FractionalMaxPoolNd(Module):
         if (output_size is None) == (output_ratio is None):
             raise ValueError(f"{name}: exactly one of output_size and output_ratio must be given")
         self.kernel_size = ntuple(kernel_size, self._axes)
+        if self._axes == 3 and any(isinstance(k, int) and k <= 0 for k in self.kernel_size):
+            raise ValueError(f"{name}: kernel_size must be greater than zero, got {kernel_size}")
         self.return_indices = return_indices
         self.register_buffer("_random_samples", _random_samples)
         self.output_size = None if output_size is None else ntuple(output_size, self._axes)

@@ -220,7 +220,7 @@ class RNNCellBase(Module):
         batched = input.ndim == 2
         if not batched:
             input, given = input.unsqueeze(0), tuple(s.unsqueeze(0) for s in given)
-        if not given:
+        if hx is None:
             shape = (input.shape[0], self.hidden_size)
             given = (zeros(shape, dtype=input.dtype, device=input.device),) * states
         weights = self.weight_ih, self.weight_hh, self.bias_ih, self.bias_hh

@@ -7,6 +7,7 @@ from collections.abc import Callable
 from typing import Any
 
 from nnkit.autograd import Tensor
+from nnkit.autograd.arguments.dims import check_tensor
 from nnkit.autograd.ops.creation.factories import full
 from nnkit.nn import functional as F
 from nnkit.nn import init
@@ -85,6 +86,7 @@ class TransformerEncoder(Module):
     ) -> Tensor:
         """The last layer's output; the arguments are those of `TransformerEncoderLayer.forward`.
         Without ``is_causal`` the mask is looked at."""
+        check_tensor("TransformerEncoder", src, "src")
         padding = additive_mask(src_key_padding_mask, "src_key_padding_mask", src.dtype)
         mask = additive_mask(mask, "mask", src.dtype)
         causal = _is_causal(mask, is_causal, _length(src, self.layers[0]))

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Iterable
 from typing import Any
-
-from nnkit.autograd.arguments.annotations import KINDS
 
 
 def ntuple(value: Any, axes: int) -> tuple:
@@ -18,10 +17,14 @@ def ntuple(value: Any, axes: int) -> tuple:
 
 
 def check_integers(name: str, **values: Any) -> None:
-    """TypeError for sizes that are no integers; 0-dim tensors of integers are."""
+    """TypeError for sizes that are no integers; 0-dim tensors and arrays of integers are."""
     for what, value in values.items():
-        if value.__class__ is not int and not KINDS[int].takes(value):
-            raise TypeError(f"{name}: {what} must be an int, got {value!r}")
+        try:
+            if isinstance(value, bool):
+                raise TypeError
+            operator.index(value)
+        except TypeError:
+            raise TypeError(f"{name}: {what} must be an int, got {value!r}") from None
 
 
 def consume_prefix_in_state_dict_if_present(state_dict: dict[str, Any], prefix: str) -> None:

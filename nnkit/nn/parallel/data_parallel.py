@@ -14,7 +14,8 @@ class DataParallel(Module):
 
     Args:
         module: what is called.
-        device_ids: at most one GPU; by default where the module is.
+        device_ids: at most one GPU; by default where the module is. Not looked at where there is
+            none.
         output_device, dim: accepted.
 
     Raises:
@@ -29,11 +30,14 @@ class DataParallel(Module):
     def __init__(
         self, module: Module, device_ids: Any = None, output_device: Any = None, dim: int = 0
     ) -> None:
+        from nnkit.backend.cuda.runtime import device_count
+
         super().__init__()
-        if device_ids is not None and len(device_ids) > 1:
+        ids = [] if device_ids is None or not device_count() else list(device_ids)
+        if len(ids) > 1:
             raise NotImplementedError(f"DataParallel: one GPU at most, got device_ids={device_ids}")
         self.module = module
-        self.device_ids = [] if device_ids is None else list(device_ids)
+        self.device_ids = ids
         self.output_device = output_device
         self.dim = dim
 

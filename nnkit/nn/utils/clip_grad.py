@@ -72,6 +72,11 @@ def get_total_norm(
     norm_type = float(norm_type)
     if not tensors:
         return tensor(0.0)
+    for each in tensors:
+        if not isinstance(each, Tensor):
+            raise TypeError(
+                f"get_total_norm(): argument 'tensors' must be Tensors, got {type(each).__name__}"
+            )
     place = tensors[0].device
     norms = [each.norm(norm_type).to(place) for each in tensors]
     total_norm = stack(norms).norm(norm_type)
@@ -110,6 +115,11 @@ def clip_grads_with_norm_(
     if not isinstance(total_norm, Tensor):
         got = type(total_norm).__name__
         raise TypeError(f"clip_grads_with_norm_: total_norm must be a Tensor, got {got}")
+    if total_norm.ndim:
+        raise RuntimeError(
+            "clip_grads_with_norm_(): argument 'total_norm' must have no dimension, got shape "
+            f"{list(total_norm.shape)}"
+        )
     scale = (max_norm / (total_norm + 1e-6)).clamp(max=1.0)
     for grad in grads:
         grad.mul_(scale.to(grad.device))

@@ -106,7 +106,7 @@ def fuse_linear_bn_weights(
     bn_b: Tensor | None,
 ) -> tuple[Parameter, Parameter]:
     """Weight and bias of the Linear that computes the batch norm as well; see the convolution's."""
-    return _fused_weights(linear_w, linear_b, bn_rm, bn_rv, bn_eps, bn_w, bn_b, 0)
+    return _fused_weights(linear_w, linear_b, bn_rm, bn_rv, bn_eps, bn_w, bn_b, None)
 
 
 def _fused_weights(
@@ -117,15 +117,18 @@ def _fused_weights(
     eps: float,
     factor: Tensor | None,
     shift: Tensor | None,
-    axis: int,
+    axis: int | None,
 ) -> tuple[Parameter, Parameter]:
+    """``axis`` is that of the outputs; without it they are the rows."""
     factor = ones_like(mean) if factor is None else factor
     shift = zeros_like(mean) if shift is None else shift
     offset = zeros_like(mean) if bias is None else bias
     scale = factor * rsqrt(variance + eps)
-    along = [1] * weight.ndim
-    along[axis] = -1
-    fused_weight = (weight * scale.reshape(along)).to(weight.dtype)
+    if axis is None:
+        factors = scale.unsqueeze(-1)
+    else:
+        factors = scale.reshape([-1 if d == axis else 1 for d in range(weight.ndim)])
+    fused_weight = (weight * factors).to(weight.dtype)
     fused_bias = ((offset - mean) * scale + shift).to((weight if bias is None else bias).dtype)
     bias_learns = bias is not None and bias.requires_grad
     return Parameter(fused_weight, weight.requires_grad), Parameter(fused_bias, bias_learns)

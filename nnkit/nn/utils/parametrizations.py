@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from nnkit.autograd import Tensor, no_grad
+from nnkit.autograd.arguments.annotations import is_int
 from nnkit.autograd.arguments.sizes import integer
 from nnkit.nn.functional.distance import normalize
 from nnkit.nn.modules.module import Module
@@ -16,7 +17,7 @@ __all__ = ["orthogonal", "spectral_norm", "weight_norm"]
 
 def norm_except(v: Tensor, dim: int | None) -> Tensor:
     """The Euclidean norm over all dimensions but one (over all if ``dim`` is None or -1)."""
-    if dim is not None and (isinstance(dim, bool) or not isinstance(dim, int)):
+    if dim is not None and not is_int(dim):
         raise TypeError(f"weight_norm: dim must be int or None, not {type(dim).__name__}")
     if dim is None or dim == -1:
         return v.norm()
@@ -90,6 +91,10 @@ class _SpectralNorm(Module):
         self, weight: Tensor, n_power_iterations: int = 1, dim: int = 0, eps: float = 1e-12
     ) -> None:
         super().__init__()
+        for name, number in (("n_power_iterations", n_power_iterations), ("dim", dim)):
+            if not is_int(number):
+                got = type(number).__name__
+                raise TypeError(f"spectral_norm(): argument '{name}' must be int, not {got}")
         if n_power_iterations <= 0:
             raise ValueError(
                 "spectral_norm: n_power_iterations must be positive, got "

@@ -71,6 +71,9 @@ class BasePruningMethod(ABC):
         hooks: Any = module._forward_pre_hooks
         earlier = [(key, hook) for key, hook in _methods(module) if hook._tensor_name == name]
         original = getattr(module, name)
+        if not isinstance(original, Tensor):
+            got = type(original).__name__
+            raise TypeError(f"prune: argument 'name' must be that of a tensor, {name!r} is a {got}")
         if importance_scores is not None and importance_scores.shape != original.shape:
             raise AssertionError(
                 "importance_scores should have the same shape as parameter "
@@ -128,7 +131,7 @@ class PruningContainer(BasePruningMethod):
 
     def __init__(self, *methods: BasePruningMethod) -> None:
         self._pruning_methods: tuple[BasePruningMethod, ...] = ()
-        self._tensor_name = methods[0]._tensor_name if methods else ""
+        self._tensor_name = getattr(methods[0], "_tensor_name", "") if methods else ""
         for method in methods:
             self.add_pruning_method(method)
 
@@ -140,7 +143,7 @@ class PruningContainer(BasePruningMethod):
             ValueError: it is for another tensor.
         """
         if not isinstance(method, BasePruningMethod):
-            raise TypeError(f"{type(method)} is not a BasePruningMethod subclass")
+            raise TypeError(f"PruningContainer(): {method!r} is not a BasePruningMethod")
         if self._tensor_name and method._tensor_name != self._tensor_name:
             raise ValueError(
                 f"a method for {method._tensor_name!r} cannot join those for {self._tensor_name!r}"
@@ -221,6 +224,12 @@ class _Structured(BasePruningMethod):
         self.amount = amount
         self.dim = dim
 
+    def _size(self, t: Tensor) -> int:
+        """How many slices there are."""
+        if not isinstance(self.dim, int):
+            raise TypeError(f"prune: argument 'dim' must be int, not {type(self.dim).__name__}")
+        return t.shape[self.dim]
+
     def _slices(self, t: Tensor, kept: Tensor, default_mask: Tensor) -> Tensor:
         shape = [1] * t.ndim
         shape[self.dim] = t.shape[self.dim]
@@ -231,10 +240,11 @@ class RandomStructured(_Structured):
     """Prunes slices at random."""
 
     def compute_mask(self, t: Tensor, default_mask: Tensor) -> Tensor:
-        count = _count(self.amount, t.shape[self.dim])
+        size = self._size(t)
+        count = _count(self.amount, size)
         if not count:
             return default_mask
-        scores = rand(t.shape[self.dim])
+        scores = rand(size)
         return self._slices(t, scores > scores.kthvalue(count).values, default_mask)
 
 
@@ -246,7 +256,7 @@ class LnStructured(_Structured):
         self.n = n
 
     def compute_mask(self, t: Tensor, default_mask: Tensor) -> Tensor:
-        size = t.shape[self.dim]
+        size = self._size(t)
         count = _count(self.amount, size)
         if not count:
             return default_mask
@@ -280,8 +290,8 @@ def _validate_pruning_amount_init(amount: Any) -> None:
         raise TypeError(f"Invalid type for amount: {amount}. Must be int or float.")
     if amount < 0 or (isinstance(amount, float) and amount > 1.0):
         raise ValueError(
-            f"amount={amount} should either be a float in the range [0, 1] or a non-negative "
-            "integer"
+            f"prune: amount={amount} should either be a float in the range [0, 1] or a "
+            "non-negative integer"
         )
 
 

@@ -84,9 +84,10 @@ class PackedSequence(_Fields):
         """The same with ``data`` on a GPU."""
         return self.to(self.data.cuda(*args, **kwargs).device)
 
-    def cpu(self) -> PackedSequence:
-        """The same with ``data`` in the computer's main memory."""
-        return self.to("cpu")
+    def cpu(self, *args: Any, **kwargs: Any) -> PackedSequence:
+        """The same with ``data`` in the computer's main memory; arguments as of `to`."""
+        moved = self.to(*args, **kwargs) if args or kwargs else self
+        return moved.to("cpu")
 
     def double(self) -> PackedSequence:
         """The same with ``data`` as float64."""
@@ -146,8 +147,7 @@ def invert_permutation(permutation: Tensor | None) -> Tensor | None:
 
 
 def _lengths(lengths: Any) -> Tensor:
-    made = lengths if isinstance(lengths, Tensor) else as_tensor(lengths)
-    lengths = made.to(int64)
+    lengths = lengths.to(int64) if isinstance(lengths, Tensor) else as_tensor(lengths, dtype=int64)
     if lengths.ndim != 1 or lengths.device.type != "cpu":
         raise RuntimeError(
             "pack_padded_sequence(): 'lengths' argument should be a 1D CPU int64 tensor, but got "
@@ -179,6 +179,11 @@ def pack_padded_sequence(
         tensor([1, 4, 2, 5, 3])
     """
     check_tensor("pack_padded_sequence", input)
+    if isinstance(lengths, Tensor) and lengths.ndim > 1 and not enforce_sorted:
+        raise IndexError(
+            "pack_padded_sequence(): argument 'lengths' must be a vector, got shape "
+            f"{list(lengths.shape)}"
+        )
     lengths = _lengths(lengths)
     sorted_indices = None
     if not enforce_sorted:
@@ -354,6 +359,11 @@ def unpad_sequence(
     """
     if not batch_first:
         padded_sequences = padded_sequences.transpose(0, 1)
+    if isinstance(lengths, Tensor) and lengths.ndim > 1:
+        raise ValueError(
+            "unpad_sequence(): argument 'lengths' must be a vector, got shape "
+            f"{list(lengths.shape)}"
+        )
     if len(lengths) != len(padded_sequences):
         raise ValueError(
             "unpad_sequence(): there must be a length for each of the "
@@ -378,7 +388,7 @@ def pack_sequence(sequences: Any, enforce_sorted: Any = True) -> PackedSequence:
         >>> nnkit.nn.utils.rnn.pack_sequence([a, b], enforce_sorted=False).data
         tensor([3, 1, 4, 2, 5])
     """
-    lengths = [len(s) for s in sequences]
+    lengths = [s.size(0) for s in sequences]
     return pack_padded_sequence(pad_sequence(sequences), lengths, enforce_sorted=enforce_sorted)
 
 

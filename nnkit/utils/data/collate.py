@@ -68,7 +68,7 @@ def collate(
 
 def collate_tensor_fn(batch: Sequence[Any], *, collate_fn_map: Any = None) -> Tensor:
     """Tensors, stacked."""
-    return stack(list(batch), 0)
+    return stack(batch, 0)
 
 
 def collate_numpy_array_fn(batch: Sequence[Any], *, collate_fn_map: Any = None) -> Tensor:

@@ -202,8 +202,9 @@ class ConcatDataset(Dataset[Any]):
                 raise ValueError(f"ConcatDataset: index {index} is out of range of {len(self)}")
             index += len(self)
         which = bisect.bisect_right(self.cumulative_sizes, index)
-        start = self.cumulative_sizes[which - 1] if which else 0
-        return self.datasets[which][index - start]
+        if which:
+            index -= self.cumulative_sizes[which - 1]
+        return self.datasets[which][index]
 
 
 class ChainDataset(IterableDataset[Any]):

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import itertools
-import operator
 import os
 import warnings
 from collections.abc import Callable
 from typing import Any
 
 from nnkit.autograd import Tensor
+from nnkit.autograd.arguments.sizes import integer
 from nnkit.autograd.ops.creation.factories import empty
 from nnkit.autograd.ops.exchange.interchange import tensor
 from nnkit.backend.dtype import int64
@@ -94,7 +94,7 @@ def _gather(dataset: Any) -> Callable[[Any], list[Tensor]] | None:
     if type(dataset) is TensorDataset:
 
         def rows(indices: Any) -> list[Tensor]:
-            index = tensor([operator.index(i) for i in indices], dtype=int64)
+            index = tensor([integer("TensorDataset", "index", i) for i in indices], dtype=int64)
             return [column[index] for column in dataset.tensors]
 
         return rows

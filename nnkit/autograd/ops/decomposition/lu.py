@@ -166,7 +166,7 @@ def lu_unpack(
     return return_types.lu_unpack((P, L, U))
 
 
-@public
+@public(lax=True)
 def lu(A: Tensor, pivot: bool = True, get_infos: bool = False, out: tuple | None = None) -> Any:
     """L and U in one matrix, and the exchanged rows, as LAPACK stores them: (LU, pivots).
 
@@ -186,6 +186,8 @@ def lu(A: Tensor, pivot: bool = True, get_infos: bool = False, out: tuple | None
         tensor([[2.0000, 2.0000],
                 [0.5000, 1.0000]])
     """
+    if not isinstance(pivot, bool):
+        raise TypeError(f"lu(): argument 'pivot' must be bool, not {type(pivot).__name__}")
     results = factored("lu", A, pivot)
     chosen = return_types._lu_with_info(results) if get_infos else results[:2]
     if out is None:

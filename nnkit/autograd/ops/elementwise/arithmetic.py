@@ -413,6 +413,8 @@ def lerp(input: Tensor, end: Tensor, weight: Tensor | complex) -> Tensor:
     check_dtype("lerp", input.dtype, ("bool", "integer"), (input, end, weight))
     if isinstance(weight, Tensor):
         return _lerp(*promote("lerp", input, end, weight))
+    if isinstance(weight, complex) and input.dtype.category != COMPLEX:
+        weight = fitting("lerp", weight, input.dtype)  # a real one, or an error
     by_number = _lerp_near if builtins.abs(weight) < 0.5 else _lerp_far
     return by_number(*promote("lerp", input, end), weight)
 

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from typing import Any
+
+from nnkit.autograd.arguments.annotations import KINDS
 from nnkit.autograd.arguments.dims import check_tensor, normalize_dim
 from nnkit.autograd.arguments.sizes import integer
 from nnkit.autograd.grad_mode import MODE, no_grad
@@ -13,6 +16,15 @@ from nnkit.autograd.tensor import Tensor
 from nnkit.backend.dtype import float16, float32, float64, int32
 
 
+def _check_levels(name: str, zero_point: Any, quant_min: int, quant_max: int) -> None:
+    """RuntimeError where a zero point is no level."""
+    if not all(quant_min <= level <= quant_max for level in zero_point):
+        raise RuntimeError(
+            f"{name}(): zero_point must be between quant_min={quant_min} and "
+            f"quant_max={quant_max}, got {zero_point}"
+        )
+
+
 def _fake_quantize(
     name: str, input: Tensor, scale: Tensor, zero_point: Tensor, quant_min: int, quant_max: int
 ) -> Tensor:
@@ -21,11 +33,6 @@ def _fake_quantize(
     if quant_min > quant_max:
         raise RuntimeError(
             f"{name}(): quant_min must be at most quant_max, got {quant_min} and {quant_max}"
-        )
-    if bool(((zero_point < quant_min) | (zero_point > quant_max)).any()):
-        raise RuntimeError(
-            f"{name}(): zero_point must be between quant_min={quant_min} and "
-            f"quant_max={quant_max}, got {zero_point.tolist()}"
         )
     for parameter, given in (("scale", scale), ("zero_point", zero_point)):
         if MODE.enabled and given.requires_grad:
@@ -67,8 +74,9 @@ def fake_quantize_per_tensor_affine(
         zero_point: the level of 0.
 
     Raises:
-        RuntimeError: ``quant_min`` is above ``quant_max``, ``zero_point`` is not between them, or
-            ``scale`` requires grad.
+        TypeError: one of ``scale`` and ``zero_point`` is a tensor of no number, and the other none.
+        RuntimeError: ``quant_min`` is above ``quant_max``, ``zero_point``, a number, is not between
+            them, or ``scale`` requires grad.
         NotImplementedError: ``input`` is not floating.
 
     Source: Jacob et al., "Quantization and Training of Neural Networks for Efficient
@@ -82,12 +90,25 @@ def fake_quantize_per_tensor_affine(
     """
     name = "fake_quantize_per_tensor_affine"
     check_tensor(name, input)
-    step = scale if isinstance(scale, Tensor) else tensor(float(scale), device=input.device)
-    if isinstance(zero_point, Tensor):
-        zero = zero_point
+    if isinstance(scale, Tensor) and isinstance(zero_point, Tensor):
+        for given in (scale, zero_point):
+            if given.numel() != 1:
+                raise RuntimeError(
+                    f"{name}(): a Tensor with {given.numel()} elements cannot be converted to "
+                    "Scalar"
+                )
+        step, zero = scale.reshape(()), zero_point.reshape(()).to(int32)
     else:
+        for parameter, given, takes in (("scale", scale, float), ("zero_point", zero_point, int)):
+            if not KINDS[takes].takes(given):
+                raise TypeError(
+                    f"{name}(): argument '{parameter}' must be {takes.__name__}, or both it and "
+                    f"the other must be Tensor, not {type(given).__name__}"
+                )
+        step = tensor(float(scale), device=input.device)
         zero = tensor(integer(name, "zero_point", zero_point), device=input.device)
-    return _fake_quantize(name, input, step.reshape(()), zero.reshape(()), quant_min, quant_max)
+        _check_levels(name, [zero.item()], quant_min, quant_max)
+    return _fake_quantize(name, input, step, zero, quant_min, quant_max)
 
 
 @public(method=False)
@@ -109,7 +130,7 @@ def fake_quantize_per_channel_affine(
 
     Raises:
         RuntimeError: the shapes or dtypes of ``scale`` and ``zero_point`` are others,
-            ``quant_min`` is above ``quant_max``, or a zero point is not between them.
+            ``quant_min`` is above ``quant_max``, or a zero point of int32 is not between them.
 
     Example:
         >>> import nnkit
@@ -138,6 +159,8 @@ def fake_quantize_per_channel_affine(
             f"{name}(): scale must have {input.shape[axis]} elements, the length of dimension "
             f"{axis} of input, got {scale.shape[0]}"
         )
+    if zero_point.dtype is int32:
+        _check_levels(name, zero_point.tolist(), quant_min, quant_max)
     along = [-1 if d == axis else 1 for d in range(input.ndim)]
     levels = scale.reshape(along), zero_point.reshape(along)
     return _fake_quantize(name, input, *levels, quant_min, quant_max)

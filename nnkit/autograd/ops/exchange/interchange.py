@@ -13,7 +13,8 @@ from nnkit.autograd.surface.limits import fitting
 from nnkit.autograd.surface.metadata import is_conj, is_neg
 from nnkit.autograd.surface.storage import Storage
 from nnkit.autograd.tensor import Size, Tensor, blank, fill, wrap
-from nnkit.backend.device import cpu, device
+from nnkit.backend.device import cpu
+from nnkit.backend.device import device as device_type
 from nnkit.backend.dtype import (
     FLOATING,
     INTEGER,
@@ -35,6 +36,7 @@ from nnkit.backend.memory import lend
 
 _DLPACK_CUDA = (2, 13)  # kinds of memory in DLPack's numbers: a GPU's, and managed
 _NUMBERS = {int, float, bool, complex}
+_FRACTIONS = {float, complex}
 
 
 @public(method=False)
@@ -136,7 +138,7 @@ def _depth(data: Any) -> int:
     return depth
 
 
-def _survey(data: Any, found: set, d: dtype_type | None, depth: int) -> Any:
+def _survey(data: Any, found: set, d: dtype_type | None, depth: int, leads: bool = True) -> Any:
     """Put the kinds of the numbers in nested sequences into ``found`` (Python types, or dtypes of
     arrays), and give the data back with Tensors as numbers, or as sequences above ``depth``."""
     kinds = set(map(type, data))
@@ -149,7 +151,7 @@ def _survey(data: Any, found: set, d: dtype_type | None, depth: int) -> Any:
         if kind in _NUMBERS:
             found.add(kind)
         elif isinstance(item, Tensor) and item.ndim and depth:
-            item = _survey(item.unbind(), found, d, depth - 1)
+            item = _survey(item.unbind(), found, d, depth - 1, leads and not items)
         elif isinstance(item, Tensor):
             found.add(item.dtype)
             whole = d is not None and d.category == INTEGER
@@ -159,7 +161,8 @@ def _survey(data: Any, found: set, d: dtype_type | None, depth: int) -> Any:
                     f"{item.dtype} of shape {list(item.shape)}"
                 )
             if item._data.size != 1:
-                raise (TypeError if item.dtype.category == INTEGER else ValueError)(
+                whole = item.dtype.category == INTEGER and _FRACTIONS.isdisjoint(kinds | found)
+                raise (TypeError if whole else ValueError)(
                     "only one element tensors can be converted to Python scalars: "
                     f"got shape {list(item.shape)} inside a sequence"
                 )
@@ -167,12 +170,12 @@ def _survey(data: Any, found: set, d: dtype_type | None, depth: int) -> Any:
         elif _is_array(item):
             found.add(OF_ARRAY[cpu.backend.from_numpy(cpu.backend.as_array(item)).dtype])
         elif isinstance(item, (str, bytes)):
-            error = TypeError if items else ValueError  # torch looks for dimensions first
+            error = ValueError if leads and not items else TypeError  # a dimension to torch
             raise error(f"tensor(): expected numbers, got '{kind.__name__}' inside a sequence")
         elif item is data:
             raise TypeError("tensor(): self-referential lists are incompatible with tensors")
         elif _is_sequence(item):
-            item = _survey(item, found, d, depth - 1)
+            item = _survey(item, found, d, depth - 1, leads and not items)
         else:
             raise _no_number(kind, d)
         items.append(item)
@@ -235,8 +238,8 @@ def _shape(data: Any) -> tuple[int, ...]:
     for item in level:
         if hasattr(item, "__len__"):
             raise TypeError(
-                f"'{type(item).__name__}' object cannot be interpreted as a number: the sequences "
-                f"are nested to different depths at dim {len(shape)}"
+                f"expected a number, not '{type(item).__name__}': the sequences are nested to "
+                f"different depths at dim {len(shape)}"
             )
     return tuple(shape)
 
@@ -392,14 +395,18 @@ def _is_capsule(value: Any) -> bool:
 
 
 @public(method=False)
-def from_dlpack(ext_tensor: Any) -> Tensor:
+def from_dlpack(ext_tensor: Any, *, device: Any = None, copy: bool | None = None) -> Tensor:
     """A tensor on the memory of another library's array, by the DLPack protocol.
 
     Args:
         ext_tensor: what speaks that protocol, or a capsule of the CPU's memory.
+        device: where the tensor is to be, unless given where the array is.
+        copy: whether it gets memory of its own; without True or False only if it must.
 
     Raises:
         RuntimeError: it is neither.
+        AssertionError: ``device`` is no device.
+        BufferError: it cannot be on ``device`` without the copy that ``copy=False`` forbids.
 
     Example:
         >>> import nnkit
@@ -415,8 +422,17 @@ def from_dlpack(ext_tensor: Any) -> Tensor:
             f"a capsule, got {type(ext_tensor).__name__}"
         )
     kind, index = ext_tensor.__dlpack_device__()
-    place = device("cuda", index) if kind in _DLPACK_CUDA else cpu
-    return wrap(place.backend.from_dlpack(ext_tensor), place)
+    place = device_type("cuda", index) if kind in _DLPACK_CUDA else cpu
+    wanted = place if device is None else device
+    if isinstance(wanted, str):
+        wanted = device_type(wanted)
+    if not isinstance(wanted, device_type):
+        raise AssertionError(
+            f"from_dlpack(): argument 'device' must be a device, not {type(device).__name__}"
+        )
+    if wanted.type != place.type and copy is False:
+        raise BufferError(f"from_dlpack(): without a copy an array on {place} is not on {wanted}")
+    return wrap(place.backend.from_dlpack(ext_tensor), place).to(wanted, copy=bool(copy))
 
 
 def _dlpack(self: Tensor, **options: Any) -> Any:

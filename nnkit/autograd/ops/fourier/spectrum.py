@@ -36,7 +36,7 @@ def _check_complex(onesided: bool) -> None:
         raise RuntimeError("Cannot have onesided output if window or input is complex")
 
 
-@public
+@public(lax=True)
 def stft(
     input: Tensor,
     n_fft: int,
@@ -83,6 +83,12 @@ def stft(
                 [0., 0., 0.]])
     """
     check_tensor("stft", input)
+    for flag, given in (
+        ("normalized", normalized), ("onesided", onesided), ("return_complex", return_complex),
+        ("align_to_window", align_to_window),
+    ):  # fmt: skip
+        if not isinstance(given, bool) and (given is not None or flag == "normalized"):
+            raise TypeError(f"stft(): argument '{flag}' must be bool, not {type(given).__name__}")
     x = input
     if center:
         if align_to_window is not None:

@@ -75,6 +75,8 @@ class Index:
                 "write x[tuple(index)]"
             )
             expression = tuple(expression)
+        elif kind is str and 0 < len(expression) < 32:  # which torch takes for one of that kind
+            expression = tuple(expression)
         several = expression.__class__ is tuple
         items = expression if several else (expression,)
         try:
@@ -184,13 +186,14 @@ def _normal(item: Any, device: Any) -> Any:
             return bool(item._device.backend.item(data))
     if isinstance(item, (list, tuple, range)):
         return index_tensor(item, device)
-    if isinstance(item, str):
-        raise TypeError("an index must not be a str")
+    if isinstance(item, (str, bytes)):
+        raise TypeError(f"an index must not be a {type(item).__name__}")
     try:
         return operator.index(item)
     except TypeError:
-        if hasattr(item, "dtype") and item.ndim:
-            return wrap(device.backend.array(item, None), device)
+        if hasattr(item, "__array_interface__") and hasattr(item, "__len__"):  # a NumPy array
+            dtype = None if item.dtype.name in ("bool", "uint8") else int64.array
+            return _normal(wrap(device.backend.array(item, dtype), device), device)
     raise IndexError(
         "only integers, slices, ellipsis, None and integer or bool tensors are valid "
         f"indices, got {getattr(item, 'dtype', type(item).__name__)}"
@@ -242,6 +245,11 @@ def index_tensor(items: Any, device: Any) -> Tensor:
 def _plain(item: Any) -> Any:
     if isinstance(item, (list, tuple, range)):
         return [_plain(i) for i in item]
+    if isinstance(item, Tensor) and item._data.dtype.kind not in "iub":
+        raise TypeError(
+            "only integer tensors can be converted to an index: got one of dtype "
+            f"{item.dtype} inside a sequence"
+        )
     return item.tolist() if isinstance(item, Tensor) else item
 
 

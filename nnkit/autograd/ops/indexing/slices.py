@@ -110,7 +110,8 @@ def _slices(name: str, input: Tensor, dim: int, index: Any, source: Any, error: 
         )
     same_dtype(name, input, source, "source")
     if not source.ndim and index._data.size != 1:
-        raise IndexError(
+        lacks = name != "index_copy" and axis > 0  # such a dimension
+        raise (RuntimeError if lacks else IndexError)(
             f"{name}(): a 0-dim source goes with one index, got {index._data.size} of them"
         )
     if name in ("index_add", "index_reduce") and source.ndim != input.ndim:  # as in torch

@@ -171,7 +171,7 @@ def tensordot(a: Tensor, b: Tensor, dims: Any = 2) -> Tensor:
         rows = dims._data.size > 1
         if rows and len(dims) != 2:
             raise AssertionError(f"tensordot(): dims must hold two rows, got {len(dims)}")
-        dims = dims.tolist() if rows else integer("tensordot", "dims", dims.item())
+        dims = dims.tolist() if rows else int(dims.item())
     if isinstance(dims, (list, tuple)):
         if len(dims) != 2:
             raise ValueError(f"tensordot(): expected two lists of dims, got {dims}")

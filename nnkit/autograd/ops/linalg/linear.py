@@ -179,9 +179,14 @@ def bilinear(input1: Tensor, input2: Tensor, weight: Tensor, bias: Tensor | None
         >>> nnkit.bilinear(nnkit.ones(1, 2), nnkit.ones(1, 3), nnkit.ones(4, 2, 3)).shape
         nnkit.Size([1, 4])
     """
-    if input1.ndim != input2.ndim:
+    x, y, w = check_operands("bilinear", ("input1", input1), ("input2", input2), ("weight", weight))
+    if x.ndim != y.ndim:
         raise RuntimeError(
-            f"bilinear(): inputs must have as many dimensions, got {input1.ndim} and {input2.ndim}"
+            f"bilinear(): inputs must have as many dimensions, got {x.ndim} and {y.ndim}"
+        )
+    if x.shape[:-1] != y.shape[:-1]:
+        raise RuntimeError(
+            f"bilinear(): inputs of shapes {list(x.shape)} and {list(y.shape)} do not fit together"
         )
     for position, value in enumerate((input1, input2)):
         size = size_at("bilinear", value, -1, f"input{position + 1}")
@@ -190,12 +195,7 @@ def bilinear(input1: Tensor, input2: Tensor, weight: Tensor, bias: Tensor | None
                 f"bilinear(): input{position + 1} of shape {list(value.shape)} does not fit a "
                 f"weight of shape {list(weight.shape)}"
             )
-    x, y, w = check_operands("bilinear", ("input1", input1), ("input2", input2), ("weight", weight))
     check_ndim("bilinear", "weight", w.shape, 3)
-    if x.shape[:-1] != y.shape[:-1]:
-        raise RuntimeError(
-            f"bilinear(): inputs of shapes {list(x.shape)} and {list(y.shape)} do not fit together"
-        )
     if bias is not None and bias.dtype is not input1.dtype:
         raise RuntimeError(
             f"bilinear(): bias must have the inputs' dtype {input1.dtype}, got {bias.dtype}"

@@ -229,10 +229,12 @@ def cross_entropy(
         check_tensor("cross_entropy", input)
         check_tensor("cross_entropy", target, "target")
         raise
-    if not 0.0 <= label_smoothing <= 1.0:
+    if label_smoothing > 1.0:
         raise RuntimeError(
             f"cross_entropy(): label_smoothing must be between 0.0 and 1.0, got {label_smoothing}"
         )
+    if not label_smoothing > 0:  # NaN too counts as none
+        label_smoothing = 0.0
     if not labelled or weight is not None or input.dtype.category != FLOATING:
         if x.shape == t.shape:
             return _soft_cross_entropy(
@@ -242,6 +244,8 @@ def cross_entropy(
             raise IndexError("cross_entropy(): expected an input with a dimension of classes")
         if x.size:
             check_floating("cross_entropy", input)
+        if weight is not None and x.ndim > 2 and not label_smoothing:
+            weight = weight.reshape(-1)  # whose shape torch does not look at
         target = _check_labels("cross_entropy", input, target, weight)
         if label_smoothing and weight is not None and target.dtype is uint8:
             raise RuntimeError(
@@ -259,6 +263,8 @@ def nll_loss(
     check_tensor("nll_loss", target, "target")
     if input.ndim == 0:
         raise ValueError("nll_loss(): Expected 1 or more dimensions (got 0)")
+    if weight is not None and input.ndim > 2:
+        weight = weight.reshape(-1)  # whose shape torch does not look at
     target = _check_labels("nll_loss", input, target, weight)
     return _nll_loss(input, target, weight, ignore_index, reduction)
 

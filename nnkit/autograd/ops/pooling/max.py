@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -198,6 +199,8 @@ def _unpool(
     if output_size is not None:
         wanted = sizes_of(name, (output_size,), None, "output_size")
         size = _unpooled_size(name, wanted, size, stride)
+    if axes == 3 and min(stride) <= 0:
+        raise RuntimeError(f"{name}(): strides should be greater than zero, got {list(stride)}")
     if indices.dtype is not int64:
         raise RuntimeError(f"{name}(): argument 'indices' must be int64, got {indices.dtype}")
     if min(size) < 0:
@@ -210,7 +213,8 @@ def _unpool(
         )
     check_shape(name, (*x.shape[:2], *size))
     check_defined(name, "max_unpool", x)
-    if not x._data.size and x.dtype.category < FLOATING:
+    nowhere = axes < 3 and not math.prod(size)  # where torch looks at no index
+    if nowhere or not x._data.size and x.dtype.category < FLOATING:
         return like_input(x.new_zeros((*x.shape[:2], *size)), input)
     where = indices if indices.ndim == x.ndim else OPS["unsqueeze"](indices, 0)
     out = real_gradient(name, _max_unpool(x, where, (*x.shape[:2], *size)))
@@ -309,6 +313,7 @@ def _ratios(name: str, given: Any, axes: int) -> tuple[float, ...]:
     ratios = given if isinstance(given, (tuple, list)) else (given,) * axes
     if len(ratios) > axes == 2:  # as in torch not of volumes
         raise ValueError(f"{name}(): argument 'output_ratio' must be {axes} floats, got {given!r}")
+    ratios = [float(r) if isinstance(r, Tensor) else r for r in ratios]
     if len(ratios) < axes or not all(isinstance(r, (int, float)) for r in ratios):
         raise TypeError(
             f"{name}(): argument 'output_ratio' must be float or tuple of {axes} floats, "

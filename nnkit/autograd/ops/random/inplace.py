@@ -220,7 +220,7 @@ def random_(
     """
     first = _from("random_", ..., options)
     given = [v for v in (first, *bounds, to) if v is not ...]
-    if given == [None]:
+    if len(given) == 1 and given[0] is None:
         raise TypeError("random_(): argument 'to' must be int, not NoneType")
     if len(given) > 2:
         raise TypeError(f"random_() takes at most 2 bounds, got {len(given)}")

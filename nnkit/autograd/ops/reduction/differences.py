@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from nnkit.autograd.arguments.annotations import is_number
 from nnkit.autograd.arguments.dims import check_tensor, normalize_dims
 from nnkit.autograd.op.public import public
 from nnkit.autograd.op.single import single
 from nnkit.autograd.ops.shape.joining import cat
 from nnkit.autograd.tensor import Tensor
-from nnkit.backend.dtype import uint8
+from nnkit.backend.dtype import bool_, uint8
 
 
 def _weights(steps: Tensor, second: bool) -> list[tuple[Any, Any, Any]]:
@@ -100,13 +101,24 @@ def gradient(
         (tensor([3., 4., 6., 7.]),)
     """
     check_tensor("gradient", input)
-    if input.dtype is uint8:
-        raise RuntimeError("gradient(): not implemented for 'uint8' tensors")
+    if input.dtype in (bool_, uint8):
+        raise RuntimeError(f"gradient(): not implemented for '{input.dtype.name}' tensors")
     spacing = 1 if spacing is None else spacing
-    if isinstance(spacing, Tensor) and spacing.ndim:
-        raise TypeError("gradient(): coordinates must be given in a sequence, got a tensor")
+    several = isinstance(spacing, (tuple, list))
+    points = several and any(isinstance(each, Tensor) for each in spacing)
+    for each in spacing if several else (spacing,):
+        if points and not isinstance(each, Tensor) or not points and not is_number(each):
+            raise TypeError(
+                "gradient(): argument 'spacing' must be a number or a sequence of numbers or of "
+                f"tensors, got {type(each).__name__}"
+            )
+        if points and each.ndim != 1:
+            raise RuntimeError(
+                "gradient(): each tensor of argument 'spacing' must have one dimension, got shape "
+                f"{list(each.shape)}"
+            )
     given = dim if isinstance(dim, (tuple, list)) else range(input.ndim) if dim is None else [dim]
-    spacings = list(spacing) if isinstance(spacing, (tuple, list)) else [spacing] * len(given)
+    spacings = list(spacing) if several else [spacing] * len(given)
     if len(spacings) != len(given):
         raise RuntimeError(
             f"gradient(): spacing must be a number or have one element for each of {len(given)} "
@@ -124,7 +136,7 @@ def gradient(
             )
     return tuple(
         _between_points(input, axis, step, edge_order == 2)
-        if isinstance(step, Tensor) and step.ndim
+        if points
         else _at_equal_distances(input, axis, step, edge_order == 2)
         for axis, step in zip(axes, spacings)
     )

@@ -150,6 +150,13 @@ def _max(name: str, kind: Any, elementwise: Any, input: Tensor, dim: Any, keepdi
     return kind(_chosen[name](input, axis, keepdim))
 
 
+def _second(name: str, dim: Any, other: Any) -> Any:
+    """What stands behind the input; TypeError for two such things."""
+    if dim is not ... and other is not ...:
+        raise TypeError(f"{name}(): takes 'dim' or 'other', got both")
+    return dim if other is ... else other
+
+
 @public(out=True)
 def max(
     input: Tensor,
@@ -174,7 +181,7 @@ def max(
         >>> nnkit.tensor([[1.0, 3.0], [2.0, 0.0]]).max(1).indices
         tensor([1, 0])
     """
-    dim = dim if other is ... else other
+    dim = _second("max", dim, other)
     return _max("max", return_types.max, bounds.maximum, input, dim, keepdim)
 
 
@@ -195,7 +202,7 @@ def min(
         >>> nnkit.min(nnkit.tensor([3, 1]), nnkit.tensor([2, 2]))
         tensor([2, 1])
     """
-    dim = dim if other is ... else other
+    dim = _second("min", dim, other)
     return _max("min", return_types.min, bounds.minimum, input, dim, keepdim)
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import Any
+from collections.abc import Sequence
 
 from nnkit.autograd.arguments.dims import check_tensor, normalize_dims
 from nnkit.autograd.op.promotion import check_dtype
@@ -14,7 +14,9 @@ from nnkit.backend.dtype import FLOATING, float64, int64, uint64
 
 
 @public
-def hash_tensor(input: Tensor, dim: Any = (), *, keepdim: bool = False, mode: int = 0) -> Tensor:
+def hash_tensor(
+    input: Tensor, dim: int | Sequence[int] | None = (), *, keepdim: bool = False, mode: int = 0
+) -> Tensor:
     """The exclusive or of the elements' bits, as uint64: of floats as float64, else as int64.
 
     Args:

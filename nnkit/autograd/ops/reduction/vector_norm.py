@@ -158,12 +158,13 @@ def norm(
         >>> nnkit.tensor([3.0, -4.0]).norm()
         tensor(5.)
     """
-    p = "fro" if p is None else p
+    several = isinstance(dim, (tuple, list)) and len(dim) > 2
+    p = (2.0 if several else "fro") if p is None else p
     if p == "nuc":
         return nuclear_norm(in_wider_dtype("norm", input, dtype), dim, keepdim)
     if isinstance(p, str) and p != "fro":
         raise RuntimeError(f"norm(): order {p!r} not supported, expected a number, 'fro' or 'nuc'")
-    if p == "fro" and isinstance(dim, (tuple, list)) and len(dim) > 2:
+    if p == "fro" and several:
         raise RuntimeError(f"norm(): the order 'fro' takes at most 2 dims, got {dim}")
     return vector_norm("norm", input, 2 if isinstance(p, str) else p, dim, keepdim, dtype)
 

@@ -118,6 +118,8 @@ def unsqueeze_copy(input: Tensor, dim: int) -> Tensor:
 
 
 def view_copy(input: Tensor, size: Any) -> Tensor:
+    if isinstance(size, int):
+        raise TypeError("view_copy(): argument 'size' must be tuple of ints or a dtype, not int")
     return _copied(input.view(size))
 
 

@@ -208,10 +208,10 @@ def roll(
     return _roll(input, counts, tuple(normalize_dim(d, input.ndim, "roll") for d in axes))
 
 
-@public
+@public(method=False)
 def repeat_interleave(
     input: Tensor,
-    repeats: Tensor | int | None = None,
+    repeats: Tensor | int = ...,  # pyright: ignore[reportArgumentType]
     dim: int | None = None,
     *,
     output_size: int | None = None,
@@ -219,8 +219,8 @@ def repeat_interleave(
     """Every element (or slice along ``dim``) repeated so many times in place.
 
     Args:
-        repeats: an int, or a tensor with a count for each; without it ``input`` holds the counts
-            and the result says which index each output comes from.
+        repeats: an int, or a tensor with a count for each; without it, which only the function may
+            be, ``input`` holds the counts and the result says which index each output comes from.
         dim: without it the input is flattened first.
         output_size: the sum of the repeats, where it is known (it is checked).
 
@@ -232,7 +232,7 @@ def repeat_interleave(
     name = "repeat_interleave"
     check_tensor(name, input)
     B = input._device.backend
-    if repeats is None:
+    if repeats is ...:
         if dim is not None:
             raise TypeError(f"{name}() missing 1 required positional argument: 'repeats'")
         if input.ndim != 1:
@@ -266,6 +266,20 @@ def repeat_interleave(
     shape[axis + 1] = repeats
     copied = clone(shapes.expand(each, shape), memory_format=contiguous_format)
     return shapes.flatten(copied, axis, axis + 1)
+
+
+def _repeated(
+    input: Tensor,
+    repeats: Tensor | int,
+    dim: int | None = None,
+    *,
+    output_size: int | None = None,
+) -> Tensor:
+    return repeat_interleave(input, repeats, dim, output_size=output_size)
+
+
+_repeated.__name__ = _repeated.__qualname__ = "repeat_interleave"
+public(_repeated, namespace=False)
 
 
 def _repeat_index(name: str, B: Any, counts: Any, size: int) -> Any:

@@ -17,6 +17,7 @@ from nnkit.autograd.arguments.sizes import (
     check_strided,
     clipped,
     integer,
+    is_int64,
 )
 from nnkit.autograd.grad_mode import MODE
 from nnkit.autograd.op.promotion import cast_inside
@@ -24,6 +25,7 @@ from nnkit.autograd.op.public import METHODS, attach, known_as, public
 from nnkit.autograd.op.registry import OPS
 from nnkit.autograd.op.rule import check_source, copied_without_history, rule
 from nnkit.autograd.ops.shape import reshaping as shapes
+from nnkit.autograd.surface.limits import fitting
 from nnkit.autograd.surface.metadata import is_conj
 from nnkit.autograd.surface.metadata import stride as stride_of
 from nnkit.autograd.tensor import Tensor, wrap
@@ -178,6 +180,8 @@ def fill_diagonal_(input: Tensor, fill_value: complex, wrap: bool = False) -> Te
     if len(shape) > 2 and len(set(shape)) > 1:
         raise RuntimeError(f"fill_diagonal_(): expected equal lengths, got {list(shape)}")
     rows, columns = shape[0], shape[-1]
+    if isinstance(fill_value, int) and not is_int64(fill_value):
+        fill_value = fitting("fill_diagonal_", float(fill_value), input.dtype, True)
     if input.is_inference():  # torch writes a view, which is not counted where this may be
         diagonal = as_strided(input, (min(shape),), (sum(stride_of(input)),))
         METHODS["fill_"](diagonal, fill_value)

@@ -213,6 +213,11 @@ def unravel_index(indices: Tensor, shape: Any) -> tuple[Tensor, ...]:
         )
     if isinstance(shape, Tensor):
         raise TypeError("unravel_index(): argument 'shape' must be tuple of ints, not Tensor")
+    if isinstance(shape, (tuple, list)) and any(isinstance(each, Tensor) for each in shape):
+        raise TypeError(
+            "unravel_index(): argument 'shape' must be tuple of ints, got a Tensor in it"
+        )
+    shape = (int(shape),) if isinstance(shape, bool) else shape
     sizes = sizes_of("unravel_index", (shape,), None, "shape")
     if min(sizes, default=0) < 0:
         raise ValueError(f"unravel_index(): shape must not be negative, got {list(sizes)}")
