@@ -58,6 +58,13 @@ class dtype:
         """Whether it is there to be stored, moved and cast, and few ops compute with it."""
         return not self.kinds.isdisjoint(("unsigned", "float8"))
 
+    @property
+    def scalar_type(self) -> str:
+        """Its name in torch's errors: ``Float`` of float32."""
+        return SCALAR_TYPES.get(self.name) or self.name.replace("uint", "UInt").replace(
+            "float8", "Float8"
+        )
+
     def to_real(self) -> dtype:
         """The real dtype of a complex one: complex64 -> float32."""
         return _TO_REAL.get(self, self)
@@ -130,6 +137,12 @@ ALIASES = {
     "int": int32,
     "long": int64,
 }
+# The names by which torch's early classes and its errors know them: FloatTensor.
+SCALAR_TYPES = {
+    "float16": "Half", "bfloat16": "BFloat16", "float32": "Float", "float64": "Double",
+    "uint8": "Byte", "int8": "Char", "int16": "Short", "int32": "Int", "int64": "Long",
+    "bool": "Bool", "complex64": "ComplexFloat", "complex128": "ComplexDouble",
+}  # fmt: skip
 _TO_REAL = {complex64: float32, complex128: float64}
 
 # The dtype of an array: `OF_ARRAY[array.dtype]`.

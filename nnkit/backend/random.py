@@ -63,7 +63,7 @@ def checked_seed(value: Any) -> int:
         got = type(value).__name__
         raise RuntimeError(f"manual_seed expected a long, but got {got}") from None
     if not -(2**63) <= seed < 2**64:
-        raise ValueError(f"manual_seed: seed must be in [-2**63, 2**64), got {seed}")
+        raise ValueError(f"manual_seed: Overflow when unpacking long long: {seed}")
     return seed % 2**64
 
 

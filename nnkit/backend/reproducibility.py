@@ -33,10 +33,10 @@ def use_deterministic_algorithms(mode: bool, *, warn_only: bool = False) -> None
         >>> nnkit.use_deterministic_algorithms(False)
     """
     global _deterministic, _warn_only
-    for name, value in (("mode", mode), ("warn_only", warn_only)):
+    for name, value in (("'mode' (position 1)", mode), ("'warn_only'", warn_only)):
         if not isinstance(value, bool):
             raise TypeError(
-                f"use_deterministic_algorithms(): argument '{name}' must be bool, "
+                f"_set_deterministic_algorithms(): argument {name} must be bool, "
                 f"not {type(value).__name__}"
             )
     _deterministic, _warn_only = mode, warn_only

@@ -18,7 +18,9 @@ def runtime() -> Any:
 
     problem = found.problem()
     if problem is not None:
-        raise AssertionError(f"nnkit has no CUDA backend in this installation: {problem}")
+        raise AssertionError(
+            f"nnkit has no CUDA backend (Torch not compiled with CUDA enabled): {problem}"
+        )
     return found
 
 

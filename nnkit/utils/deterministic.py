@@ -27,7 +27,7 @@ class _Module(ModuleType):
     def fill_uninitialized_memory(self, mode: bool) -> None:
         if not isinstance(mode, bool):
             raise RuntimeError(
-                f"fill_uninitialized_memory: expected bool, got {type(mode).__name__}"
+                f"fill_uninitialized_memory expected a bool, but got {type(mode).__name__}"
             )
         reproducibility.fill_uninitialized_memory = mode
 

@@ -127,7 +127,8 @@ def complete_shape(name: str, shape: tuple[int, ...], numel: int) -> tuple[int, 
         raise RuntimeError(f"{name}(): only one dimension can be inferred, got {list(shape)}")
     if -1 in shape and numel == 0 and 0 in shape:
         raise RuntimeError(
-            f"{name}(): cannot infer the -1 of shape {list(shape)} for a tensor of 0 elements"
+            f"{name}(): cannot reshape tensor of 0 elements into shape {list(shape)} because the "
+            "unspecified dimension size -1 can be any value and is ambiguous"
         )
     raise RuntimeError(f"{name}(): shape '{list(shape)}' is invalid for input of size {numel}")
 
@@ -159,8 +160,9 @@ def expanded_shape(name: str, shape: tuple[int, ...], wanted: tuple[int, ...]) -
     new = len(wanted) - len(shape)
     if new < 0:
         raise RuntimeError(
-            f"{name}(): the number of sizes ({len(wanted)}) must not be smaller than the number "
-            f"of dimensions of the tensor ({len(shape)}): got {list(wanted)} for {list(shape)}"
+            f"{name}(): the number of sizes provided ({len(wanted)}) must be greater or equal to "
+            f"the number of dimensions in the tensor ({len(shape)}): got {list(wanted)} for "
+            f"{list(shape)}"
         )
     sizes = []
     for d, target in enumerate(wanted):
@@ -170,8 +172,9 @@ def expanded_shape(name: str, shape: tuple[int, ...], wanted: tuple[int, ...]) -
         elif target < 0 or here not in (None, 1, target):
             check_integers(name, "size", wanted)
             raise RuntimeError(
-                f"{name}(): the expanded size ({target}) must match the existing size ({here}) at "
-                f"dimension {d}: target sizes {list(wanted)}, tensor sizes {list(shape)}"
+                f"{name}(): The expanded size of the tensor ({target}) must match the existing "
+                f"size ({here}) at non-singleton dimension {d}: target sizes {list(wanted)}, "
+                f"tensor sizes {list(shape)}"
             )
         sizes.append(target)
     return check_shape(name, tuple(sizes), "size")
@@ -192,8 +195,9 @@ def broadcast_shape(name: str, shapes: list) -> Size:
             if shape[-d] != 1:
                 if sizes[-d] not in (1, shape[-d]):
                     raise RuntimeError(
-                        f"{name}(): size {shape[-d]} of shape {list(shape)} does not broadcast "
-                        f"with {sizes[-d]} at dimension {ndim - d}"
+                        f"{name}(): The size of tensor a ({sizes[-d]}) must match the size of "
+                        f"tensor b ({shape[-d]}) at non-singleton dimension {ndim - d}: got "
+                        f"shapes {[list(s) for s in shapes]}"
                     )
                 sizes[-d] = shape[-d]
     return Size(check_shape(name, tuple(sizes), "shapes"))

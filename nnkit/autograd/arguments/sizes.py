@@ -64,7 +64,8 @@ def check_shape(name: str, shape: tuple[int, ...], given: str = "") -> tuple[int
     """
     if len(shape) > MOST_DIMENSIONS:
         raise RuntimeError(
-            f"{name}(): a tensor has at most {MOST_DIMENSIONS} dimensions, got {len(shape)}"
+            f"{name}(): only tensors with up to {MOST_DIMENSIONS} dims are supported, got "
+            f"{len(shape)}"
         )
     if 0 in shape:  # its strides must fit all the same
         count = math.prod(n or 1 for n in shape)
@@ -75,9 +76,8 @@ def check_shape(name: str, shape: tuple[int, ...], given: str = "") -> tuple[int
             check_integers(name, given, shape)
         if min(shape) < 0:
             raise RuntimeError(f"{name}(): sizes must be non-negative, got {list(shape)}")
-        raise RuntimeError(
-            f"{name}(): Storage size calculation overflowed with sizes={list(shape)}"
-        )
+        what = "Stride" if 0 in shape else "Storage size"
+        raise RuntimeError(f"{name}(): {what} calculation overflowed with sizes={list(shape)}")
     return shape
 
 

@@ -20,7 +20,7 @@ from nnkit.autograd.views.history import (
     wrote,
 )
 from nnkit.autograd.views.overlap import check_apart, check_memory, check_writable, resized_span
-from nnkit.backend.dtype import FLOATING, OF_ARRAY
+from nnkit.backend.dtype import FLOATING, OF_ARRAY, dtype
 from nnkit.backend.memory import order_of_result
 from nnkit.backend.warning import warn
 
@@ -94,12 +94,9 @@ def call_into(out: Any, function: Callable, name: str, arguments: tuple, options
         name in IN_DTYPE_OF_OUT or name == "mean" and _is_of_dims(arguments, options)
     ):
         if options.setdefault("dtype", out.dtype) is not out.dtype:
-            raise RuntimeError(
-                f"{name}(): expected argument 'out' to have dtype {options['dtype']}, "
-                f"got {out.dtype}"
-            )
+            raise _wrong_dtype(name, options["dtype"], out)
     if name == "nonzero" and options.get("as_tuple"):
-        raise RuntimeError("nonzero(): argument 'out' goes with as_tuple=False")
+        raise RuntimeError("nonzero does not support the out kwarg when as_tuple is True")
     try:
         result = function(*arguments, **options)
     except NotImplementedError:
@@ -158,9 +155,7 @@ def check_out(
         )
     x, wanted = out._data, result._data.dtype
     if x.dtype != wanted and _needs_same_dtype(out, name, several, arguments):
-        raise RuntimeError(
-            f"{name}(): expected argument 'out' to have dtype {result.dtype}, got {out.dtype}"
-        )
+        raise _wrong_dtype(name, result.dtype, out)
     if name in JOINING and OF_ARRAY[wanted].category > OF_ARRAY[x.dtype].category:
         raise TypeError(f"{name}(): {result.dtype} can't be cast to the out dtype {out.dtype}")
     if name not in LOGICAL and name != "bernoulli":  # which draws in any dtype
@@ -197,6 +192,25 @@ def _is_of_dims(arguments: Sequence[Any], options: dict) -> bool:
     """Whether numbers with fractions are averaged along dimensions, not all of them."""
     dims = arguments[1] if len(arguments) > 1 else options.get("dim", options.get("axis"))
     return dims is not None and arguments[0].dtype.category >= FLOATING
+
+
+# torch's sentence about the dtype of ``out``, of functions that have their own.
+_WRONG_DTYPE = {
+    "all": "all only supports bool tensor for result, got: {got}",
+    "any": "any only supports bool tensor for result, got: {got}",
+    "float_power": "the output given to float_power has dtype {got} but the operation's result "
+    "requires dtype {wanted}",
+    "searchsorted": "searchsorted(): output tensor's dtype is wrong, got {got} for {wanted}",
+    "bucketize": "bucketize(): output tensor's dtype is wrong, got {got} for {wanted}",
+    "quantile": "quantile() out tensor must be same dtype as the input tensor, got {got}",
+    "nanquantile": "nanquantile() out tensor must be same dtype as the input tensor, got {got}",
+}
+
+
+def _wrong_dtype(name: str, wanted: dtype, out: Tensor) -> RuntimeError:
+    default = f"{name}(): expected scalar_type {{wanted}} but found {{got}} for argument 'out'"
+    words = _WRONG_DTYPE.get(name, default)
+    return RuntimeError(words.format(wanted=wanted.scalar_type, got=out.dtype.scalar_type))
 
 
 def _needs_same_dtype(out: Tensor, name: str, several: bool, arguments: tuple) -> bool:

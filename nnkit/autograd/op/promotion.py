@@ -19,6 +19,7 @@ from nnkit.backend.complaints import is_about_dtypes, is_about_shapes
 from nnkit.backend.device import cpu, device
 from nnkit.backend.dtype import (
     BOOL,
+    COMPLEX,
     FLOATING,
     HALF,
     INTEGER,
@@ -66,8 +67,16 @@ _CHECKED_FOR_BOOL = frozenset(("relu", "tanhshrink"))
 
 # Of half tensors these read a single `other` in float32; elsewhere it is rounded to half first.
 _EXACT = frozenset(("mul", "div", "div_floor", "div_trunc", "floor_divide"))
-# What stands for `-` where masks are meant.
-_INSTEAD = {"sub": ": use ^ or logical_xor()", "neg": ": use ~ or logical_not()"}
+# What stands for `-` where one mask is meant, or two.
+_INVERTED = (
+    "with a bool tensor is not supported. If you are trying to invert a mask, use the `~` or "
+    "`logical_not()` operator instead."
+)
+_SUBTRACTION = (
+    f"Subtraction, the `-` operator, {_INVERTED}",
+    "Subtraction, the `-` operator, with two bool tensors is not supported. Use the `^` or "
+    "`logical_xor()` operator instead.",
+)
 
 # The arithmetic that takes two numbers as well, and gives a 0-dim tensor.
 _OF_NUMBERS = frozenset(("add", "sub", "mul", "div", "div_floor", "div_trunc", "floor_divide"))
@@ -85,8 +94,9 @@ def check_dtype(name: str, d: Any, refuses: tuple[str, ...], operands: tuple = (
         error = RuntimeError if checked else NotImplementedError
         if error is NotImplementedError:
             broadcast_shape(name, [t.shape for t in operands if isinstance(t, Tensor)])
-        hint = _INSTEAD.get(name, "") if d.category == BOOL else ""
-        raise error(f"{name}(): not implemented for '{d.name}' tensors{hint}")
+        if name == "neg" and d.category == BOOL:
+            raise error(f"Negation, the `-` operator, {_INVERTED.replace('with', 'on', 1)}")
+        raise error(f"{name}(): not implemented for '{d.name}' tensors")
 
 
 def check_defined(name: str, kernel: str, input: Tensor) -> None:
@@ -115,14 +125,17 @@ def operands_of(name: str, input: Any, other: Any, kind: str, refuses: tuple[str
     if are_numbers:
         input = wrap(cpu.backend.full((), input, parts[0][0].array), cpu)
         tensors = [input]
+    if name == "heaviside" and d.category == COMPLEX:
+        raise RuntimeError("heaviside is not yet implemented for complex tensors.")
     if name == "heaviside" and parts[0][0] is not parts[1][0]:
         raise RuntimeError(
-            f"heaviside(): expected both tensors to have one dtype, got {parts[0][0]} and "
-            f"{parts[1][0]}"
+            "heaviside is not yet implemented for tensors with different dtypes, got "
+            f"{parts[0][0]} and {parts[1][0]}"
         )
     bools = [part[0] for part in parts if part[0].category == BOOL]
-    for each in bools if name == "sub" and bools else (d,):  # as torch
-        check_dtype(name, each, refuses, (input, other))
+    if name == "sub" and bools:
+        raise RuntimeError(_SUBTRACTION[len(bools) - 1])
+    check_dtype(name, d, refuses, (input, other))
     if kind == "float":
         d = to_float(d)
     device = tensors[0]._device
@@ -250,7 +263,7 @@ def mismatch(name: str, *operands: Any) -> RuntimeError:
         for k in range(1, min(len(a), len(b)) + 1):
             if a[-k] != b[-k] and 1 not in (a[-k], b[-k]):
                 return RuntimeError(
-                    f"{name}(): the size of tensor {'abc'[i]} ({a[-k]}) must match the size of "
+                    f"{name}(): The size of tensor {'abc'[i]} ({a[-k]}) must match the size of "
                     f"tensor {'abc'[j]} ({b[-k]}) at non-singleton dimension "
                     f"{max(len(a), len(b)) - k}: got shapes {a} and {b}"
                 )

@@ -74,7 +74,13 @@ def _without_dtype(input: CoordinateTensor, dtype: Any) -> CoordinateTensor:
 
 @defines("zeros_like", "empty_like")
 def zeros_like(input: CoordinateTensor, *, dtype: Any = None, layout: Any = None,
-               device: Any = None, requires_grad: bool = False, **options: Any) -> Any:  # fmt: skip
+               device: Any = None, requires_grad: bool = False, memory_format: Any = None,
+               **options: Any) -> Any:  # fmt: skip
+    if memory_format is not None:
+        raise RuntimeError(
+            f"zeros_like(): memory format option is only supported by strided tensors, got "
+            f"{memory_format} for one of layout {input.layout}"
+        )
     dtype, device = dtype or input.dtype, device or input.device
     if layout is not None and layout is not input.layout:
         return PUBLIC["zeros"](input.shape, dtype=dtype, device=device, requires_grad=requires_grad)
@@ -207,6 +213,9 @@ refuse(RuntimeError, "expand is unsupported for Sparse tensors",
        "expand", "expand_as", "repeat", "tile", "broadcast_to")  # fmt: skip
 refuse(RuntimeError, "contiguous() is not defined for tensors of layout nnkit.sparse_coo",
        "contiguous", "masked_fill", "isreal")  # fmt: skip
+refuse(
+    AttributeError, "Can't get dim order on sparse type: use Tensor.to_dense() first.", "dim_order"
+)
 refuse(TypeError, "can't convert Sparse layout tensor to numpy. Use Tensor.to_dense() first.",
        "numpy", "__array__")  # fmt: skip
 refuse(RuntimeError, "Cannot access data pointer of Tensor that doesn't have storage",

@@ -127,8 +127,14 @@ class Storage:
 
     def cpu(self) -> Self:
         """This storage, or a copy of it, on the CPU."""
-        elements = self._elements.cpu()
-        return self if elements is self._elements else self._of(elements)
+        return self.to(device="cpu")
+
+    def to(self, *, device: Any, non_blocking: bool = False) -> Self:
+        """This storage, or a copy of it, on a device."""
+        place = located(device)
+        if self.device == place:
+            return self
+        return self._of(self._elements.to(place, non_blocking=non_blocking))
 
     def tensor(self, dtype: Any) -> Tensor:
         """Its memory as a tensor of one dimension.

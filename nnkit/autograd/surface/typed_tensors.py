@@ -29,7 +29,7 @@ class TensorType(type):
 
     def __new__(cls, name: str, bases: tuple, members: dict[str, Any]) -> TensorType:
         if bases:
-            raise TypeError(f"type '{bases[0].__name__}' is not an acceptable base type")
+            raise TypeError(f"type 'torch.{bases[0].__name__}' is not an acceptable base type")
         return super().__new__(cls, name, bases, members)
 
     def __instancecheck__(cls, instance: Any) -> bool:

@@ -500,8 +500,8 @@ def check_cast(name: str, source: Any, target: Any) -> None:
     """RuntimeError where an in-place result does not fit the tensor's category of dtype."""
     if source.category > target.category:
         raise RuntimeError(
-            f"{name}(): result type {source.name} can't be cast to the desired output type "
-            f"{target.name}"
+            f"{name}(): result type {source.scalar_type} can't be cast to the desired output type "
+            f"{target.scalar_type}"
         )
 
 

@@ -167,14 +167,26 @@ def _add_at_index(x: Array, positions: tuple, g: Any) -> None:
         index = wrap_index(first.reshape(-1), size)
         add_slices(x, index, g.reshape(*x.shape[:axis], index.size, *rest), axis)
         return
-    # The place of every element of `x`, indexed just as `x` is: one recipe for any mixture of
-    # arrays, masks and slices, and cheap next to the additions.
-    places = np.arange(x.size).reshape(x.shape)[positions]
+    places = _places(x.shape, positions)
     values = np.broadcast_to(g, places.shape)
     target = x if x.flags.c_contiguous else np.ascontiguousarray(x)
     add_in_order(target.reshape(-1), places.reshape(-1), values.reshape(-1))
     if target is not x:
         x[...] = target
+
+
+def _places(shape: tuple[int, ...], positions: tuple) -> Array:
+    """Where in the memory of rows of an array of ``shape`` the elements at positions lie.
+
+    The coordinates of all elements, axis by axis, are indexed just as the array is: one recipe for
+    any mixture of arrays, masks and slices. They are broadcast, so that they take no memory.
+    """
+    places, step = np.broadcast_to(np.int64(0), shape)[positions], 1
+    for axis in reversed(range(len(shape))):
+        row = np.arange(0, shape[axis] * step, step).reshape(-1, *(1,) * (len(shape) - axis - 1))
+        places = places + np.broadcast_to(row, shape)[positions]
+        step *= shape[axis]
+    return places
 
 
 # An index array along one axis

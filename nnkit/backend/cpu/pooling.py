@@ -266,7 +266,7 @@ def max_unpool(x: Array, indices: Array, shape: Ints) -> Array:
     if wrong.size:
         volume = "x".join(map(str, shape[2:]))
         raise RuntimeError(
-            f"max_unpool(): found an invalid max index: {wrong.flat[0]} "
+            f"max_unpool(): Found an invalid max index: {wrong.flat[0]} "
             f"(output volumes are of size {volume})"
         )
     out = np.zeros(shape, x.dtype)

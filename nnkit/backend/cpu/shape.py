@@ -48,8 +48,8 @@ def view(x: Array, shape: tuple[int, ...]) -> Array:
         return out
     strides = [s // x.itemsize for s in x.strides]
     raise RuntimeError(
-        f"view(): a tensor of size {list(x.shape)} and stride {strides} cannot be seen as "
-        f"{list(shape)} without copying; use reshape()"
+        f"view(): view size {list(shape)} is not compatible with input tensor's size "
+        f"{list(x.shape)} and stride {strides}. Use .reshape(...) instead."
     )
 
 
@@ -296,8 +296,8 @@ def check_geometry(room: int, shape: tuple, strides: tuple, offset: int) -> None
     """RuntimeError where a geometry does not fit in a storage of ``room`` elements."""
     if extent(shape, strides, offset) > room:
         raise RuntimeError(
-            f"as_strided(): size {list(shape)}, stride {list(strides)} and offset {offset} reach "
-            f"beyond the storage of {room} elements"
+            f"as_strided(): sizes {list(shape)}, strides {list(strides)} and offset {offset} are "
+            f"out of bounds for storage of size {room}"
         )
 
 

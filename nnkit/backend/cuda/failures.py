@@ -24,7 +24,7 @@ CODES: dict[int, tuple[type[Exception], str]] = {
     8: (RuntimeError, "multinomial(): the weights of row {value} are all zero, or one of them is "
                       "inf, NaN or negative"),
     9: (IndexError, "nll_loss(): Target {value} is out of bounds for {limit} classes"),
-    10: (RuntimeError, "max_unpool(): found an invalid max index: {value} (output planes have "
+    10: (RuntimeError, "max_unpool(): Found an invalid max index: {value} (output planes have "
                        "{limit} elements)"),
 }  # fmt: skip
 (

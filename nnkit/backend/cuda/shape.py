@@ -28,8 +28,8 @@ def view(x: Any, shape: tuple) -> Any:
         return out
     strides = [s // x.itemsize for s in x.strides]
     raise RuntimeError(
-        f"view(): a tensor of size {list(x.shape)} and stride {strides} cannot be seen as "
-        f"{list(shape)} without copying; use reshape()"
+        f"view(): view size {list(shape)} is not compatible with input tensor's size "
+        f"{list(x.shape)} and stride {strides}. Use .reshape(...) instead."
     )
 
 

@@ -49,8 +49,8 @@ def view(x: Meta, shape: tuple) -> Meta:
     out = reshape(x, shape)
     if out.storage is not x.storage:
         raise RuntimeError(
-            f"view(): a tensor of size {list(x.shape)} and stride {list(strides_in_elements(x))} "
-            f"cannot be seen as {list(shape)} without copying; use reshape()"
+            f"view(): view size {list(shape)} is not compatible with input tensor's size "
+            f"{list(x.shape)} and stride {list(strides_in_elements(x))}. Use .reshape(...) instead."
         )
     return out
 

@@ -203,7 +203,7 @@ def max_unpool(B, x, indices, shape):
     if wrong.size:
         volume = "x".join(map(str, shape[2:]))
         raise RuntimeError(
-            f"max_unpool(): found an invalid max index: {B.item(B.getitem(wrong, (0,)))} "
+            f"max_unpool(): Found an invalid max index: {B.item(B.getitem(wrong, (0,)))} "
             f"(output volumes are of size {volume})"
         )
     planes = B.zeros((*shape[:2], plane), x.dtype)

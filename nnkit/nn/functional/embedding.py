@@ -107,8 +107,6 @@ def _bags(input: Tensor, offsets: Any, include_last_offset: bool, whole: bool) -
         count, length = input.shape
         bags = input.new_tensor(range(count)).repeat_interleave(length)
         return input.reshape(-1), bags, count
-    if input.ndim != 1:
-        raise ValueError(f"embedding_bag: input has to be 1D or 2D, but got {input.ndim}D")
     if offsets.ndim != 1:
         raise ValueError(f"embedding_bag: offsets has to be a 1D Tensor, got {offsets.ndim}D")
     ops.check_indices("embedding_bag", offsets, "offsets")
@@ -187,12 +185,14 @@ def embedding_bag(
         )  # fmt: skip
         input, weight = weight, input
     if input.ndim not in (1, 2):
-        raise ValueError(f"embedding_bag: input has to be 1D or 2D Tensor, got {input.ndim}D")
+        raise ValueError(
+            f"input has to be 1D or 2D Tensor, but got Tensor of dimension {input.ndim}"
+        )
     factors = per_sample_weights
     if factors is not None and factors.shape != input.shape:
         raise ValueError(
-            f"embedding_bag: expected per_sample_weights of the shape of input {list(input.shape)}"
-            f", got {list(factors.shape)}"
+            f"embedding_bag: per_sample_weights {list(factors.shape)} must have the same shape as "
+            f"the input {list(input.shape)}"
         )
     if mode not in ("sum", "mean", "max"):
         raise ValueError(f"embedding_bag: mode has to be one of sum, mean or max, got {mode!r}")

@@ -115,15 +115,21 @@ def _check(input: Tensor, grid: Tensor, mode: str) -> None:
         size_at("grid_sample", value, 0, name)
     if input.ndim not in (4, 5) or grid.ndim != input.ndim:
         raise RuntimeError(f"grid_sample(): expected 4D or 5D input and grid, {shapes}")
-    if input.shape[0] != grid.shape[0] or grid.shape[-1] != input.ndim - 2:
+    if input.shape[0] != grid.shape[0]:
         raise RuntimeError(
-            "grid_sample(): expected a grid of the batch size of input whose last dimension has "
-            f"size {input.ndim - 2}, {shapes}"
+            f"grid_sample(): expected grid and input to have same batch size, {shapes}"
+        )
+    if grid.shape[-1] != input.ndim - 2:
+        raise RuntimeError(
+            f"grid_sample(): expected grid to have size {input.ndim - 2} in last dimension, "
+            f"{shapes}"
         )
     if 0 in input.shape[2:]:
-        raise RuntimeError(f"grid_sample(): expected non-empty spatial dimensions, {shapes}")
+        raise RuntimeError(
+            f"grid_sample(): expected input to have non-empty spatial dimensions, {shapes}"
+        )
     if mode == "bicubic" and input.ndim == 5:
-        raise RuntimeError(f"grid_sample(): mode 'bicubic' is for 4D input only, {shapes}")
+        raise RuntimeError(f"grid_sample(): bicubic interpolation only supports 4D input, {shapes}")
     if input.dtype.category != FLOATING and input.numel():
         raise NotImplementedError(
             f"grid_sample(): not implemented for '{input.dtype.name}' tensors"

@@ -58,9 +58,10 @@ def _check(
     channels, outputs = weight[1] * groups, weight[0]
     if transposed:
         channels, outputs = outputs, channels
+    given = f"transposed={transposed:d}" if transposed else f"groups={groups}"
     if input[1] != channels:
         raise RuntimeError(
-            f"{name}(): Given groups={groups}, weight of size {list(weight)}, expected "
+            f"{name}(): Given {given}, weight of size {list(weight)}, expected "
             f"input{list(input)} to have {channels} channels, but got {input[1]} channels instead"
         )
     if bias is not None and bias != (outputs,):

@@ -23,7 +23,9 @@ from nnkit.backend.dtype import (
     ALIASES,
     DTYPES,
     FLOATING,
+    SCALAR_TYPES,
     complex128,
+    default_dtype,
     float64,
     of_number,
     package_of,
@@ -201,12 +203,7 @@ def _moved(input: Tensor, place: Device, non_blocking: bool = False) -> Tensor:
     return moved
 
 
-TYPE_NAMES = {
-    "float16": "HalfTensor", "bfloat16": "BFloat16Tensor", "float32": "FloatTensor",
-    "float64": "DoubleTensor", "uint8": "ByteTensor", "int8": "CharTensor", "int16": "ShortTensor",
-    "int32": "IntTensor", "int64": "LongTensor", "bool": "BoolTensor",
-    "complex64": "ComplexFloatTensor", "complex128": "ComplexDoubleTensor",
-}  # fmt: skip
+TYPE_NAMES = {name: f"{word}Tensor" for name, word in SCALAR_TYPES.items()}
 _BY_NAME = {f"{m}.{n}": DTYPES[d] for d, n in TYPE_NAMES.items() for m in ("nnkit", "torch")}
 
 
@@ -220,11 +217,11 @@ def type_(
         ValueError: the name is not one of a type.
     """
     if dtype is None:
-        kind = input.dtype.name
-        plain = kind.replace("uint", "UInt").replace("float8", "Float8") + "Tensor"
-        return f"{package_of(input.dtype)}.{TYPE_NAMES.get(kind, plain)}"
+        return f"{package_of(input.dtype)}.{input.dtype.scalar_type}Tensor"
     if isinstance(dtype, type) and isinstance(getattr(dtype, "dtype", None), dtype_type):
         dtype = dtype.dtype  # FloatTensor and its like
+    elif dtype is Tensor:
+        dtype = default_dtype()
     if isinstance(dtype, str):
         if dtype not in _BY_NAME:
             raise ValueError(f"type(): invalid type: {dtype!r}")

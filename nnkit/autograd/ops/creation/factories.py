@@ -415,8 +415,8 @@ def _check_pair(name: str, one: str, first: Tensor, other: str, second: Tensor) 
             raise RuntimeError(f"{name}(): expected float32 or float64 tensors, got {value.dtype}")
     if first.dtype is not second.dtype:
         raise RuntimeError(
-            f"{name}(): expected both tensors to have one dtype, got {first.dtype} and "
-            f"{second.dtype}"
+            f"{name}(): Expected object of scalar type {first.dtype.scalar_type} but got scalar "
+            f"type {second.dtype.scalar_type} for second argument"
         )
     broadcast_shape(name, [first._data.shape, second._data.shape])
 
@@ -437,7 +437,8 @@ def polar(abs: Tensor, angle: Tensor) -> Tensor:
     check_tensor("polar", angle, "angle")
     if abs.dtype is not angle.dtype:
         raise RuntimeError(
-            f"polar(): expected both tensors to have one dtype, got {abs.dtype} and {angle.dtype}"
+            f"polar(): Expected object of scalar type {abs.dtype.scalar_type} but got scalar type "
+            f"{angle.dtype.scalar_type} for second argument"
         )
     if abs.dtype.category != FLOATING:
         raise RuntimeError(f"polar(): expected floating-point tensors, got {abs.dtype}")

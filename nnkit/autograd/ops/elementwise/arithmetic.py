@@ -238,10 +238,12 @@ def _factor(name: str, alpha: Any, *operands: Any) -> Any:
     if alpha.__class__ is bool and d.category != BOOL:
         raise RuntimeError(f"{name}(): Boolean alpha only supported for Boolean results.")
     if kind > max(d.category, INTEGER):
-        of, wrong = ("complex", "complex") if kind == COMPLEX else ("floating", "floating point")
+        of, wrong = (
+            ("non-complex", "complex") if kind == COMPLEX else ("integral", "floating point")
+        )
         raise RuntimeError(
-            f"{name}(): for {d.name} operands, which are not {of}, argument alpha must not be a "
-            f"{wrong} number, got {alpha}"
+            f"{name}(): For {of} input tensors, argument alpha must not be a {wrong} number, got "
+            f"{alpha} for {d.name}"
         )
     alpha = fitting(name, alpha, d, single=True)
     return held(alpha, d) if d.array in HALF else alpha
@@ -320,7 +322,6 @@ def sub(input: Tensor | complex, other: Tensor | complex, *, alpha: complex = 1)
 def rsub(input: Tensor, other: Tensor | complex, *, alpha: complex = 1) -> Tensor:
     """``other - alpha * input``."""
     check_tensor("rsub", input)
-    check_dtype("sub", input.dtype, ("bool",))
     return _combined(_sub, _sub_scaled, other, input, alpha)
 
 
@@ -458,7 +459,8 @@ def addcdiv(input: Tensor, tensor1: Tensor, tensor2: Tensor, *, value: complex =
     """
     if tensor1.dtype.category < FLOATING and tensor2.dtype.category < FLOATING:
         raise RuntimeError(
-            "addcdiv(): integer division with addcdiv is not supported, expected floating tensors"
+            "Integer division with addcdiv is no longer supported, expected floating tensors: use "
+            "div() with a rounding_mode"
         )
     operands = promote("addcdiv", input, tensor1, tensor2, parameters=THREE)
     _real("addcdiv", value, operands[0])

@@ -211,9 +211,12 @@ def isclose(
     check_tensor("isclose", input)
     check_tensor("isclose", other, "other")
     if input.dtype is not other.dtype:
-        raise RuntimeError(f"isclose(): expected equal dtypes, got {input.dtype} and {other.dtype}")
-    if not (rtol >= 0 and atol >= 0):
-        raise RuntimeError(f"isclose(): rtol and atol must be >= 0, got {rtol} and {atol}")
+        raise RuntimeError(f"isclose(): {input.dtype} did not match {other.dtype}")
+    for parameter, tolerance in (("rtol", rtol), ("atol", atol)):
+        if not tolerance >= 0:
+            raise RuntimeError(
+                f"isclose(): {parameter} must be greater than or equal to zero, but got {tolerance}"
+            )
     same = eq(input, other)
     if equal_nan and input.dtype.category > 1:
         same = logical_or(same, logical_and(isnan(input), isnan(other)))

@@ -131,6 +131,11 @@ def as_subclass(self: Tensor, cls: type) -> Any:
         >>> nnkit.ones(2).as_subclass(Named) + 1
         Named([2., 2.])
     """
+    if not issubclass(cls, Tensor):
+        raise TypeError(
+            f"as_subclass(): Creating a Tensor subclass from a class that does not inherit from "
+            f"Tensor is not possible: got {cls.__name__}"
+        )
     out = _alias(self, (Ellipsis,))
     out.__class__ = cls
     return out
@@ -169,7 +174,9 @@ def setitem(self: Tensor, index: Any, value: Any) -> None:
     fills = advanced is not None and _is_fill(advanced, value)
     if advanced is not None and value._data.dtype is not self._data.dtype:
         if not fills:
-            raise _wrong_dtype(self, found, value)
+            raise _wrong_dtype(
+                self, self._device.backend.getitem(self._data, found.basic), advanced, value
+            )
         check_fill("masked_fill_", self, value)
         value = OPS["cast"](value, self._data.dtype)  # elsewhere the copy casts
     shared = isinstance(given, Tensor) and shares_memory(self, given)
@@ -248,14 +255,15 @@ def _number_tensor(self: Tensor, value: Any) -> Tensor:
     return wrap(self._device.backend.full((), value, self._data.dtype), self._device)
 
 
-def _wrong_dtype(self: Tensor, index: Index, value: Tensor) -> RuntimeError:
+def _wrong_dtype(input: Tensor, place: Any, positions: tuple, value: Tensor) -> RuntimeError:
     """The error of a value of another dtype, which only one may have that is written at one mask;
-    or of positions that do not fit, which torch looks at before."""
-    place = self._device.backend.getitem(self._data, index.basic)
-    shape_of_indexed(place, tuple(map(array_of, index.advanced or ())))
+    or of positions or a shape that do not fit, which torch looks at before."""
+    _check_broadcast(
+        _without_leading_ones(value), shape_of_indexed(place, tuple(map(array_of, positions)))
+    )
     return RuntimeError(
         "Index put requires the source and destination dtypes match, got "
-        f"{self.dtype} for the destination and {value.dtype} for the source."
+        f"{input.dtype} for the destination and {value.dtype} for the source."
     )
 
 
@@ -376,10 +384,7 @@ def _put_at(
     input = beside(input, positions)
     if values._data.dtype != input._data.dtype:
         if not fills:
-            raise RuntimeError(
-                f"index_put(): values must have the dtype of input, got {values.dtype} for "
-                f"{input.dtype}"
-            )
+            raise _wrong_dtype(input, input._data, positions, values)
         values = OPS["cast"](values, input._data.dtype)
     if fills:
         values = shapes.reshape(values, ()) if values.ndim else values
@@ -406,7 +411,7 @@ def select(input: Tensor, dim: int, index: int) -> Tensor:
     """
     check_tensor("select", input)
     if not input.ndim:
-        raise IndexError("select(): a 0-dim tensor has no dimension to select from")
+        raise IndexError("select() cannot be applied to a 0-dim tensor")
     axis = normalize_dim(dim, input.ndim, "select")
     size = input._data.shape[axis]
     position = integer("select", "index", index)
@@ -429,7 +434,7 @@ def narrow(input: Tensor, dim: int, start: Tensor | int, length: int) -> Tensor:
     """
     check_tensor("narrow", input)
     if not input.ndim:
-        raise RuntimeError("narrow(): cannot be applied to a 0-dim tensor")
+        raise RuntimeError("narrow() cannot be applied to a 0-dim tensor")
     if integer("narrow", "length", length) < 0:
         raise RuntimeError(f"narrow(): length must be non-negative, got {length}")
     axis = normalize_dim(dim, input.ndim, "narrow")

@@ -63,7 +63,10 @@ def _mask_of(name: str, input: Tensor, mask: Any) -> tuple[int, ...]:
     check_tensor(name, input)
     check_tensor(name, mask, "mask")
     if mask.dtype.category != BOOL:
-        raise RuntimeError(f"{name}(): expected a bool mask, got {mask.dtype}")
+        raise RuntimeError(
+            f"{name}(): expected BoolTensor for mask: it only supports boolean masks, got "
+            f"{mask.dtype}"
+        )
     if mask._data.shape == input._data.shape:
         return mask._data.shape
     return broadcast_shape(name, [input._data.shape, mask._data.shape])

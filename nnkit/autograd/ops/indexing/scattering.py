@@ -336,14 +336,12 @@ def take_along_dim(input: Tensor, indices: Tensor, dim: int | None = None) -> Te
     """
     check_tensor("take_along_dim", input)
     check_tensor("take_along_dim", indices, "indices")
-    if indices.dtype.name not in ("int64", "int32"):
+    if indices.dtype is not int64 and (dim is not None or indices.dtype.name != "int32"):
         raise RuntimeError(
             f"take_along_dim(): dtype of indices should be Long but got {indices.dtype}"
         )
     if dim is None:
         return gather(shapes.reshape(input, -1), 0, shapes.reshape(indices, -1))
-    if indices.dtype is not int64:
-        raise RuntimeError(f"take_along_dim(): expected dtype int64, got {indices.dtype}")
     if input.ndim != indices.ndim:
         raise RuntimeError(
             f"take_along_dim(): input and indices should have the same number of dimensions, but "

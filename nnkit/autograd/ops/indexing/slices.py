@@ -82,8 +82,8 @@ def index_select(input: Tensor, dim: int, index: Tensor) -> Tensor:
     axis, index = _vector_index("index_select", input, dim, index)
     if index._data.size and input.ndim > 1 and not input._data.shape[axis]:
         raise RuntimeError(
-            f"index_select(): dimension {axis} of input has no elements to select, got shape "
-            f"{list(input.shape)}"
+            f"index_select(): self indexing axis dim should be positive, got dimension {axis} of "
+            f"an input of shape {list(input.shape)}"
         )
     if not input.ndim and index._data.size != 1:
         raise RuntimeError(
@@ -116,8 +116,8 @@ def _slices(name: str, input: Tensor, dim: int, index: Any, source: Any, error: 
         )
     if name in ("index_add", "index_reduce") and source.ndim != input.ndim:  # as in torch
         raise RuntimeError(
-            f"{name}(): source must have as many dimensions as input, got {source.ndim} and "
-            f"{input.ndim}"
+            f"{name}(): source tensor shape must match self tensor shape, excluding the specified "
+            f"dimension: got {source.ndim} and {input.ndim} dimensions"
         )
     shape = source._data.shape or (1,)
     if len(shape) != (input.ndim or 1):
@@ -128,7 +128,7 @@ def _slices(name: str, input: Tensor, dim: int, index: Any, source: Any, error: 
     expected = input._data.shape or (1,)
     if any(n != m for d, (n, m) in enumerate(zip(shape, expected, strict=True)) if d != axis):
         raise RuntimeError(
-            f"{name}(): source tensor shape must match input tensor shape, excluding the specified "
+            f"{name}(): source tensor shape must match self tensor shape, excluding the specified "
             f"dimension: got {list(input._data.shape)} and {list(shape)}"
         )
     if shape[axis] != index._data.size:

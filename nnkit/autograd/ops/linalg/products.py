@@ -105,8 +105,9 @@ def check_operands(name: str, *operands: tuple[str, Any], kernel: str = "") -> l
             if kernel:
                 check_defined(name, kernel, operands[0][1])
             raise RuntimeError(
-                f"{name}(): expected all operands to have the same dtype, but got "
-                f"{operands[0][1].dtype} and {value.dtype} for argument '{parameter}'"
+                f"{name}(): expected all operands to have the same dtype: expected scalar type "
+                f"{operands[0][1].dtype.scalar_type} but found {value.dtype.scalar_type} for "
+                f"argument '{parameter}'"
             )
     return arrays
 

@@ -187,13 +187,15 @@ def _unpool(
     name: str, axes: int, input: Any, indices: Any, kernel_size: Any, stride: Any, padding: Any,
     output_size: Any,
 ) -> Tensor:  # fmt: skip
-    refuse(name)
+    refuse(f"max_unpooling{max(axes, 2)}d_forward_out")
     check_tensor(name, indices, "indices")
     check_tensor(name, input)
     size_at(name, input, -axes)
     kernel = ints(name, "kernel_size", kernel_size, axes)
     stride = kernel if stride is None else ints(name, "stride", stride, axes)
     padding = ints(name, "padding", padding, axes)
+    if axes == 3 and min(stride) < 1:
+        raise RuntimeError(f"{name}(): strides should be greater than zero, but got {stride}")
     rows = zip(input.shape[-axes:], kernel, stride, padding)
     size = tuple((n - 1) * s + k - 2 * p for n, k, s, p in rows)
     if output_size is not None:
@@ -202,14 +204,16 @@ def _unpool(
     if axes == 3 and min(stride) <= 0:
         raise RuntimeError(f"{name}(): strides should be greater than zero, got {list(stride)}")
     if indices.dtype is not int64:
-        raise RuntimeError(f"{name}(): argument 'indices' must be int64, got {indices.dtype}")
+        raise RuntimeError(
+            f"{name}(): elements in indices should be type int64 but got: {indices.dtype}"
+        )
     if min(size) < 0:
         raise ValueError(f"{name}(): the output would have a negative size: {list(size)}")
     x = samples_of(name, input, axes)
     if indices.shape != input.shape:
         raise RuntimeError(
-            f"{name}(): argument 'indices' must have the input's shape {list(input.shape)}, got "
-            f"{list(indices.shape)}"
+            f"{name}(): Expected shape of indices to be same as that of the input tensor "
+            f"({list(input.shape)}) but got indices tensor with shape: {list(indices.shape)}"
         )
     check_shape(name, (*x.shape[:2], *size))
     check_defined(name, "max_unpool", x)
@@ -337,7 +341,7 @@ def _fractional(
     elif output_ratio is not None:
         size = tuple(int(n * r) for n, r in zip(x.shape[2:], _ratios(name, output_ratio, axes)))
     else:
-        raise ValueError(f"{name}(): either 'output_size' or 'output_ratio' must be given")
+        raise ValueError(f"{name} requires specifying either an output_size or an output_ratio")
     at_least(name, "output_size", size, 0)
     along = ("time", "height", "width")[-axes:]
     for m, k, n, axis in zip(size, kernel, x.shape[2:], along):
@@ -352,16 +356,20 @@ def _fractional(
             f"{name}(): Expect _random_samples to have the same dtype as input, {x.dtype}, got "
             f"{drawn.dtype}"
         )
-    if drawn.ndim != 3 or drawn._data.shape[1:] != (x.shape[1], axes):
+    if drawn.ndim != 3:
         raise RuntimeError(
-            f"{name}(): Expect _random_samples to have the shape (N, {x.shape[1]}, {axes}), got "
-            f"{list(drawn.shape)}"
+            f"{name}(): Expect _random_samples to have 3 dimensions, got {drawn.ndim}"
         )
-    if drawn._data.shape[0] < x.shape[0]:
-        raise RuntimeError(
-            f"{name}(): Expect _random_samples.size(0) no less than the input's batch size "
-            f"{x.shape[0]}, got {list(drawn.shape)}"
-        )
+    samples_wanted = (
+        (drawn.shape[0] >= x.shape[0], f"size(0) no less than the input batch size {x.shape[0]}"),
+        (drawn.shape[1] == x.shape[1], f"size(1) equals to input channel size {x.shape[1]}"),
+        (drawn.shape[2] == axes, f"size(2) equals to {axes}"),
+    )
+    for holds, what in samples_wanted:
+        if not holds:
+            raise RuntimeError(
+                f"{name}(): Expect _random_samples.{what}; got shape {list(drawn.shape)}"
+            )
     drawn = drawn[: x.shape[0]]
     check_defined(name, "fractional_max_pool", x)
     # torch draws the samples of a plane from its last axis to its first, those of a volume not.

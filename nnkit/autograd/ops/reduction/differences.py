@@ -121,8 +121,8 @@ def gradient(
     spacings = list(spacing) if several else [spacing] * len(given)
     if len(spacings) != len(given):
         raise RuntimeError(
-            f"gradient(): spacing must be a number or have one element for each of {len(given)} "
-            f"dimensions, got {len(spacings)}"
+            f"gradient(): expected spacing to be a number or to have one element for each of "
+            f"{len(given)} dimensions, got {len(spacings)}"
         )
     if edge_order not in (1, 2):
         raise RuntimeError(f"gradient(): edge_order must be 1 or 2, got {edge_order}")

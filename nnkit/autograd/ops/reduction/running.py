@@ -226,6 +226,12 @@ def diff(
         return OPS["copy"](input)
     axis = normalize_dim(dim, input.ndim, "diff")
     parts = [t for t in (prepend, input, append) if t is not None]
+    if any(isinstance(t, Tensor) and t.ndim != input.ndim for t in parts):
+        dims = [t.ndim for t in parts]
+        raise RuntimeError(
+            "diff expects prepend or append to be the same dimension as input, got tensors of "
+            f"{dims} dimensions"
+        )
     out = cat(parts, axis) if len(parts) > 1 else input
     subtract = METHODS["logical_xor" if out.dtype.name == "bool" else "sub"]
     for _ in range(min(n, out._data.shape[axis])):

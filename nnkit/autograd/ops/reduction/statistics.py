@@ -122,7 +122,7 @@ def _check_areas(name: str, y: Tensor, x: Any, dx: Any) -> None:
         if each is not ... and each.dtype.category == BOOL:
             raise RuntimeError(f"{name}(): not implemented for 'bool' tensors")
     if isinstance(dx, complex):
-        raise RuntimeError(f"{name}(): argument 'dx' must be a real number, got {dx}")
+        raise RuntimeError(f"{name}: Currently, we only support dx as a real number, got {dx}")
 
 
 def _weighted(name: str, y: Tensor, x: Tensor, axis: int) -> Tensor:
@@ -130,7 +130,7 @@ def _weighted(name: str, y: Tensor, x: Tensor, axis: int) -> Tensor:
     count = size_at(name, y, axis, "y")
     if x.ndim == 1 and x._data.shape[0] != count:
         raise RuntimeError(
-            f"{name}(): there must be one `x` value for each sample point, got {x._data.shape[0]} "
+            f"{name}: There must be one `x` value for each sample point, got {x._data.shape[0]} "
             f"for {count}"
         )
     after = y.ndim - axis - 1 if x.ndim == 1 else 0

@@ -256,7 +256,7 @@ def nansum(
     check_tensor("nansum", input)
     if input.is_complex():
         normalize_dims(dim, input.ndim, "nansum")
-        raise RuntimeError("nansum(): complex inputs are not supported")
+        raise RuntimeError("nansum does not support complex inputs")
     x = in_dtype("nansum", input, dtype)
     if input.is_floating_point() and x.is_complex() and x._data.size:
         raise NotImplementedError(f"nansum(): not implemented for '{x.dtype.name}' tensors")

@@ -119,7 +119,7 @@ def vector_norm(
 def _check_dtype(name: str, x: Tensor) -> None:
     if x.dtype.category < FLOATING:
         raise RuntimeError(
-            f"{name}(): expected a floating point or complex tensor, got {x.dtype.name}"
+            f"{name}(): Expected a floating point or complex tensor as input, got {x.dtype.name}"
         )
 
 
@@ -200,8 +200,10 @@ def renorm(input: Tensor, p: float, dim: int, maxnorm: float) -> Tensor:
     check_tensor("renorm", input)
     if input.ndim < 2:
         raise RuntimeError(f"renorm(): input needs at least 2 dimensions, got {input.ndim}")
-    if not p > 0 or not maxnorm >= 0:
-        raise RuntimeError(f"renorm(): expected p > 0 and maxnorm >= 0, got {p} and {maxnorm}")
+    if not p > 0:
+        raise RuntimeError(f"renorm: non-positive-norm not supported, got {p}")
+    if not maxnorm >= 0:
+        raise RuntimeError(f"renorm: expected maxnorm to be >= 0 but got {maxnorm}")
     _check_dtype("renorm", input)
     own = axis_of("renorm", dim, input.ndim)
     others = tuple(a for a in range(input.ndim) if a != own)

@@ -94,13 +94,13 @@ def _cat_unequal(tensors: Any, dim: int) -> Tensor:
         other = tensor._data.shape
         if len(other) != len(shape):
             raise RuntimeError(
-                f"cat(): tensors must have the same number of dimensions: got {len(shape)} and "
+                f"cat(): Tensors must have same number of dimensions: got {len(shape)} and "
                 f"{len(other)}"
             )
         if other[:axis] != shape[:axis] or other[axis + 1 :] != shape[axis + 1 :]:
             raise RuntimeError(
-                f"cat(): sizes of tensors must match except in dimension {axis}: expected "
-                f"{list(shape)}, got {list(other)} for tensor number {position} in the list"
+                f"cat(): Sizes of tensors must match except in dimension {axis}. Expected shape "
+                f"{list(shape)} but got {list(other)} for tensor number {position} in the list"
             )
     return _concat(_one_dtype("cat", tensors), axis)
 
@@ -114,7 +114,7 @@ def _one_dtype(name: str, tensors: Any) -> Any:
 def _some(name: str, tensors: Any) -> Any:
     """A sequence of at least one tensor."""
     if not check_tensors(name, tensors):
-        raise RuntimeError(f"{name}(): expected a non-empty list of Tensors")
+        raise RuntimeError(f"{name} expects a non-empty TensorList")
     return tensors
 
 
@@ -135,8 +135,8 @@ def stack(tensors: Any, dim: int = 0) -> Tensor:
     for position, tensor in enumerate(tensors):
         if tensor._data.shape != shape:
             raise RuntimeError(
-                f"stack(): expected every tensor to have size {list(shape)}, got "
-                f"{list(tensor._data.shape)} at position {position}"
+                f"stack expects each tensor to be equal size, but got {list(shape)} at entry 0 and "
+                f"{list(tensor._data.shape)} at entry {position}"
             )
     return _stack(_one_dtype("stack", tensors), normalize_dim(dim, len(shape) + 1, "stack"))
 
@@ -264,7 +264,7 @@ def split(
         return split_with_sizes(tensor, split_size, dim)
     size = integer("split", "split_size", split_size)
     if size < 0:
-        raise RuntimeError(f"split(): split_size must not be negative, got {size}")
+        raise RuntimeError(f"split expects split_size be non-negative, but got split_size={size}")
     axis = _axis(tensor, dim, "split")
     total = tensor._data.shape[axis]
     if not size and total:
@@ -278,7 +278,9 @@ def split(
 
 def _axis(input: Tensor, dim: int, name: str) -> int:
     if not input.ndim:
-        raise RuntimeError(f"{name}(): expects at least a 1-dimensional tensor")
+        raise RuntimeError(
+            f"{name} expected at least a 1-dimensional tensor, but got a tensor with 0 dims"
+        )
     return normalize_dim(dim, input.ndim, name)
 
 
@@ -292,8 +294,8 @@ def split_with_sizes(input: Tensor, split_sizes: Sequence[int], dim: int = 0) ->
     total = input._data.shape[axis]
     if min(sizes, default=0) < 0 or sum(sizes) != total:
         raise RuntimeError(
-            f"split_with_sizes(): split_sizes must not be negative and sum exactly to {total} "
-            f"(the size of dimension {axis}), got {list(sizes)}"
+            f"split_with_sizes expects split_sizes to be non-negative and to sum exactly to "
+            f"{total} (the size of dimension {axis}), but got split_sizes={list(sizes)}"
         )
     return _sizes_split(input, sizes, axis)
 
@@ -309,7 +311,7 @@ def chunk(input: Tensor, chunks: int, dim: int = 0) -> tuple[Tensor, ...]:
     """
     check_tensor("chunk", input)
     if integer("chunk", "chunks", chunks) <= 0:
-        raise RuntimeError(f"chunk(): expects `chunks` to be greater than 0, got: {chunks}")
+        raise RuntimeError(f"chunk expects `chunks` to be greater than 0, got: {chunks}")
     axis = _axis(input, dim, "chunk")
     size = -(-input._data.shape[axis] // chunks)
     if not size:
@@ -327,10 +329,15 @@ def _the_one(name: str, *given: Any) -> Any:
         raise TypeError(f"{name}(): argument 'sections' must be int, not bool")
     if not isinstance(value, Tensor):
         return value
-    if value.dtype is not int64 or value.ndim > 1:
+    if value.dtype is not int64:
         raise RuntimeError(
-            f"{name}(): expected indices or sections of int64 and at most 1 dimension, got "
-            f"{value.dtype} of shape {list(value.shape)}"
+            f"{name} expected tensor_indices_or_sections to have dtype of long, but got "
+            f"{value.dtype}"
+        )
+    if value.ndim > 1:
+        raise RuntimeError(
+            f"{name} expected tensor_indices_or_sections to be a zero-dimensional or "
+            f"one-dimensional tensor, but got a tensor with {value.ndim} dims"
         )
     return value.tolist()
 
@@ -378,15 +385,15 @@ def _stack_split(name: str, minimum: int, dim_of: Any) -> None:
         given = _the_one(name, indices_or_sections, indices, sections)
         if input.ndim < minimum:
             raise RuntimeError(
-                f"{name}(): requires a tensor with at least {minimum} dimension(s), "
-                f"got {input.ndim}"
+                f"torch.{name} requires a tensor with at least {minimum} dimension, but got a "
+                f"tensor with {input.ndim} dimensions"
             )
         dim = dim_of(input)
         total = input._data.shape[dim]
         if isinstance(given, int) and (given <= 0 or total % given):
             raise RuntimeError(
-                f"{name}(): the size {total} of dimension {dim} is not divisible by the number "
-                f"of sections {given}"
+                f"torch.{name} attempted to split along dimension {dim}, but the size of the "
+                f"dimension {total} is not divisible by the split_size {given}"
             )
         return tensor_split(input, given, dim)
 

@@ -80,8 +80,8 @@ def repeat(input: Tensor, *times: Any, repeats: int | Sequence[int] | None = Non
     counts = sizes_of("repeat", times, repeats, "repeats")
     if len(counts) < input.ndim:
         raise RuntimeError(
-            f"repeat(): number of repeats ({len(counts)}) must not be smaller than the number of "
-            f"dimensions ({input.ndim})"
+            f"repeat(): Number of dimensions of repeat dims ({len(counts)}) can not be smaller "
+            f"than number of dimensions of tensor ({input.ndim})"
         )
     check_integers("repeat", "repeats", counts)
     if min(counts, default=0) < 0:
@@ -134,7 +134,7 @@ def fliplr(input: Tensor) -> Tensor:
     """
     check_tensor("fliplr", input)
     if input.ndim < 2:
-        raise RuntimeError(f"fliplr(): input must be >= 2-d, got {input.ndim} dimensions")
+        raise RuntimeError(f"fliplr(): Input must be >= 2-d. Got {input.ndim} dimensions")
     return _flip(input, (1,))
 
 
@@ -150,7 +150,7 @@ def flipud(input: Tensor) -> Tensor:
     """
     check_tensor("flipud", input)
     if input.ndim < 1:
-        raise RuntimeError(f"flipud(): input must be >= 1-d, got {input.ndim} dimensions")
+        raise RuntimeError(f"flipud(): Input must be >= 1-d. Got {input.ndim} dimensions")
     return _flip(input, (0,))
 
 
@@ -165,14 +165,15 @@ def rot90(input: Tensor, k: int = 1, dims: Sequence[int] = (0, 1)) -> Tensor:
                 [1, 3]])
     """
     check_tensor("rot90", input)
-    if len(dims) != 2 or input.ndim < 2:
+    if len(dims) != 2:
         raise RuntimeError(
-            f"rot90(): expected two dims and at least two dimensions, got dims {list(dims)} and "
-            f"{input.ndim} dimensions"
+            f"rot90(): expected total rotation dims == 2, but got dims = {len(dims)}"
         )
+    if input.ndim < 2:
+        raise RuntimeError(f"rot90(): expected total dims >= 2, but got total dims = {input.ndim}")
     a, b = (normalize_dim(d, input.ndim, "rot90") for d in dims)
     if a == b:
-        raise RuntimeError(f"rot90(): rotation dims must differ, got {list(dims)}")
+        raise RuntimeError(f"rot90(): expected rotation dims to be different, got {list(dims)}")
     return _rot90(input, integer("rot90", "k", k) % 4, a, b)
 
 
@@ -196,7 +197,7 @@ def roll(
         raise RuntimeError("roll(): argument 'shifts' must not be empty")
     if len(counts) != len(axes) and (axes or len(counts) != 1):
         raise RuntimeError(
-            f"roll(): shifts and dims must align, got {len(counts)} shifts and {len(axes)} dims"
+            f"roll(): shifts and dimensions must align. shifts: {len(counts)}, dims:{len(axes)}"
         )
     if not input._data.size:  # torch does not ask for the dimension of no elements
         viewed = input.is_inference() and not axes  # which has no history
@@ -252,7 +253,7 @@ def repeat_interleave(
     else:
         repeats = integer(name, "repeats", repeats)
         if repeats < 0:
-            raise RuntimeError(f"{name}(): repeats must be non-negative, got {repeats}")
+            raise RuntimeError(f"{name}(): Repeats must be non-negative, got {repeats}")
         length = size * repeats
         check_shape(name, (*source._data.shape[:axis], length, *source._data.shape[axis + 1 :]))
     if output_size is not None and output_size != length:
@@ -286,14 +287,14 @@ def _repeat_index(name: str, B: Any, counts: Any, size: int) -> Any:
     """0, 1, ..., size - 1, the i-th as often as the i-th of ``counts`` (or the only one) says."""
     if counts.ndim > 1 or (counts.ndim == 1 and counts.shape[0] not in (1, size)):
         raise RuntimeError(
-            f"{name}(): repeats must have one element or as many as the input along dim "
-            f"({size}), got shape {list(counts.shape)}"
+            f"{name}(): repeats must have the same size as input along dim ({size}), or one "
+            f"element, but got shape {list(counts.shape)}"
         )
     if counts.dtype not in (int32.array, int64.array):
         raise NotImplementedError(f"{name}(): repeats has to be int32 or int64, got {counts.dtype}")
     if counts.size:
         if B.item(B.amin(counts, None, False)) < 0:
-            raise RuntimeError(f"{name}(): repeats must be non-negative")
+            raise RuntimeError(f"{name}(): repeats can not be negative")
         total = B.item(B.amax(counts, None, False)) * size
         if total > MOST_ELEMENTS and counts.size > 1:
             total = sum(B.to_numpy(counts).tolist())  # exact
@@ -325,7 +326,8 @@ def meshgrid(*tensors: Any, indexing: str | None = None) -> tuple[Tensor, ...]:
     for tensor in given:
         if tensor.ndim > 1:
             raise RuntimeError(
-                f"meshgrid(): expected 0-D or 1-D tensors, got {tensor.ndim} dimensions"
+                f"torch.meshgrid: Expected 0D or 1D tensor in the tensor list but got one of shape "
+                f"{list(tensor.shape)}"
             )
         if tensor.dtype is not given[0].dtype:
             raise RuntimeError(
@@ -368,7 +370,7 @@ def cartesian_prod(*tensors: Any) -> Tensor:
     for tensor in given:
         if tensor.ndim != 1:
             raise RuntimeError(
-                f"cartesian_prod(): expected 1-D tensors, got {tensor.ndim} dimensions"
+                f"cartesian_prod(): Expect a 1D vector, but got shape {list(tensor.shape)}"
             )
     if len(given) == 1:
         return given[0]
@@ -388,9 +390,9 @@ def combinations(input: Tensor, r: int = 2, with_replacement: bool = False) -> T
     """
     check_tensor("combinations", input)
     if input.ndim != 1:
-        raise RuntimeError(f"combinations(): expected a 1-D tensor, got {input.ndim} dimensions")
+        raise RuntimeError(f"combinations(): Expect a 1D vector, but got shape {list(input.shape)}")
     if integer("combinations", "r", r) < 0:
-        raise RuntimeError(f"combinations(): expected a non-negative number, got {r}")
+        raise RuntimeError(f"combinations(): Expect a non-negative number, but got {r}")
     pick = itertools.combinations_with_replacement if with_replacement else itertools.combinations
     rows = list(pick(range(len(input)), r)) if r else []
     B = input._device.backend
@@ -417,8 +419,8 @@ def block_diag(*tensors: Any) -> Tensor:
     for position, tensor in enumerate(given):
         if tensor.ndim > 2:
             raise RuntimeError(
-                f"block_diag(): input tensors must have 2 or fewer dimensions, got {tensor.ndim} "
-                f"at position {position}"
+                f"torch.block_diag: Input tensors must have 2 or fewer dimensions. Input "
+                f"{position} has {tensor.ndim} dimensions"
             )
     width = sum(m._data.shape[1] for m in matrices)
     rows, start = [], 0

@@ -6,6 +6,7 @@ through the result is a write to the input.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import Any
 
@@ -118,6 +119,21 @@ def view(
     return _view(input, complete_shape("view", wanted, input._data.size))
 
 
+def _obstacle(shape: tuple, strides: tuple, offset: int, here: int, there: int) -> str | None:
+    """What keeps elements of ``here`` bytes from being read as ones of ``there``."""
+    if not shape:
+        return "self.dim() cannot be 0"
+    if here < there:
+        places = {"size(-1)": shape[-1], "storage_offset()": offset}
+        places.update((f"stride({d})", step) for d, step in enumerate(strides[:-1]))
+        for place, number in places.items():
+            if number * here % there:
+                return f"self.{place} must be divisible by {there // here}, but is {number},"
+    if strides[-1] != 1:
+        return f"self.stride(-1) must be 1, but is {strides[-1]},"
+    return None
+
+
 def _bitcast(input: Tensor, dtype: dtype_type) -> Tensor:
     data = input._data
     if is_conj(input) or is_neg(input):
@@ -125,19 +141,9 @@ def _bitcast(input: Tensor, dtype: dtype_type) -> Tensor:
         raise RuntimeError(f"view(): not supported for {what} when converting to a different dtype")
     here, there = input.itemsize, dtype.itemsize
     if here != there:
-        steps = input.stride()
-        if not data.ndim or steps[-1] != 1:
-            raise RuntimeError(
-                f"view(): the last dimension must have stride 1 to read {input.dtype} as {dtype}, "
-                f"got shape {list(data.shape)} with strides {list(steps)}"
-            )
-        places = (data.shape[-1], input.storage_offset(), *steps[:-1])
-        if any(place * here % there for place in places):
-            raise RuntimeError(
-                f"view(): size {data.shape[-1]} of the last dimension, the offset {places[1]} and "
-                f"the other strides {list(steps[:-1])} must be divisible by {there // here} to "
-                f"read {input.dtype} as {dtype}"
-            )
+        problem = _obstacle(data.shape, input.stride(), input.storage_offset(), here, there)
+        if problem:
+            raise RuntimeError(f"view(): {problem} to view {input.dtype} as {dtype}")
     out = _view_dtype(input, dtype.array)
     if not (input.is_inference() or out.is_inference()):
         out._writes = input._writes  # not a view with a history, as in torch
@@ -180,7 +186,7 @@ def flatten(input: Tensor, start_dim: int = 0, end_dim: int = -1) -> Tensor:
     end = normalize_dim(end_dim, len(shape), "flatten")
     if start > end:
         raise RuntimeError(
-            f"flatten(): start_dim must not come after end_dim, got {start_dim} and {end_dim}"
+            f"flatten(): start_dim cannot come after end_dim, got {start_dim} and {end_dim}"
         )
     if not shape:
         return reshape(input, 1)
@@ -204,7 +210,15 @@ def unflatten(input: Tensor, dim: int, sizes: Sequence[int]) -> Tensor:
     dim = normalize_dim(dim, len(shape), "unflatten")
     if not shape:
         raise RuntimeError("unflatten(): a 0-dim tensor has no dimension to divide")
-    inner = complete_shape("unflatten", sizes_of("unflatten", (sizes,), None, "sizes"), shape[dim])
+    given = sizes_of("unflatten", (sizes,), None, "sizes")
+    if not given:
+        raise RuntimeError("unflatten: sizes must be non-empty")
+    if -1 not in given and math.prod(given) != shape[dim]:
+        raise RuntimeError(
+            f"unflatten: Provided sizes {list(given)} don't multiply up to the size of dim {dim} "
+            f"({shape[dim]}) in the input tensor"
+        )
+    inner = complete_shape("unflatten", given, shape[dim])
     return _reshape(input, (*shape[:dim], *inner, *shape[dim + 1 :]))
 
 
@@ -224,8 +238,8 @@ def permute(input: Tensor, *order: Any, dims: int | Sequence[int] | None = None)
     given = sizes_of("permute", order, dims, "dims")
     if len(given) != input.ndim:
         raise RuntimeError(
-            f"permute(): expected {input.ndim} dims for a tensor of as many dimensions, "
-            f"got {len(given)}"
+            "permute(): number of dimensions in the tensor input does not match the length of the "
+            f"desired ordering of dimensions, got {input.ndim} and {len(given)}"
         )
     axes = tuple(normalize_dim(d, input.ndim, "permute") for d in given)
     if len(set(axes)) < len(axes):
@@ -311,6 +325,14 @@ for _name, _function in (("T", _T), ("mT", _matrix_transpose), ("H", _H), ("mH",
     setattr(Tensor, _name, property(_function))
 
 
+def _distinct_dims(input: Tensor, parameter: str, dims: int | Sequence[int]) -> tuple[int, ...]:
+    given = dims if isinstance(dims, (tuple, list)) else (dims,)
+    axes = tuple(normalize_dim(d, input.ndim, "movedim") for d in given)
+    if len(set(axes)) < len(axes):
+        raise RuntimeError(f"movedim: repeated dim in `{parameter}` ({list(given)})")
+    return axes
+
+
 @public(aliases=("moveaxis",))
 def movedim(input: Tensor, source: int | Sequence[int], destination: int | Sequence[int]) -> Tensor:
     """Move dimensions from ``source`` to ``destination``; the others keep their order.
@@ -328,11 +350,11 @@ def movedim(input: Tensor, source: int | Sequence[int], destination: int | Seque
         )
     if isinstance(source, (tuple, list)) and len(source) != len(destination):  # pyright: ignore
         raise RuntimeError(
-            f"movedim(): source and destination must name as many dims, got {source} and "
-            f"{destination}"
+            f"movedim: Invalid source or destination dims: source {list(source)} should contain "
+            f"the same number of dims as destination {list(destination)}"
         )
-    moved = normalize_dims(source, input.ndim, "movedim") or ()
-    places = normalize_dims(destination, input.ndim, "movedim") or ()
+    moved = _distinct_dims(input, "source", source)
+    places = _distinct_dims(input, "destination", destination)
     if not input.ndim:
         return _permute(input, ())
     order = [d for d in range(input.ndim) if d not in moved]

@@ -151,7 +151,7 @@ def diagonal(input: Tensor, offset: int = 0, dim1: int = 0, dim2: int = 1) -> Te
     axis1 = normalize_dim(dim1, input.ndim, "diagonal")
     axis2 = normalize_dim(dim2, input.ndim, "diagonal")
     if axis1 == axis2:
-        raise RuntimeError(f"diagonal(): dimensions cannot be identical, got {dim1} and {dim2}")
+        raise RuntimeError(f"diagonal(): diagonal dimensions cannot be identical {dim1}, {dim2}")
     shape = input._data.shape
     offset = clipped(integer("diagonal", "offset", offset), -shape[axis1], shape[axis2])
     return _diagonal(input, offset, axis1, axis2)
@@ -246,12 +246,14 @@ def unfold(input: Tensor, dimension: int, size: int, step: int) -> Tensor:
     axis = normalize_dim(dimension, input.ndim, "unfold")
     limit = input._data.shape[axis] if input.ndim else 1
     size, step = integer("unfold", "size", size), integer("unfold", "step", step)
-    if size < 0 or size > limit:
+    if size < 0:
+        raise RuntimeError(f"unfold(): size is {size} but must be >= 0")
+    if size > limit:
         raise RuntimeError(
-            f"unfold(): size must be between 0 and the size {limit} of dimension {axis}, got {size}"
+            f"unfold(): maximum size for tensor at dimension {axis} is {limit} but size is {size}"
         )
     if step <= 0:
-        raise RuntimeError(f"unfold(): step must be greater than zero, got {step}")
+        raise RuntimeError(f"unfold(): step is {step} but must be > 0")
     return _unfold(input, axis, size, min(step, limit + 1))  # there is no second window beyond
 
 
@@ -335,20 +337,28 @@ def view_as_complex(input: Tensor) -> Tensor:
     check_tensor("view_as_complex", input)
     data = input._data
     if input.dtype.name not in ("float32", "float64"):
-        raise RuntimeError(f"view_as_complex(): expected float32 or float64, got {input.dtype}")
-    strides = stride_of(input)
-    if not data.ndim or data.shape[-1] != 2 or strides[-1] != 1:
         raise RuntimeError(
-            f"view_as_complex(): the last dimension must have size 2 and stride 1, got shape "
-            f"{list(data.shape)} and strides {list(strides)}"
+            f"view_as_complex is only supported for float and double tensors, got {input.dtype}"
         )
+    strides = stride_of(input)
     steps = [step for size, step in zip(data.shape, strides) if size != 1]
     offset = input._device.backend.storage_offset(data)
-    if any(step % 2 for step in (*steps[:-1], offset)):
-        raise RuntimeError(
-            "view_as_complex(): the offset in the storage and all strides but the last must be "
-            f"even, got {offset} and {list(strides)}"
-        )
+    wanted = (
+        (data.ndim, "one or more dimensions"),
+        (data.shape[-1:] == (2,), "a last dimension of size 2"),
+        (strides[-1:] == (1,), "a last dimension with stride 1"),
+        (
+            not any(step % 2 for step in steps[:-1]),
+            "a stride divisible by 2 for all but last dimension",
+        ),
+        (offset % 2 == 0, "a storage_offset divisible by 2"),
+    )
+    for holds, what in wanted:
+        if not holds:
+            raise RuntimeError(
+                f"view_as_complex(): Tensor must have {what}, got shape {list(data.shape)}, "
+                f"strides {list(strides)} and offset {offset}"
+            )
     return _view_as_complex(input)
 
 

@@ -133,7 +133,7 @@ def diag(input: Tensor, diagonal: int = 0) -> Tensor:
     if input.ndim == 1:
         return diag_embed(input, diagonal)
     if input.ndim != 2:
-        raise RuntimeError(f"diag(): supports 1-D or 2-D tensors, got {input.ndim}-D")
+        raise RuntimeError(f"diag(): Supports 1D or 2D tensors. Got {input.ndim}D")
     return OPS["copy"](strided.diagonal(input, diagonal))
 
 
@@ -151,7 +151,7 @@ def diag_embed(input: Tensor, offset: int = 0, dim1: int = -2, dim2: int = -1) -
     ndim = input.ndim + 1
     axis1, axis2 = (normalize_dim(d, ndim, "diag_embed") for d in (dim1, dim2))
     if axis1 == axis2:
-        raise RuntimeError(f"diag_embed(): dimensions cannot be identical, got {dim1} and {dim2}")
+        raise RuntimeError(f"diag_embed(): diagonal dimensions cannot be identical {dim1}, {dim2}")
     *rest, length = input._data.shape
     size = length + abs(integer("diag_embed", "offset", offset))
     for axis in sorted((axis1, axis2)):

@@ -13,7 +13,6 @@ from nnkit.autograd.arguments.sizes import check_shape, integer
 from nnkit.autograd.op.promotion import on_one_device
 from nnkit.autograd.op.public import public
 from nnkit.autograd.ops.creation.ranges import linspace
-from nnkit.autograd.ops.linalg.products import check_ndim
 from nnkit.autograd.surface import return_types
 from nnkit.autograd.tensor import Tensor, wrap
 from nnkit.autograd.views.history import end_history, wants_history
@@ -50,7 +49,10 @@ def _range_of(name: str, input: Tensor, x: Any, given: Any, margin: float) -> tu
     if not abs(low) + abs(high) < float("inf"):
         raise RuntimeError(f"{name}(): range of [{low}, {high}] is not finite")
     if low > high:
-        raise RuntimeError(f"{name}(): max must be larger than min, got {high} and {low}")
+        raise RuntimeError(
+            f"{name}(): max must be larger than min: min should not exceed max, got min {low} "
+            f"max {high}"
+        )
     return (low - margin, high + margin) if low == high else (low, high)
 
 
@@ -170,11 +172,13 @@ def _histogram(
     edges = [_edges(name, input, *each) for each in zip(columns, bins, bounds, strict=True)]
     if weight is not None and weight.dtype is not input.dtype:
         raise RuntimeError(
-            f"{name}(): input and weight must have one dtype, got {input.dtype} and {weight.dtype}"
+            f"{name}(): input tensor and weight tensor should have the same dtype, got "
+            f"{input.dtype} and {weight.dtype}"
         )
     if weight is not None and weight._data.shape != input._data.shape[:-1]:
         raise RuntimeError(
-            f"{name}(): weight must have one number for each point, got shape "
+            f"{name}(): if weight tensor is provided it should have the same shape as the input "
+            "tensor excluding its innermost dimension, got "
             f"{list(weight._data.shape)} for {list(input._data.shape[:-1])}"
         )
     if input.dtype.category != FLOATING:
@@ -224,11 +228,15 @@ def _edges(name: str, input: Tensor, x: Any, bins: Any, bounds: Any) -> Any:
     if isinstance(bins, Tensor):
         if bins.dtype is not input.dtype:
             raise RuntimeError(
-                f"{name}(): input and bins must have one dtype, got {input.dtype} and {bins.dtype}"
+                f"{name}(): input tensor and bins tensors should have the same dtype, got "
+                f"{input.dtype} and {bins.dtype}"
             )
-        check_ndim(name, "bins", bins._data.shape, 1)
+        if bins.ndim != 1:
+            raise RuntimeError(
+                f"{name}(): bins tensor should have one dimension, got {bins.ndim} dimensions"
+            )
         if not bins._data.size:
-            raise RuntimeError(f"{name}(): argument 'bins' must have at least 1 element")
+            raise RuntimeError(f"{name}(): bins tensor should have at least 1 element")
         return bins._data
     if bins <= 0:
         raise RuntimeError(f"{name}(): bins must be > 0, but got {bins}")

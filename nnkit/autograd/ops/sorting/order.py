@@ -153,7 +153,7 @@ def topk(input: Tensor, k: int, dim: int = -1, largest: bool = True, sorted: boo
 def _reduce(name: str, input: Tensor, dim: int, keepdim: bool, *before: Any) -> Any:
     axis = normalize_dim(dim, input.ndim, name)
     if not (input._data.shape or (1,))[axis]:
-        raise IndexError(f"{name}(): expected reduction dim {axis} to have non-zero size")
+        raise IndexError(f"{name}(): Expected reduction dim {axis} to have non-zero size")
     values, indices = _reduced[name](input, *before, axis, bool(keepdim))
     return getattr(return_types, name)((real_gradient(name, values), indices))
 
@@ -293,22 +293,29 @@ def _quantile(
 ) -> Tensor:  # fmt: skip
     check_tensor(name, input)
     if input.dtype.name not in ("float32", "float64"):
-        raise RuntimeError(f"{name}(): input must be float32 or float64, got {input.dtype}")
+        raise RuntimeError(
+            f"{name}() input tensor must be either float or double dtype, got {input.dtype}"
+        )
     if interpolation not in INTERPOLATIONS:
         raise RuntimeError(
-            f"{name}(): interpolation must be one of {', '.join(INTERPOLATIONS)}, "
-            f"got {interpolation}"
+            f"{name}() interpolation must be one of {', '.join(INTERPOLATIONS[:-1])} or "
+            f"{INTERPOLATIONS[-1]}, but got {interpolation}"
         )
     if not input._data.size:
-        raise RuntimeError(f"{name}(): input tensor must be non-empty")
+        raise RuntimeError(f"{name}() input tensor must be non-empty")
     B, place = input._device.backend, input._device
     if isinstance(q, Tensor) and q.dtype is not input.dtype:
-        raise RuntimeError(f"{name}(): q must have the dtype of input, got {q.dtype}")
+        raise RuntimeError(
+            f"{name}() q tensor must be same dtype as the input tensor, got {q.dtype}"
+        )
     if isinstance(q, Tensor) and q.ndim > 1:
-        raise RuntimeError(f"{name}(): q must be a scalar or 1D tensor, got {q.ndim} dimensions")
+        raise RuntimeError(f"{name}() q must be a scalar or 1D tensor, got {q.ndim} dimensions")
     levels = q if isinstance(q, Tensor) else wrap(B.full((), q, input._data.dtype), place)
     if not all(0 <= level <= 1 for level in shapes.reshape(levels, -1).tolist()):
-        raise RuntimeError(f"{name}(): q values must be in the range [0, 1]")
+        got = "q values must be in the range [0, 1]"
+        if not isinstance(q, Tensor):
+            got = f"q must be in the range [0, 1] but got {q}"
+        raise RuntimeError(f"{name}() {got}")
     ndim = input.ndim
     axis = 0 if dim is None else normalize_dim(dim, ndim, name)
     rows = input

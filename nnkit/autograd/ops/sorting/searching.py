@@ -61,7 +61,8 @@ def _distinct(name: str, input: Tensor, dim: Any, inverse: bool, counts: bool) -
     others = [n for d, n in enumerate(input._data.shape) if d != axis]
     if axis is not None and 0 in others:
         raise RuntimeError(
-            f"{name}(): of slices without elements none is unique, got shape {list(input.shape)}"
+            f"{name}(): There are 0 sized dimensions, and they aren't selected, so unique cannot "
+            f"be applied, got shape {list(input.shape)}"
         )
     refresh(input)
     found = getattr(input._device.backend, name)(input._data, axis)
@@ -106,12 +107,16 @@ def searchsorted(
         raise RuntimeError(f"{name}(): side and right can't be set to opposites, got side of left")
     if sorter is not None:
         if sorter.dtype is not int64:
-            raise RuntimeError(f"{name}(): sorter must be int64, got {sorter.dtype}")
+            raise RuntimeError(
+                f"{name}(): sorter must be a tensor of long dtype, got {sorter.dtype}"
+            )
         if sorter._data.shape != sorted_sequence._data.shape:
             raise RuntimeError(
                 f"{name}(): boundary and sorter must have the same size, got "
                 f"{list(sorted_sequence.shape)} and {list(sorter.shape)}"
             )
+        if sorter._data.size and not 0 <= sorter.min() <= sorter.max() < sorter.shape[-1]:
+            raise RuntimeError(f"{name}(): sorter index out of range")
         axis = sorted_sequence.ndim - 1
         sorted_sequence = OPS["gather"](sorted_sequence.detach(), sorter, axis)
     return _search(name, sorted_sequence, input, right or side == "right", out_int32)
@@ -123,11 +128,15 @@ def _search(name: str, boundaries: Tensor, values: Any, right: bool, out_int32: 
         boundaries, values = promote(name, boundaries, values)
     rows, wanted = boundaries._data.shape, values._data.shape
     if number and len(rows) != 1:
-        raise RuntimeError(f"{name}(): a number needs a 1-dim boundaries tensor, got {list(rows)}")
+        raise RuntimeError(
+            f"{name}(): input value can be a scalar only when boundaries tensor dimension is 1, "
+            f"got {list(rows)}"
+        )
     if len(rows) != 1 and (not rows or rows[:-1] != wanted[:-1]):
         raise RuntimeError(
-            f"{name}(): boundaries must be 1-dim, or all but the last dimension of boundaries and "
-            f"input must match, got {list(rows)} and {list(wanted)}"
+            f"{name}(): boundaries tensor should be 1 dimension or the first N-1 dimensions of "
+            f"boundaries tensor and input value tensor must match, but we got boundaries tensor "
+            f"{list(rows)} and input value tensor {list(wanted)}"
         )
     if values._data.size:
         check_dtype(name, boundaries.dtype, ("bool", "complex"))
@@ -152,7 +161,9 @@ def bucketize(
     """
     check_tensor("bucketize", boundaries, "boundaries")
     if boundaries.ndim != 1:
-        raise RuntimeError(f"bucketize(): boundaries must be 1 dimension, got {boundaries.ndim}")
+        raise RuntimeError(
+            f"bucketize(): boundaries tensor must be 1 dimension, but got dim({boundaries.ndim})"
+        )
     return _search("bucketize", boundaries, input, right, out_int32)
 
 
@@ -173,14 +184,12 @@ def bincount(input: Tensor, weights: Tensor | None = None, minlength: int = 0) -
         check_shape("bincount", (minlength,))
         return wrap(B.zeros((minlength,), int64.array), input._device)
     if input.ndim != 1:
-        raise RuntimeError(
-            f"bincount(): only supports 1-d non-negative integral inputs, got {input.ndim}-d ones"
-        )
+        raise RuntimeError("bincount only supports 1-d non-negative integral inputs.")
     if integer("bincount", "minlength", minlength) < 0:
         raise RuntimeError(f"bincount(): minlength should be >= 0, got {minlength}")
     if input._data.size:
         if B.item(B.amin(input._data, None, False)) < 0:
-            raise RuntimeError("bincount(): only supports non-negative inputs, got a negative one")
+            raise RuntimeError("bincount only supports 1-d non-negative integral inputs.")
         check_shape("bincount", (B.item(B.amax(input._data, None, False)) + 1,))
     check_shape("bincount", (minlength,))
     if weights is not None and weights._data.shape != input._data.shape:
@@ -209,10 +218,10 @@ def unravel_index(indices: Tensor, shape: Any) -> tuple[Tensor, ...]:
     check_tensor("unravel_index", indices, "indices")
     if indices.dtype.category != INTEGER:
         raise TypeError(
-            f"unravel_index(): expected 'indices' to be integer dtype, got {indices.dtype}"
+            f"unravel_index(): expected 'indices' to be integer dtype, but got {indices.dtype}"
         )
     if isinstance(shape, Tensor):
-        raise TypeError("unravel_index(): argument 'shape' must be tuple of ints, not Tensor")
+        raise TypeError("expected 'shape' to be int or sequence of ints, but got Tensor")
     if isinstance(shape, (tuple, list)) and any(isinstance(each, Tensor) for each in shape):
         raise TypeError(
             "unravel_index(): argument 'shape' must be tuple of ints, got a Tensor in it"
@@ -220,7 +229,7 @@ def unravel_index(indices: Tensor, shape: Any) -> tuple[Tensor, ...]:
     shape = (int(shape),) if isinstance(shape, bool) else shape
     sizes = sizes_of("unravel_index", (shape,), None, "shape")
     if min(sizes, default=0) < 0:
-        raise ValueError(f"unravel_index(): shape must not be negative, got {list(sizes)}")
+        raise ValueError(f"'shape' cannot have negative values, but got {sizes}")
     if not sizes:
         return ()
     B = indices._device.backend
