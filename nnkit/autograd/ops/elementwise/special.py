@@ -110,8 +110,10 @@ zeta = pointwise(
 _xlog1py = pointwise(
     "xlog1py", _times_log1p, node="SpecialXlog1PyBackward0", function=False,
     stepwise=("forward", "backward"),
-    x=lambda g, x, y: g * fn.log1p(
-        fn.where(fn.logical_and(fn.logical_or(fn.eq(x, 0), fn.eq(g, 0)), y <= -1), 0, y)
+    x=lambda g, x, y: fn.where(
+        fn.logical_and(fn.eq(x, 0), y <= -1),
+        0,
+        g * fn.log1p(fn.where(fn.logical_and(fn.eq(g, 0), y <= -1), 0, y)),
     ),
     y=lambda g, x, y: g * x / (y + 1),
 )
