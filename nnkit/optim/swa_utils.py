@@ -193,21 +193,21 @@ class AveragedModel(Module):
         def averaged(of: Module) -> list[Tensor]:
             return [*of.parameters(), *(of.buffers() if self.use_buffers else ())]
 
-        means = averaged(self.module)
-        values = [
-            value.detach().to(mean.device)
-            for mean, value in zip(means, averaged(model), strict=True)
+        pairs = [  # of as many as both have, as in torch
+            (mean, value.detach().to(mean.device))
+            for mean, value in zip(averaged(self.module), averaged(model))
         ]
         with no_grad():
             if self.n_averaged.item() == 0:
-                for mean, value in zip(means, values, strict=True):
+                for mean, value in pairs:
                     mean.copy_(value)
-            elif self.avg_fn is not None:
-                for mean, value in zip(means, values, strict=True):
-                    mean.copy_(self.avg_fn(mean.detach(), value, self.n_averaged.to(mean.device)))
+            elif self.multi_avg_fn is not None:
+                means, values = zip(*pairs) if pairs else ((), ())
+                self.multi_avg_fn([m.detach() for m in means], list(values), self.n_averaged)
             else:
-                average = self.multi_avg_fn or get_swa_multi_avg_fn()
-                average([mean.detach() for mean in means], values, self.n_averaged)
+                average = self.avg_fn or get_swa_avg_fn()
+                for mean, value in pairs:
+                    mean.copy_(average(mean.detach(), value, self.n_averaged.to(mean.device)))
             if not self.use_buffers:
                 for mean, value in zip(self.module.buffers(), model.buffers(), strict=True):
                     mean.copy_(value.detach().to(mean.device))

@@ -75,6 +75,16 @@ def test_the_state_of_a_schedule_names_its_way(lib: ModuleType) -> None:
     assert swa(lib).SWALR(optimizer, 0.1).state_dict()["_anneal_strategy"] == "cos"
 
 
+def test_a_mean_takes_values_of_another_dtype(lib: ModuleType) -> None:
+    model = lib.nn.Linear(1, 1, bias=False)
+    averaged = swa(lib).AveragedModel(model)
+    for value in (1.0, 2.0, 6.0):
+        lib.nn.init.constant_(model.bfloat16().weight, value)
+        averaged.update_parameters(model)
+    assert averaged.module.weight.item() == 3
+    assert averaged.module.weight.dtype == lib.float32
+
+
 def test_refuses(lib: ModuleType) -> None:
     s, model = swa(lib), lib.nn.Linear(1, 1)
     with raises(lib, AssertionError, "only one of"):
