@@ -308,6 +308,8 @@ def norm(
         tensor(5.)
     """
     dim = scalar(dim)
+    if isinstance(dim, (tuple, list)) and len(dim) not in (1, 2):
+        raise RuntimeError(f"linalg.norm: dim must be of length 1 or 2, got {dim}")
     single = isinstance(dim, int) or (dim is not None and len(dim) == 1)
     if ord is None or single or (dim is None and A.ndim == 1 and not isinstance(ord, str)):
         return vector_norm(A, 2 if ord is None else ord, dim, keepdim, dtype=dtype)

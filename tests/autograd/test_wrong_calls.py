@@ -136,6 +136,10 @@ REFUSED = {
     "0.0, False, False)": RuntimeError,
     "T.instance_norm(T.ones(1, 2, 3), None, None, T.ones(2), T.ones(2).double(), False, 0.1, 1e-5, "
     "False)": RuntimeError,
+    "T.linalg.norm(T.ones(1, 1, 1), dim=(0, 1, 2))": RuntimeError,
+    "T.slice_scatter(T.ones(4), T.ones(0), 0, 1, 3, 0)": RuntimeError,
+    "T.nn.functional.multi_head_attention_forward(*[T.ones(2, 4)] * 3, 4, 2, T.ones(12, 4), None, "
+    "None, None, False, 7, T.ones(4, 4), None)": ValueError,
     # What is looked at first.
     "T.bilinear(T.ones(2, 3), T.ones(2, 4), T.tensor(1))": RuntimeError,
     "T.index_add(T.ones(4, 3), 1, T.tensor([2, 0]), T.tensor(0.5))": RuntimeError,
@@ -164,6 +168,7 @@ TAKEN = {
     "T.from_dlpack(T.ones(2), device='cpu', copy=True)": [1, 1],
     "T.fake_quantize_per_tensor_affine(T.ones(1), T.tensor([0.5]), T.tensor([0.5]), 0, 1)": [0.5],
     "T.fake_quantize_per_tensor_affine(T.ones(1), T.tensor(0.5), T.tensor(20), 0, 10)": [-5],
+    "T.repeat_interleave(T.tensor([1, 2]))": [0, 1, 1],
     "T.tensordot(T.ones(1), T.ones(1), dims=T.tensor(0.5))": [[1]],
     "T.unravel_index(T.tensor(5), True)[0]": 0,
     "T.linalg.cond(T.ones(2, 2), 1)": float("inf"),

@@ -495,11 +495,13 @@ def instance_norm(
                 "instance_norm(): Expected running_mean and running_var to be defined when "
                 "use_input_stats is false"
             )
-        if running_mean.dtype is not running_var.dtype:
+        if running_mean.dtype is dtype and running_var.dtype is not dtype:
             raise RuntimeError(
-                "instance_norm(): expected running_mean and running_var of one dtype, got "
-                f"{running_mean.dtype} and {running_var.dtype}"
+                f"instance_norm(): expected running_var of {dtype}, as running_mean is, got "
+                f"{running_var.dtype}"
             )
+        if not input._data.shape[0]:
+            raise IndexError("instance_norm(): an input without samples has no statistics")
         running_mean, running_var = running_mean.clone().to(dtype), running_var.clone().to(dtype)
         return batch_norm(
             input, weight, bias, running_mean, running_var, False, momentum, eps, cudnn_enabled

@@ -10,11 +10,11 @@ from nnkit.autograd.arguments.casting import CASTING
 from nnkit.autograd.op.registry import LIFTED
 from nnkit.autograd.ops.attention import scaled_dot_product_attention
 from nnkit.autograd.ops.creation.factories import zeros, zeros_like
-from nnkit.autograd.ops.dropout import dropout
 from nnkit.autograd.ops.linalg.linear import linear
 from nnkit.autograd.ops.shape.joining import cat
 from nnkit.backend.dtype import BOOL, FLOATING
 from nnkit.backend.reference.attention import attention_scores
+from nnkit.nn.functional.dropout import dropout
 from nnkit.nn.functional.padding import pad
 
 __all__ = ["multi_head_attention_forward", "scaled_dot_product_attention"]
@@ -259,8 +259,8 @@ def multi_head_attention_forward(
         if mask is not None and CASTING.enabled:
             mask = mask.to(q.dtype)
         attention = attention_scores(LIFTED, q, k, mask, False, 1 / math.sqrt(size)).softmax(-1)
-        if dropout_p:
-            attention = dropout(attention, max(dropout_p, 0.0), True)
+        if dropout_p > 0:
+            attention = dropout(attention, dropout_p)
         result = attention @ v
         if average_attn_weights:
             attention = attention.mean(1)

@@ -134,7 +134,7 @@ class RNNBase(Module):
             raise RuntimeError(f"input must have {dimensions} dimensions, got {input.ndim}")
         if input.shape[-1] != self.input_size:
             raise RuntimeError(
-                "input.size(-1) must be equal to input_size. "
+                f"{self.mode.lower()}(): input.size(-1) must be equal to input_size. "
                 f"Expected {self.input_size}, got {input.shape[-1]}"
             )
 

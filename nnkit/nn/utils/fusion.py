@@ -127,7 +127,7 @@ def _fused_weights(
     if axis is None:
         factors = scale.unsqueeze(-1)
     else:
-        factors = scale.reshape([-1 if d == axis else 1 for d in range(weight.ndim)])
+        factors = scale.reshape([-1 if d == axis else 1 for d in range(max(weight.ndim, 2))])
     fused_weight = (weight * factors).to(weight.dtype)
     fused_bias = ((offset - mean) * scale + shift).to((weight if bias is None else bias).dtype)
     bias_learns = bias is not None and bias.requires_grad

@@ -45,7 +45,6 @@ ROWS = [
             Sample(make(2, 3), 2, 0),
             Sample(make(2, 3), make.index(3, below=3), dim=1),
             Sample(make(2), make.index(1, below=3), 0),
-            Sample(make.index(3, below=4)),
         ],
         dtypes=ALL,
         method="repeat_interleave",

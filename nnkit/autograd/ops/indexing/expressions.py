@@ -494,6 +494,8 @@ def slice_scatter(
         tensor([0., 1., 1., 0.])
     """
     check_tensor("slice_scatter", input)
+    if step <= 0:
+        raise RuntimeError(f"slice_scatter(): argument 'step' must be positive, got {step}")
     axis = normalize_dim(dim, input.ndim, "slice_scatter")
     index = (*(ALL,) * axis, slice(start, end, step), ...)
     expected = input._device.backend.getitem(input._data, index).shape

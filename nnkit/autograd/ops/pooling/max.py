@@ -201,14 +201,14 @@ def _unpool(
     if output_size is not None:
         wanted = sizes_of(name, (output_size,), None, "output_size")
         size = _unpooled_size(name, wanted, size, stride)
-    if axes == 3 and min(stride) <= 0:
-        raise RuntimeError(f"{name}(): strides should be greater than zero, got {list(stride)}")
     if indices.dtype is not int64:
         raise RuntimeError(
             f"{name}(): elements in indices should be type int64 but got: {indices.dtype}"
         )
     if min(size) < 0:
         raise ValueError(f"{name}(): the output would have a negative size: {list(size)}")
+    if axes == 3 and min(stride) <= 0:
+        raise RuntimeError(f"{name}(): strides should be greater than zero, got {list(stride)}")
     x = samples_of(name, input, axes)
     if indices.shape != input.shape:
         raise RuntimeError(

@@ -118,8 +118,9 @@ def unsqueeze_copy(input: Tensor, dim: int) -> Tensor:
 
 
 def view_copy(input: Tensor, size: Any) -> Tensor:
-    if isinstance(size, int):
-        raise TypeError("view_copy(): argument 'size' must be tuple of ints or a dtype, not int")
+    if isinstance(size, (int, Tensor)):
+        got = type(size).__name__
+        raise TypeError(f"view_copy(): argument 'size' must be tuple of ints or a dtype, not {got}")
     return _copied(input.view(size))
 
 
