@@ -79,7 +79,7 @@ class Step:
 
     def tensor(self, numbers: Numbers, layout: str | None = None) -> Any:
         """A tensor of these numbers, in an order of memory of its own."""
-        x = T.tensor(numbers.tolist(), dtype=getattr(T, self.dtype)).reshape(numbers.shape)
+        x = T.tensor(numbers, dtype=getattr(T, self.dtype))
         layout = layout or self.draw.choice(self.layouts)
         if FRAMEWORK != "nnkit" or layout == "rows" or x.ndim == 0:
             return x
