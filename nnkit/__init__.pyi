@@ -2442,7 +2442,7 @@ def rsqrt(input: _Any, *, out: _Any = None) -> Tensor:
     """``1 / sqrt(input)``."""
 def rsqrt_(self: _Any) -> Tensor:
     """In-place version of `rsqrt`; returns the tensor."""
-def rsub(input: Tensor, other: Tensor | builtins.complex, alpha: builtins.complex = 1) -> Tensor:
+def rsub(input: Tensor, other: Tensor | builtins.complex, *, alpha: builtins.complex = 1) -> Tensor:
     """``other - alpha * input``."""
 def scalar_tensor(
     s: builtins.complex,
