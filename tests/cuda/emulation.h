@@ -7,6 +7,7 @@
 #pragma once
 
 #include <math.h>
+#include <setjmp.h>
 #include <stdint.h>
 #include <string.h>
 #include <ucontext.h>
@@ -34,15 +35,20 @@ constexpr int warp_size = 32;
 constexpr size_t stack_size = 256 << 10;
 enum class State { ready, at_barrier, in_warp, done };
 
+// A fiber is entered once as a context; from then on it takes turns by jumps, which need no call of
+// the system.
 struct Fiber {
     ucontext_t context;
+    jmp_buf place;
+    bool is_entered = false;
     State state;
     dim3 index;
     char* stack;
 };
 
 struct Block {
-    ucontext_t scheduler;
+    ucontext_t launcher;
+    jmp_buf scheduler;
     std::vector<Fiber> fibers;
     Fiber* current = nullptr;
     // What each thread hands to the others of its warp.
@@ -57,13 +63,30 @@ alignas(16) static unsigned char dynamic_shared[256 << 10];
 inline void wait(State state) {
     Fiber* fiber = block.current;
     fiber->state = state;
-    swapcontext(&fiber->context, &block.scheduler);
+    if (!_setjmp(fiber->place)) _longjmp(block.scheduler, 1);
 }
 
+// One thread of each block that is launched.
 inline void enter() {
-    block.body(block.arguments);
-    block.current->state = State::done;
-    swapcontext(&block.current->context, &block.scheduler);
+    for (;;) {
+        block.body(block.arguments);
+        wait(State::done);
+    }
+}
+
+// Lets a fiber go on until it waits.
+inline void resume(Fiber& fiber) {
+    block.current = &fiber;
+    threadIdx = fiber.index;
+    if (_setjmp(block.scheduler)) return;
+    if (fiber.is_entered) _longjmp(fiber.place, 1);
+    fiber.is_entered = true;
+    getcontext(&fiber.context);
+    fiber.context.uc_stack.ss_sp = fiber.stack;
+    fiber.context.uc_stack.ss_size = stack_size;
+    fiber.context.uc_link = nullptr;
+    makecontext(&fiber.context, enter, 0);
+    swapcontext(&block.launcher, &fiber.context);
 }
 
 inline size_t number_of(const dim3& index) {
@@ -96,11 +119,6 @@ inline void run_block() {
         fiber.state = State::ready;
         fiber.index = {unsigned(i % blockDim.x), unsigned(i / blockDim.x % blockDim.y),
                        unsigned(i / blockDim.x / blockDim.y)};
-        getcontext(&fiber.context);
-        fiber.context.uc_stack.ss_sp = fiber.stack;
-        fiber.context.uc_stack.ss_size = stack_size;
-        fiber.context.uc_link = nullptr;
-        makecontext(&fiber.context, enter, 0);
     }
     for (;;) {
         bool ran = false;
@@ -108,9 +126,7 @@ inline void run_block() {
             Fiber& fiber = block.fibers[i];
             if (fiber.state != State::ready) continue;
             ran = true;
-            block.current = &fiber;
-            threadIdx = fiber.index;
-            swapcontext(&block.scheduler, &fiber.context);
+            resume(fiber);
         }
         for (size_t i = 0; i < count; i += warp_size) {
             const size_t last = i + warp_size < count ? i + warp_size : count;
