@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import Any
 
-from nnkit.autograd.engine.backward_pass import target_of
-from nnkit.autograd.engine.node import Node, OutputEdge, edge_of
+from nnkit.autograd.engine.node import Node, OutputEdge, edge_of, target_of
 from nnkit.autograd.engine.unpacking import FREED
 from nnkit.autograd.tensor import Tensor
 

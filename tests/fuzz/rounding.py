@@ -11,6 +11,7 @@
 from __future__ import annotations
 
 import re
+from contextlib import suppress
 from types import ModuleType
 from typing import Any
 
@@ -111,7 +112,8 @@ def _give(record: tuple | None, label: str, namespace: dict[str, Any], torch: An
     if not tensor.is_conj() and not tensor.is_neg() and numbers.shape == tensor.shape:
         memory = torch.empty(0, dtype=tensor.dtype).set_(tensor.untyped_storage())
         place = memory.as_strided(tensor.shape, tensor.stride(), tensor.storage_offset())
-        place.copy_(numbers)
+        with suppress(RuntimeError):  # where several elements lie in one place
+            place.copy_(numbers)
 
 
 def _record_in_double(finding: Finding, torch: Any) -> tuple | None:

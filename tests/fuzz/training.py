@@ -24,7 +24,7 @@ from collections.abc import Callable
 from types import ModuleType
 from typing import Any, NamedTuple
 
-from tests.fuzz.layers import LAYERS, Layer, losses
+from tests.fuzz.layers import LAYERS, losses
 from tests.fuzz.schedules import EXTRAS, OPTIMIZERS, SCHEDULES
 
 PRELUDE = '''
@@ -145,14 +145,14 @@ class Writer:
             for _ in range(8):  # until one fits
                 layer = draw.choice(LAYERS[kind])
                 code = layer.write(draw, shape)
-                found = code and self._shape(code, shape, layer)
+                found = self._shape(code, shape) if code else None
                 if found:
                     layers.append(code)
                     shape, kind = found, layer.gives or kind
                     break
         if not layers or kind == "tokens":
             layers = layers or ["nn.Embedding(7, 4)"]
-            shape = self._shape(layers[-1], shape, None) or shape
+            shape = self._shape(layers[-1], shape) or shape
         if len(shape) > 2:
             layers.append("nn.Flatten()")
         width = draw.randint(1, 5)
@@ -183,7 +183,7 @@ class Writer:
                   "volume": (size(3, 5), size(3, 5), size(3, 5))}.get(kind, ())  # fmt: skip
         return shape, f"T.randn({shape})"
 
-    def _shape(self, code: str, shape: tuple, layer: Layer | None) -> tuple[int, ...] | None:
+    def _shape(self, code: str, shape: tuple[int, ...]) -> tuple[int, ...] | None:
         """The shape of what a layer gives, None if torch does not compute it."""
         T = self.oracle
         scope: dict[str, Any] = {"T": T, "nn": T.nn}

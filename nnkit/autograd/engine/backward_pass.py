@@ -24,7 +24,9 @@ from nnkit.autograd.engine.node import (
     edge_of,
     made_at,
     sum_of,
+    target_of,
 )
+from nnkit.autograd.engine.replacement import check_replacement, name_of
 from nnkit.autograd.engine.saved import misfits, unpack_all
 from nnkit.autograd.engine.unpacking import FREED
 from nnkit.autograd.tensor import Tensor, wrap
@@ -63,7 +65,7 @@ class Pass:
         self.lifted = lifted
         self.unpack = unpack
         self.retain = retain
-        self.heap: list[tuple[int, Node]] = []
+        self.heap: list[tuple[float, Node]] = []
         self.pending: dict[Node, Any] = {}
         self.leaves: dict[Tensor, Any] = {}
         self.owned: set[Tensor | Node] = set()  # those whose sum we allocated
@@ -419,7 +421,7 @@ class Pass:
         for hook in list(registered.values()):
             new = hook(shown)
             if new is not None:
-                _check_replacement(hook, new, shown)
+                check_replacement(hook, new, shown)
                 shown = new
         return self._value(shown)
 
@@ -433,12 +435,12 @@ class Pass:
             raise TypeError(f"expected tuple, but hook returned {type(new).__name__!r}")
         if len(new) != len(shown):
             raise RuntimeError(
-                f"hook '{_name(hook)}' has returned an incorrect number of values (got "
+                f"hook '{name_of(hook)}' has returned an incorrect number of values (got "
                 f"{len(new)}, but expected {len(shown)})"
             )
         for one, before in zip(new, shown, strict=True):
             if one is not None:
-                _check_replacement(hook, one, before)
+                check_replacement(hook, one, before)
         return [self._value(one) for one in new]
 
     def _after(self, node: Any, results: Sequence, grads: Sequence) -> Sequence:
@@ -521,7 +523,7 @@ class Pass:
         for hook in list(hooks.post_accumulate.values()):
             new = hook(shown)
             if new is not None:  # the next one sees it, as in torch, before it is refused
-                _check_replacement(hook, new, shown)
+                check_replacement(hook, new, shown)
                 shown = new
         if shown is not leaf:
             raise RuntimeError("Tensor post accumulate grad hooks should return None.")
@@ -588,30 +590,3 @@ def _is_fresh(result: Any, node: Node, arrived: Sequence, results: Sequence) -> 
                 return False
             found = True
     return True
-
-
-def target_of(edge: Any) -> tuple[Any, int]:
-    """The node or leaf of an edge, and which of its outputs."""
-    return (edge.node, edge.index) if edge.__class__ is OutputEdge else (edge, 0)
-
-
-def _name(hook: Any) -> str:
-    return getattr(hook, "__name__", repr(hook))
-
-
-def _check_replacement(hook: Any, new: Any, before: Any) -> None:
-    """Refuse what no hook may put in the place of a gradient."""
-    if before is None:
-        raise RuntimeError("can't replace a None gradient with a non-None value")
-    if not isinstance(new, Tensor):
-        raise TypeError(f"expected Variable, but hook returned {type(new).__name__!r}")
-    if new.dtype is not before.dtype or new._device.home is not before._device.home:
-        raise RuntimeError(
-            f"hook '{_name(hook)}' has changed the type of value: got {new.dtype} on "
-            f"{new._device}, expected {before.dtype} on {before._device}"
-        )
-    if new.shape != before.shape:
-        raise RuntimeError(
-            f"hook '{_name(hook)}' has changed the size of value: got {list(new.shape)}, "
-            f"expected {list(before.shape)}"
-        )

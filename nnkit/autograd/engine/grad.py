@@ -7,8 +7,7 @@ from typing import Any
 
 from nnkit.autograd.arguments.overriding import overridable
 from nnkit.autograd.engine.backward import as_tuple, check_inputs, flag, start
-from nnkit.autograd.engine.backward_pass import target_of
-from nnkit.autograd.engine.node import SPARSE, GradientEdge, edge_of
+from nnkit.autograd.engine.node import SPARSE, GradientEdge, edge_of, target_of
 from nnkit.autograd.grad_mode import MODE
 from nnkit.autograd.op.registry import OPS
 from nnkit.autograd.tensor import Tensor, wrap

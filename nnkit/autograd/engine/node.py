@@ -342,6 +342,11 @@ def accumulator(leaf: Any) -> AccumulateGrad:
     return node
 
 
+def target_of(edge: Any) -> tuple[Any, int]:
+    """The node or leaf of an edge, and which of its outputs."""
+    return (edge.node, edge.index) if edge.__class__ is OutputEdge else (edge, 0)
+
+
 def edge_of(place: Any) -> Any:
     """The edge of a `GradientEdge`, or of a tensor that wants a gradient."""
     if place.__class__ is not GradientEdge:

@@ -12,8 +12,8 @@ import functools
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from nnkit.autograd.engine.backward_pass import Pass, target_of
-from nnkit.autograd.engine.node import GradientEdge, Node, OutputEdge, Passage, edge_of
+from nnkit.autograd.engine.backward_pass import Pass
+from nnkit.autograd.engine.node import GradientEdge, Node, OutputEdge, Passage, edge_of, target_of
 from nnkit.autograd.engine.unpacking import unpack_tensor
 from nnkit.autograd.grad_mode import MODE, no_grad
 from nnkit.autograd.op.rule import refusal

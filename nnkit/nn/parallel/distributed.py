@@ -8,8 +8,7 @@ from itertools import compress
 from typing import Any
 
 from nnkit.autograd import is_grad_enabled, no_grad
-from nnkit.autograd.engine.backward_pass import target_of
-from nnkit.autograd.engine.node import RUNNING, Node, edge_of
+from nnkit.autograd.engine.node import RUNNING, Node, edge_of, target_of
 from nnkit.autograd.ops.creation.factories import tensor
 from nnkit.autograd.tensor import Tensor
 from nnkit.backend.futures import Future

@@ -348,7 +348,11 @@ def movedim(input: Tensor, source: int | Sequence[int], destination: int | Seque
             "movedim(): arguments 'source' and 'destination' must both be int or both be tuple of "
             f"ints, not {type(source).__name__} and {type(destination).__name__}"
         )
-    if isinstance(source, (tuple, list)) and len(source) != len(destination):  # pyright: ignore
+    if (
+        isinstance(source, (tuple, list))
+        and isinstance(destination, (tuple, list))
+        and len(source) != len(destination)
+    ):
         raise RuntimeError(
             f"movedim: Invalid source or destination dims: source {list(source)} should contain "
             f"the same number of dims as destination {list(destination)}"
