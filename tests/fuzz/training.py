@@ -140,6 +140,7 @@ class Writer:
         draw = self.draw
         kind = draw.choice(list(LAYERS))
         shape, data = self._data(kind)
+        count = shape[0]
         layers: list[str] = []
         for _ in range(draw.randint(1, 5)):
             for _ in range(8):  # until one fits
@@ -157,7 +158,7 @@ class Writer:
             layers.append("nn.Flatten()")
         width = draw.randint(1, 5)
         layers.append(f"nn.Linear({math.prod(shape[1:])}, {width})")
-        loss, target = losses(draw, shape[0], width)
+        loss, target = losses(draw, count, width)
         optimizer = draw.choice(OPTIMIZERS)(draw)
         balanced = re.search(BALANCED, " ".join([*layers, loss]))
         if balanced and re.search(BY_SIGN, optimizer):
