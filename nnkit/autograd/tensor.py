@@ -230,7 +230,7 @@ class Tensor(Living):
             )
         if value and self.dtype.category < FLOATING:
             raise RuntimeError(
-                "only Tensors of floating point and complex dtype can require gradients, "
+                "Only Tensors of floating point and complex dtype can require gradients, "
                 f"got {self.dtype}"
             )
         if self._edge.__class__ is Unknown:

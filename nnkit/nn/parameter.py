@@ -162,9 +162,13 @@ class UninitializedTensorMixin:
             return super().__getattribute__(name)
         kind = type(self).__name__
         if name == "shape":
-            raise RuntimeError(f"{kind} has no shape before the first forward of its lazy module")
+            raise RuntimeError(
+                "Can't access the shape of an uninitialized parameter or buffer: call `forward` of "
+                f"its lazy module first, which gives a shape to {kind}"
+            )
         raise ValueError(
-            f"{kind}.{name} was used before the first forward of its lazy module gave it a shape"
+            f"Attempted to use an uninitialized parameter in {name}: call `forward` of its lazy "
+            f"module first, which gives a shape to {kind}"
         )
 
     @property
@@ -190,7 +194,8 @@ class UninitializedTensorMixin:
 
     def share_memory_(self) -> UninitializedTensorMixin:
         raise RuntimeError(
-            f"{type(self).__name__}.share_memory_ needs a shape: run the lazy module once first"
+            "Can't share memory on an uninitialized parameter or buffer: call `forward` of its "
+            f"lazy module first, which gives a shape to {type(self).__name__}"
         )
 
     def __repr__(self) -> str:

@@ -30,11 +30,11 @@ def _options(name: str, M: int, options: dict[str, Any]) -> dict[str, Any]:
     dtype = options.get("dtype") or default_dtype()
     layout = options.pop("layout", nnkit.strided)
     if M < 0:
-        raise ValueError(f"{name}: M must be 0 or more, got {M}")
+        raise ValueError(f"{name} requires non-negative window length, got M={M}")
     if layout is not nnkit.strided:
         raise ValueError(f"{name}: layout must be strided, got {layout}")
     if dtype not in (nnkit.float32, nnkit.float64):
-        raise ValueError(f"{name}: dtype must be float32 or float64, got {dtype}")
+        raise ValueError(f"{name} expects float32 or float64 dtypes, got: {dtype}")
     return {**options, "dtype": dtype}
 
 
@@ -91,7 +91,7 @@ def gaussian(M: int, *, std: float = 1.0, sym: bool = True, **options: Any) -> T
         tensor([0.6065, 1.0000, 0.6065])
     """
     if std <= 0:
-        raise ValueError(f"gaussian: std must be positive, got {std}")
+        raise ValueError(f"gaussian: Standard deviation must be positive, got: {std}")
     step = 1 / (std * math.sqrt(2))
     start = -(M if not sym and M > 1 else M - 1) / 2.0 * step
     return (-(_places("gaussian", M, start, step, options) ** 2)).exp()

@@ -135,7 +135,7 @@ WRONG = [
     (ValueError, "at least one operand", "torch.einsum(x)"),
     # Dtypes that do not go together
     (RuntimeError, "different dtypes", "torch.heaviside(x, x.double())"),
-    (RuntimeError, "one dtype", "torch.meshgrid(x[0], x[0].double(), indexing='ij')"),
+    (RuntimeError, "the same dtype", "torch.meshgrid(x[0], x[0].double(), indexing='ij')"),
     (RuntimeError, "one dtype", "torch.cdist(x, x.double())"),
     (RuntimeError, "one dtype", "torch.linalg.vecdot(x, x.double())"),
     (RuntimeError, "isin(): not implemented for 'bool'", "torch.isin(x, x == x)"),
@@ -150,7 +150,7 @@ WRONG = [
     # Numbers out of range
     (IndexError, "index 1 is out of bounds", "x[0, 0].clone().index_fill_(0, i + 1, 3.0)"),
     (RuntimeError, "of a 0-dim tensor one index", "x[0, 0].index_select(0, i[:0])"),
-    (RuntimeError, "the bounds must be finite", "torch.rrelu(x, 0.1, float('inf'))"),
+    (RuntimeError, "upper bound must be finite", "torch.rrelu(x, 0.1, float('inf'))"),
     (RuntimeError, "atol must be greater than or equal", "x.allclose(x, atol=float('nan'))"),
 ]
 

@@ -77,7 +77,7 @@ def test_what_cannot_be_done_has_torchs_type_of_error(lib: ModuleType) -> None:
         with raises(lib, RuntimeError, "index out of range"):
             lib.index_select(empty, 1, lib.tensor([0, place]))
     for function in (lib.linspace, lib.logspace):
-        with raises(lib, RuntimeError, "complex bounds cannot be converted"):
+        with raises(lib, RuntimeError, "inferred dtype"):
             function(0, 1j, 3, dtype=lib.float32)
     with raises(lib, RuntimeError, "a stride divisible by 2 for all but last dimension"):
         lib.view_as_complex(lib.ones(9).as_strided((2, 2), (1, 1)))
@@ -162,8 +162,8 @@ def test_wrong_parametrizations(lib: ModuleType) -> None:
             return None, x
 
     layer = lib.nn.Linear(2, 2)
-    with raises(lib, ValueError, "one of type NoneType"):
+    with raises(lib, ValueError, "of the sequence with type NoneType"):
         parametrize.register_parametrization(layer, "weight", Pair())
     parametrize.register_parametrization(layer, "weight", lib.nn.Identity())
-    with raises(lib, ValueError, "must return a tensor, got tuple"):
+    with raises(lib, ValueError, "must return a tensor. Got tuple"):
         parametrize.register_parametrization(layer, "weight", Pair())

@@ -159,7 +159,7 @@ ERRORS = [
     (RuntimeError, "0-dim integral", "torch.zeros(3).narrow(0, torch.tensor(True), 1)"),
     (
         RuntimeError,
-        "dtype",
+        "scalar_type",
         "torch.sum(torch.ones(2), 0, dtype=torch.half, out=torch.zeros(()))",
     ),
     *(
@@ -191,7 +191,7 @@ def test_dimensions_are_counted() -> None:
     import nnkit
 
     assert nnkit.ones([1] * 64).ndim == 64
-    with pytest.raises(RuntimeError, match="at most 64 dimensions, got 65"):
+    with pytest.raises(RuntimeError, match="only tensors with up to 64 dims are supported"):
         nnkit.ones([1] * 65)
 
 

@@ -121,7 +121,7 @@ def test_append_and_extend(lib: ModuleType, kind: str) -> None:
     assert modules.append(lib.nn.Identity()) is modules
     assert modules.extend(m for m in (lib.nn.Flatten(), lib.nn.Linear(1, 1))) is modules
     assert kinds(modules) == "IFLIFL" and keys(modules) == "012345"
-    with raises(lib, TypeError, "must be a Module or None, got int"):
+    with raises(lib, TypeError, "int is not a Module subclass"):
         modules.append(3)
     with raises(lib, TypeError, "int"):
         modules.extend(3)
@@ -157,7 +157,7 @@ def test_insert_of_a_list_is_that_of_python() -> None:
     modules.insert(-1, nnkit.nn.Identity())
     modules.insert(99, nnkit.nn.Identity())
     assert kinds(modules) == "IFILI"
-    with pytest.raises(TypeError, match="must be a Module or None, got int"):
+    with pytest.raises(TypeError, match="int is not a Module subclass"):
         modules.insert(0, 3)  # pyright: ignore[reportArgumentType]
 
 
@@ -192,7 +192,7 @@ def test_sequential_of_names(lib: ModuleType) -> None:
 
 @pytest.mark.parametrize("arguments", [(3,), ([],), ({},)])
 def test_sequential_refuses(lib: ModuleType, arguments: Any) -> None:
-    with raises(lib, TypeError, "must be a Module or None"):
+    with raises(lib, TypeError, "is not a Module subclass"):
         lib.nn.Sequential(*arguments)
 
 
@@ -237,11 +237,11 @@ def test_list_arithmetic(lib: ModuleType) -> None:
 
 
 def test_list_refuses(lib: ModuleType) -> None:
-    with raises(lib, TypeError, "an iterable is expected, got int"):
+    with raises(lib, TypeError, "should be called with an iterable, but got int"):
         lib.nn.ModuleList(3)
-    with raises(lib, TypeError, "must be a Module or None, got int"):
+    with raises(lib, TypeError, "int is not a Module subclass"):
         lib.nn.ModuleList([3])
-    with raises(lib, NotImplementedError, 'no "forward"'):
+    with raises(lib, NotImplementedError, 'is missing the required "forward" function'):
         lib.nn.ModuleList()(3)
 
 
@@ -288,13 +288,13 @@ def test_dict(lib: ModuleType) -> None:
 @pytest.mark.parametrize(
     ("content", "error", "match"),
     [
-        (3, TypeError, "a mapping or an iterable of pairs is expected, got int"),
-        ([3], TypeError, "element 0 must be a pair, got int"),
-        ([("a",)], ValueError, "element 0 must be a pair, has 1"),
-        ({"a": 3}, TypeError, "must be a Module or None, got int"),
-        ({3: None}, TypeError, "must be a string, got int"),
-        ({"a.b": None}, KeyError, "no dot"),
-        ({"keys": None}, KeyError, "already has an attribute 'keys'"),
+        (3, TypeError, "should be called with an iterable of key/value pairs, but got int"),
+        ([3], TypeError, "element #0 should be Iterable; is int"),
+        ([("a",)], ValueError, "element #0 has length 1; 2 is required"),
+        ({"a": 3}, TypeError, "int is not a Module subclass"),
+        ({3: None}, TypeError, "name should be a string. Got int"),
+        ({"a.b": None}, KeyError, "t contain"),
+        ({"keys": None}, KeyError, "attribute 'keys' already exists"),
     ],
 )
 def test_dict_refuses(lib: ModuleType, content: Any, error: Any, match: str) -> None:
@@ -307,5 +307,5 @@ def test_dict_misses(lib: ModuleType) -> None:
     for access in (modules.__getitem__, modules.__delitem__, modules.pop):
         with raises(lib, KeyError, "x"):
             access("x")
-    with raises(lib, NotImplementedError, 'no "forward"'):
+    with raises(lib, NotImplementedError, 'is missing the required "forward" function'):
         modules(3)

@@ -65,7 +65,7 @@ CASES: list[Case] = [
      lambda T: T.nn.Conv2d(1, 1, 3, padding=["a"], padding_mode="reflect")(T.ones(1, 4, 4))),
     (TypeError, "hx must be tuple of Tensors, not Tensor",
      lambda T: T.nn.LSTMCell(3, 4)(T.ones(2, 3), T.ones(2, 4))),
-    (ValueError, "give either size or scale_factor",
+    (ValueError, "either size or scale_factor should be defined",
      lambda T: T.nn.Upsample(scale_factor=0)(T.ones(1, 2, 4, 4))),
     (ValueError, "output_ratio must be between 0 and 1",
      lambda T: T.nn.FractionalMaxPool2d(2, output_ratio=0)),

@@ -203,7 +203,7 @@ def test_backward_hook_without_inputs(lib: ModuleType) -> None:
     handle.remove()
     module.register_full_backward_hook(lambda mod, gi, go: (lib.ones(1),))
     with pytest.warns(UserWarning, match="no inputs? .*require"):
-        with raises(lib, RuntimeError, "must return None"):
+        with raises(lib, RuntimeError, "should always return None"):
             module(lib.ones(1, 2)).sum().backward()
 
 
@@ -221,7 +221,7 @@ def test_backward_hook_with_wrong_count(lib: ModuleType, kind: str) -> None:
     register = getattr(module, f"register_full_backward_{kind}")
     register(lambda mod, *grads: (lib.ones(1), lib.ones(1)))
     out = module(lib.ones(1, requires_grad=True))
-    with raises(lib, RuntimeError, "must return 1 gradients .*, got 2"):
+    with raises(lib, RuntimeError, "got 2, but expected 1"):
         out.sum().backward()
 
 

@@ -57,9 +57,9 @@ def test_zero_grad(lib: ModuleType) -> None:
 
 
 def test_forward_is_missing(lib: ModuleType) -> None:
-    with raises(lib, NotImplementedError, 'no "forward"'):
+    with raises(lib, NotImplementedError, 'is missing the required "forward" function'):
         lib.nn.Module()(1)
-    with raises(lib, NotImplementedError, 'no "forward"'):
+    with raises(lib, NotImplementedError, 'is missing the required "forward" function'):
         lib.nn.Module().forward(1)
 
 

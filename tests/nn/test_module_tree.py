@@ -91,7 +91,7 @@ def test_plain_attribute_becomes_registered(lib: ModuleType) -> None:
     assert "x" not in vars(module) and names(module) == (["x"], [], [])
     module = lib.nn.Module()
     module.x = 3
-    with raises(lib, KeyError, "already has an attribute 'x'"):
+    with raises(lib, KeyError, "attribute 'x' already exists"):
         module.x = lib.nn.Buffer(lib.ones(1))
     module.x = lib.nn.Identity()
     assert "x" not in vars(module) and names(module) == ([], [], ["x"])
@@ -101,12 +101,12 @@ def test_plain_attribute_becomes_registered(lib: ModuleType) -> None:
 @pytest.mark.parametrize(
     ("name", "value", "error", "match"),
     [
-        ("x", 3, TypeError, "got int"),
-        (3, None, TypeError, "must be a string, got int"),
-        ("a.b", None, KeyError, "no dot"),
-        ("", None, KeyError, "non-empty"),
-        ("training", None, KeyError, "already has an attribute 'training'"),
-        ("forward", None, KeyError, "already has an attribute 'forward'"),
+        ("x", 3, TypeError, "int"),
+        (3, None, TypeError, "name should be a string. Got int"),
+        ("a.b", None, KeyError, "t contain"),
+        ("", None, KeyError, "t be empty string"),
+        ("training", None, KeyError, "attribute 'training' already exists"),
+        ("forward", None, KeyError, "attribute 'forward' already exists"),
     ],
 )
 def test_register_refuses(
@@ -118,9 +118,9 @@ def test_register_refuses(
 
 def test_register_parameter_refuses_tensors(lib: ModuleType) -> None:
     module = lib.nn.Module()
-    with raises(lib, TypeError, "must be a Parameter or None, got Tensor"):
+    with raises(lib, TypeError, "cannot assign '.*Tensor' object to parameter 'x'"):
         module.register_parameter("x", lib.ones(1))
-    with raises(lib, TypeError, "must be a Parameter or None"):
+    with raises(lib, TypeError, "Parameter or None required"):
         module.register_parameter("x", lib.nn.Parameter(lib.ones(1)) * 2)
     parameter = lib.nn.Parameter(lib.ones(2), requires_grad=False)
     parameter.mul_(lib.ones(2, requires_grad=True))

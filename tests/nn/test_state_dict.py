@@ -126,8 +126,8 @@ def test_not_strict(lib: ModuleType) -> None:
     [
         ({"0.bias": None}, r'Missing key\(s\) in state_dict: "0.bias"'),
         ({"z": 1}, r'Unexpected key\(s\) in state_dict: "z"'),
-        ({"0.bias": "wide"}, r"size mismatch for 0.bias: .*\(7,\).*\(3,\)"),
-        ({"0.bias": 3}, "0.bias: a Tensor is expected, the state dict has a int"),
+        ({"0.bias": "wide"}, r"size mismatch for 0.bias: .*\[7\].*\[3\]"),
+        ({"0.bias": 3}, "expected a Tensor from checkpoint but received int"),
         (
             {"0.bias": None, "0.bais": 1},
             r'Missing .*"0.bias" \(closest unexp.*\n\tUnexpected .*"0.bais" \(closest missing',
@@ -167,7 +167,7 @@ def test_report_of_many_keys_is_quick() -> None:
 
 
 def test_state_must_be_a_mapping(lib: ModuleType) -> None:
-    with raises(lib, TypeError, "must be a mapping, got list"):
+    with raises(lib, TypeError, "Expected state_dict to be dict-like, got"):
         model(lib).load_state_dict([])
 
 

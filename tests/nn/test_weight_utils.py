@@ -156,7 +156,7 @@ def test_registering_and_removing(lib: ModuleType) -> None:
     twin = copy.deepcopy(layer)
     assert lib.equal(twin.weight, layer.weight)
     assert twin.parametrizations.weight.original is not original
-    with raises(lib, RuntimeError, "Symmetric has no right_inverse"):
+    with raises(lib, RuntimeError, "Symmetric does not implement right_inverse"):
         layer.weight = lib.zeros(3, 3)
     with raises(lib, RuntimeError, "state_dict"):
         import_module("pickle").dumps(layer)
@@ -220,7 +220,7 @@ def test_refuses(lib: ModuleType) -> None:
     nn, utils, layer = lib.nn, lib.nn.utils, lib.nn.Linear(2, 2)
     with raises(lib, ValueError, "does not have a parameter"):
         parametrize.register_parametrization(layer, "x", nn.Identity())
-    with raises(lib, ValueError, "must keep shape and dtype"):
+    with raises(lib, ValueError, "may not change the shape"):
         parametrize.register_parametrization(layer, "weight", nn.Flatten(0))
     with raises(lib, ValueError, "does not have a parametrization on weight"):
         parametrize.remove_parametrizations(nn.Linear(2, 2), "weight")
@@ -234,7 +234,7 @@ def test_refuses(lib: ModuleType) -> None:
     for remove in (utils.remove_weight_norm, utils.remove_spectral_norm):
         with raises(lib, ValueError, "not found in"):
             remove(nn.Linear(2, 2))
-    with raises(lib, RuntimeError, "two SpectralNorm hooks"):
+    with raises(lib, RuntimeError, "two spectral_norm hooks"):
         utils.spectral_norm(utils.spectral_norm(nn.Linear(2, 2)))
     for amount, error in ((1.5, ValueError), (99, ValueError), ("x", TypeError)):
         with raises(lib, error, "amount"):

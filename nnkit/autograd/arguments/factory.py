@@ -50,9 +50,14 @@ def place_of(given: Any, default: Device | None = None) -> Device:
     return located(given)
 
 
+def is_strided(layout: Any) -> bool:
+    """Whether a layout, or None for the default one, is that of strided memory."""
+    return layout is None or str(layout).endswith("strided")
+
+
 def check_layout(name: str, layout: Any) -> None:
     """RuntimeError for every layout but strided memory."""
-    if layout is not None and not str(layout).endswith("strided"):
+    if not is_strided(layout):
         raise RuntimeError(f"{name}(): only strided tensors are supported, got layout {layout}")
 
 

@@ -75,7 +75,10 @@ def check_shape(name: str, shape: tuple[int, ...], given: str = "") -> tuple[int
         if given:
             check_integers(name, given, shape)
         if min(shape) < 0:
-            raise RuntimeError(f"{name}(): sizes must be non-negative, got {list(shape)}")
+            raise RuntimeError(
+                f"{name}(): Trying to create tensor with negative dimension {min(shape)}: "
+                f"{list(shape)}"
+            )
         what = "Stride" if 0 in shape else "Storage size"
         raise RuntimeError(f"{name}(): {what} calculation overflowed with sizes={list(shape)}")
     return shape

@@ -157,7 +157,10 @@ def check_out(
     if x.dtype != wanted and _needs_same_dtype(out, name, several, arguments):
         raise _wrong_dtype(name, result.dtype, out)
     if name in JOINING and OF_ARRAY[wanted].category > OF_ARRAY[x.dtype].category:
-        raise TypeError(f"{name}(): {result.dtype} can't be cast to the out dtype {out.dtype}")
+        raise TypeError(
+            f"torch.{name}(): input types can't be cast to the desired output type "
+            f"{out.dtype.scalar_type}"
+        )
     if name not in LOGICAL and name != "bernoulli":  # which draws in any dtype
         check_cast(name, OF_ARRAY[wanted], OF_ARRAY[x.dtype])
     shape = result._data.shape
@@ -198,6 +201,8 @@ def _is_of_dims(arguments: Sequence[Any], options: dict) -> bool:
 _WRONG_DTYPE = {
     "all": "all only supports bool tensor for result, got: {got}",
     "any": "any only supports bool tensor for result, got: {got}",
+    "isneginf": "isneginf does not support non-boolean outputs, got {got}",
+    "isposinf": "isposinf does not support non-boolean outputs, got {got}",
     "float_power": "the output given to float_power has dtype {got} but the operation's result "
     "requires dtype {wanted}",
     "searchsorted": "searchsorted(): output tensor's dtype is wrong, got {got} for {wanted}",

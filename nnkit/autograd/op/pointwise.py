@@ -492,7 +492,10 @@ def _in_place(
         if dtype in fast:
             kernel = getattr(self._device.backend, label)
         elif refused in self.dtype.kinds:
-            raise RuntimeError(f"{label}(): not supported in place for {self.dtype} tensors")
+            kind = "complex" if self.is_complex() else self.dtype.name
+            raise RuntimeError(
+                f"In-place {label.removesuffix('_')} is not supported for {kind} tensors."
+            )
         return write(self, label, promoting, kernel=kernel)
 
     def write_two(self: Any, other: Any) -> Tensor:

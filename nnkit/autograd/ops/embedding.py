@@ -139,9 +139,11 @@ def one_hot(tensor: Tensor, num_classes: int = -1) -> Tensor:
     """See `nnkit.nn.functional.one_hot`."""
     check_tensor("one_hot", tensor, "tensor")
     if tensor.dtype is not int64:
-        raise RuntimeError(f"one_hot(): expected an index tensor of int64, got {tensor.dtype}")
+        raise RuntimeError(
+            f"one_hot is only applicable to index tensor of type int64, got {tensor.dtype}"
+        )
     if not tensor._data.size and num_classes in (-1, 0):
-        raise RuntimeError("one_hot(): cannot infer total number of classes from empty tensor")
+        raise RuntimeError("one_hot(): Can not infer total number of classes from empty tensor")
     if num_classes == -1:
         num_classes = max(int(tensor.max().item()) + 1, 1)
     elif integer("one_hot", "num_classes", num_classes) < 0:

@@ -119,11 +119,16 @@ def fold(
     geometry, places, count = _columns(
         "fold", (x.shape[0], 1, *size), kernel_size, dilation, padding, stride
     )
-    if not x.shape[1] or x.shape[1] % places or x.shape[2] != count:
+    if not x.shape[1] or x.shape[1] % places:
         raise RuntimeError(
-            f"fold(): expected input of shape (N, C * {places}, {count}) for "
-            f"output_size={size}, kernel_size={geometry[0]}, dilation={geometry[1]}, "
-            f"padding={geometry[2]}, stride={geometry[3]}, got {list(input.shape)}"
+            "fold(): Expected size of input's dimension 1 to be divisible by the product of "
+            f"kernel_size, but got {x.shape[1]} and kernel_size={geometry[0]}"
+        )
+    if x.shape[2] != count:
+        raise RuntimeError(
+            f"fold(): Given output_size={size}, kernel_size={geometry[0]}, dilation={geometry[1]}, "
+            f"padding={geometry[2]}, stride={geometry[3]}, expected size of input's dimension 2 to "
+            f"match the calculated number of sliding blocks {count}, but got {x.shape[2]}"
         )
     image = _col2im(x, (x.shape[0], x.shape[1] // places, *size), *geometry)
     return image if input.ndim == 3 else OPS["squeeze"](image, (0,))
@@ -133,10 +138,12 @@ def _factor(name: str, parameter: str, value: Any, input: Tensor) -> int:
     check_tensor(name, input)
     value = integer(name, parameter, value)
     if value < 1:
-        raise RuntimeError(f"{name}(): argument '{parameter}' must be positive, got {value}")
+        what = "Number of groups to divide channels in" if parameter == "groups" else parameter
+        raise RuntimeError(f"{name}(): {what} must be positive, got {value}")
     if input.ndim < 3:
         raise RuntimeError(
-            f"{name}(): expected input of at least 3 dimensions, got shape {list(input.shape)}"
+            f"{name} expects input with > 2 dims, at least 3 dimensions, but got input with sizes "
+            f"{list(input.shape)}"
         )
     return value
 
@@ -163,8 +170,8 @@ def pixel_shuffle(input: Tensor, upscale_factor: int) -> Tensor:
     *lead, channels, height, width = input.shape
     if channels % r**2:
         raise RuntimeError(
-            f"pixel_shuffle(): the channels must be divisible by upscale_factor**2 = {r**2}, got "
-            f"input of shape {list(input.shape)}"
+            "pixel_shuffle expects its input's 'channel' dimension to be divisible by the square "
+            f"of upscale_factor, {r**2}, but got input of shape {list(input.shape)}"
         )
     n = len(lead)
     x = OPS["reshape"](input, (*lead, channels // r**2, r, r, height, width))
@@ -217,8 +224,8 @@ def channel_shuffle(input: Tensor, groups: int) -> Tensor:
     batch, channels, *spatial = input.shape
     if channels % groups:
         raise RuntimeError(
-            f"channel_shuffle(): the channels must be divisible by groups={groups}, got input of "
-            f"shape {list(input.shape)}"
+            f"channel_shuffle(): Number of channels must be divisible by groups. Got input of "
+            f"shape {list(input.shape)} and {groups} groups"
         )
     x = OPS["reshape"](input, (batch, groups, channels // groups, *spatial))
     return in_format_of(input, OPS["reshape"](OPS["swapaxes"](x, 1, 2), tuple(input.shape)))

@@ -39,8 +39,8 @@ def _widths(name: str, pad: Any, ndim: int) -> Widths:
     check_integers(name, "pad", numbers)
     if len(numbers) % 2 or len(numbers) > 2 * ndim:
         raise RuntimeError(
-            f"{name}(): argument 'pad' must have an even length of at most {2 * ndim} for input "
-            f"of {ndim} dimensions, got {numbers}"
+            f"{name}(): Padding length must be divisible by 2 and less than or equal to two times "
+            f"the input dimension {ndim}, but got {numbers}"
         )
     pairs = list(zip(numbers[::2], numbers[1::2]))
     return ((0, 0),) * (ndim - len(pairs)) + tuple(reversed(pairs))

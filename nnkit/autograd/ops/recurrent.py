@@ -201,7 +201,7 @@ def _sequences(
     x = OPS["swapaxes"](input, 0, 1) if batch_first else input
     steps, batch, size = x.shape
     if not steps:
-        raise RuntimeError(f"{kind}(): expected sequence length to be larger than 0")
+        raise RuntimeError(f"{kind}(): Expected sequence length to be larger than 0 in RNN")
     for state in states:
         if state.ndim != 3 or state.shape[1] != batch:
             raise RuntimeError(

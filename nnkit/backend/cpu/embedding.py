@@ -27,9 +27,9 @@ def embedding_grad(g, index, count, padding_idx, scale_grad_by_freq):
         rows, index = rows[kept], index[kept]
     if scale_grad_by_freq:
         rows = rows / np.bincount(index, minlength=count)[index, None].astype(rows.dtype)
-    out = np.zeros((count, rows.shape[1]), rows.dtype)
+    out = np.zeros((count, rows.shape[1]), g.dtype)
     add_rows(out, index, rows)
-    return out.astype(g.dtype, copy=False)
+    return out
 
 
 def embedding_renorm_(weight, index, max_norm, norm_type):
@@ -83,9 +83,13 @@ def _check(index: np.ndarray, count: int) -> None:
 
 
 def add_rows(out: np.ndarray, index: np.ndarray, rows: np.ndarray) -> None:
-    """``out[index[i]] += rows[i]`` for each ``i`` in order, repeated indices included."""
+    """``out[index[i]] += rows[i]`` for each ``i`` in order, repeated indices included.
+
+    Of half precision every sum is rounded, as in torch: there are no sums of their own then.
+    """
     width = out.shape[1]
-    if rows.size <= SMALL:
+    many = len(index) if out.dtype in HALF else MANY
+    if rows.size <= SMALL and out.dtype not in HALF:
         positions = (index * width)[:, None] + np.arange(width)
         add_at(out.reshape(-1), positions.reshape(-1), rows.reshape(-1))
         return
@@ -95,10 +99,10 @@ def add_rows(out: np.ndarray, index: np.ndarray, rows: np.ndarray) -> None:
     met = index[order]
     starts = np.flatnonzero(np.concatenate(([True], met[1:] != met[:-1])))
     counts = np.diff(np.append(starts, len(met)))
-    for start, n in zip(*_above(starts, counts, MANY), strict=True):
+    for start, n in zip(*_above(starts, counts, many), strict=True):
         out[met[start]] += rows[order[start : start + n]].sum(0)
-    rare = starts[counts <= MANY]
-    counts = counts[counts <= MANY]
+    rare = starts[counts <= many]
+    counts = counts[counts <= many]
     for turn in range(counts.max(initial=0)):
         rare = rare[counts > turn]
         counts = counts[counts > turn]

@@ -32,7 +32,7 @@ def from_numpy(data: Any) -> np.ndarray:
         )
     if any(s < 0 for s in data.strides):
         raise ValueError(
-            "at least one stride in the given numpy array is negative, which tensors do not "
+            "At least one stride in the given numpy array is negative, which tensors do not "
             f"support: got strides {data.strides}; make a copy with array.copy()"
         )
     # Kernels tell dtypes by identity, and an unpickled array brings a copy of its own.

@@ -282,9 +282,13 @@ def _cumulative(p: np.ndarray) -> np.ndarray:
 def multinomial(p, num_samples, replacement, generator):
     """Rows of weights; RuntimeError where one is negative, infinite or NaN, or all are zero."""
     if not ((p >= 0) & (p < np.inf)).all():
-        raise RuntimeError("multinomial: weights must be finite and not negative")
+        raise RuntimeError(
+            "multinomial: probability tensor contains either `inf`, `nan` or element < 0"
+        )
     if (p == 0).all(axis=-1).any():
-        raise RuntimeError("multinomial: the sum of the weights of a row must be above 0")
+        raise RuntimeError(
+            "multinomial: invalid multinomial distribution (sum of probabilities <= 0)"
+        )
     if not replacement:
         # The largest p / e with e exponential: a draw without replacement, all rows at once.
         race = exponential_(np.empty_like(p), 1.0, generator)

@@ -237,7 +237,7 @@ def multi_head_attention_forward(
         raise AssertionError("bias_k and bias_v must be given together")
     if bias_k is not None and bias_v is not None:
         if static_k is not None or static_v is not None:
-            raise AssertionError("bias cannot be added to static key or value.")
+            raise AssertionError("bias cannot be added to static key.")
         k = cat([k, bias_k.repeat(1, batch, 1)])
         v = cat([v, bias_v.repeat(1, batch, 1)])
         masks = [pad(m, (0, 1)) for m in masks]

@@ -131,7 +131,7 @@ def ctc_loss(
         raise error(f"ctc_loss: not implemented for '{log_probs.dtype.name}' log_probs")
     if log_probs.ndim not in (2, 3) or log_probs.numel() == 0:
         raise RuntimeError(
-            f"ctc_loss: expected log_probs (T, N, C) or (T, C), not empty, "
+            "ctc_loss: log_probs tensor must not be empty: expected (T, N, C) or (T, C), "
             f"got {list(log_probs.shape)}"
         )
     single = log_probs.ndim == 2

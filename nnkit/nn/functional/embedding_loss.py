@@ -84,11 +84,15 @@ def cosine_embedding_loss(
         tensor(1.)
     """
     reduction = reduction_of("cosine_embedding_loss", size_average, reduce, reduction)
-    if target.ndim > 1 or input1.ndim != target.ndim + 1 or input2.ndim != target.ndim + 1:
+    if target.ndim > 1:
         raise RuntimeError(
-            "cosine_embedding_loss: expected inputs (N, D) and target (N,), or inputs (D,) and "
-            f"target (), got shapes {list(input1.shape)}, {list(input2.shape)} and "
-            f"{list(target.shape)}"
+            "cosine_embedding_loss: 0D or 1D target tensor expected, multi-target not supported, "
+            f"got shape {list(target.shape)}"
+        )
+    if input1.ndim != target.ndim + 1 or input2.ndim != target.ndim + 1:
+        raise RuntimeError(
+            f"cosine_embedding_loss: {target.ndim}D target tensor expects {target.ndim + 1}D input "
+            f"tensors, but found inputs with sizes {list(input1.shape)} and {list(input2.shape)}"
         )
     squares1 = (input1 * input1).sum(-1) + 1e-12
     squares2 = (input2 * input2).sum(-1) + 1e-12

@@ -243,15 +243,18 @@ def affine_grid(theta: Tensor, size: Sequence[int], align_corners: bool | None =
     if align_corners is None:
         _tell_default("affine_grid")
     if not theta.is_floating_point():
-        raise ValueError(f"affine_grid(): theta must be floating point, got {theta.dtype}")
+        raise ValueError(
+            f"affine_grid(): Expected theta to have floating point type, but got {theta.dtype}"
+        )
     if len(size) not in (4, 5):
         raise NotImplementedError(
-            f"affine_grid(): size must have 4 or 5 elements, for images or volumes, got {[*size]}"
+            f"affine_grid only supports 4D and 5D sizes, for images or volumes, got {[*size]}"
         )
     axes = len(size) - 2
     if theta.ndim != 3 or tuple(theta.shape[-2:]) != (axes, axes + 1):
         raise ValueError(
-            f"affine_grid(): expected theta of shape [N, {axes}, {axes + 1}] for size {[*size]}, "
+            f"affine_grid(): Expected a batch of {axes}D affine matrices of shape "
+            f"Nx{axes}x{axes + 1} for size {[*size]}, "
             f"got {list(theta.shape)}"
         )
     if align_corners and min(size[2:]) == 1:

@@ -82,7 +82,7 @@ def hardtanh(
     if input.dtype.category == COMPLEX:
         raise NotImplementedError(f"hardtanh(): not implemented for '{input.dtype.name}' tensors")
     if input.dtype.category == BOOL:
-        raise RuntimeError("hardtanh(): bool inputs not supported")
+        raise RuntimeError("Bool inputs not supported for hardtanh")
     low, high = min_val, max_val
     if input.dtype.category == INTEGER:
         low, high = int(low), int(high)
@@ -143,7 +143,10 @@ def softshrink(input: Tensor, lambd: float = 0.5) -> Tensor:
     ops.check_floating("softshrink", input)
     largest = finfo(input.dtype).max
     if not 0 <= lambd <= largest:
-        raise RuntimeError(f"softshrink(): lambda must be in [0, {largest}], got {lambd}")
+        raise RuntimeError(
+            f"softshrink(): lambda must be in range [0, {largest:g}] for input dtype "
+            f"{input.dtype.scalar_type}, but found {lambd:g}"
+        )
     return ops.softshrink(input, float(lambd))
 
 

@@ -63,8 +63,8 @@ def interpolate(
     if mode in ("nearest", "nearest-exact", "area"):
         if align_corners is not None:
             raise ValueError(
-                "interpolate: align_corners is for the modes linear, bilinear, bicubic and "
-                f"trilinear, got mode={mode!r}"
+                "interpolate: align_corners option can only be set with the interpolating modes: "
+                f"linear | bilinear | bicubic | trilinear, got mode={mode!r}"
             )
     if not isinstance(mode, str):
         raise NotImplementedError(f"interpolate: mode must be one of {MODES}, got {mode!r}")
@@ -77,21 +77,24 @@ def interpolate(
         )
     if antialias and (mode not in ("bilinear", "bicubic") or axes != 2):
         raise ValueError(
-            "interpolate: antialias is for the modes bilinear and bicubic of images, got "
+            "interpolate: Anti-alias option is restricted to bilinear and bicubic modes and "
+            "requires a 4-D tensor as input, got "
             f"mode={mode!r} and an input of {input.ndim} dimensions"
         )
     old = tuple(input.shape[2:])
     new, factors = _sizes(tuple(input.shape[:2]), old, size, scale_factor)
     if recompute_scale_factor:
         if size is not None:
-            raise ValueError("interpolate: recompute_scale_factor is meaningless with size")
+            raise ValueError(
+                "interpolate: recompute_scale_factor is not meaningful with an explicit size"
+            )
         factors = (None,) * axes
     if mode == "area":
         pool = (adaptive_avg_pool1d, adaptive_avg_pool2d, adaptive_avg_pool3d)[axes - 1]
         return pool(input, new)
     if min(new) < 1 or min(old) < 1:
         raise RuntimeError(
-            f"interpolate: input and output sizes must be greater than 0, got {list(old)} and "
+            f"interpolate: Input and output sizes should be greater than 0, got {list(old)} and "
             f"{list(new)}"
         )
     between = not mode.startswith("nearest")
@@ -113,8 +116,8 @@ def _for_each(size: Any, factor: Any, axes: int) -> tuple:
     values = tuple(value) if isinstance(value, (tuple, list)) else (value,) * axes
     if len(values) != max(axes, 0):
         raise ValueError(
-            f"interpolate: {name} must have one value for each of the {max(axes, 0)} spatial "
-            f"dimensions, got {value}"
+            f"interpolate: Input and {name} must have the same number of spatial dimensions, but "
+            f"got {max(axes, 0)} of input and {name} {value}"
         )
     return values
 
@@ -122,7 +125,8 @@ def _for_each(size: Any, factor: Any, axes: int) -> tuple:
 def _sizes(batch: tuple, old: tuple, size: Any, factor: Any) -> tuple[tuple, tuple]:
     """The new sizes, and the factors that were given (or None) for each axis."""
     if (size is None) == (factor is None):
-        raise ValueError("interpolate: give either size or scale_factor")
+        which = "either size" if size is None else "only one of size"
+        raise ValueError(f"interpolate: {which} or scale_factor should be defined")
     values = _for_each(size, factor, len(old))
     if factor is None:
         if isinstance(values[0], bool):  # which torch takes behind the first place alone

@@ -169,8 +169,8 @@ def multi_margin_loss(
     count, classes = rows.shape
     if target.ndim > 1 or target.numel() != count:
         raise RuntimeError(
-            f"{name}: expected target of size [{count}] for input of shape {list(input.shape)}, "
-            f"but got {list(target.shape)}"
+            f"{name}: Expected target size [{count}], but got {list(target.shape)}: inconsistent "
+            f"target size for input of shape {list(input.shape)}"
         )
     if weight is not None and weight.numel() != classes:
         raise RuntimeError(
@@ -226,7 +226,7 @@ def multilabel_margin_loss(
     classes = rows.shape[1]
     if target.shape != input.shape and not input.ndim == target.numel() == 1:
         raise RuntimeError(
-            f"{name}: inconsistent target size {list(target.shape)} for input of size "
+            f"{name}: inconsistent target size: {list(target.shape)} for input of size: "
             f"{list(input.shape)}"
         )
     ops.check_floating(name, input)

@@ -122,7 +122,7 @@ def smooth_l1_loss(
         return l1_loss(input, target, reduction=reduction)
     x, y = paired("smooth_l1_loss", input, target)
     if not beta > 0:
-        raise RuntimeError(f"smooth_l1_loss: beta must not be negative, got {beta}")
+        raise RuntimeError(f"smooth_l1_loss does not support negative values for beta, got {beta}")
     return ops.smooth_l1_loss(x, y, reduction, beta)
 
 
@@ -156,7 +156,9 @@ def huber_loss(
     x, y = paired("huber_loss", input, target)
     delta = scalar(delta)
     if not delta > 0:
-        raise RuntimeError(f"huber_loss: delta must be positive, got {delta}")
+        raise RuntimeError(
+            f"huber_loss does not support non-positive values for delta, got {delta}"
+        )
     if weight is None:
         loss = in_dtype_of("huber_loss", input, ops.huber_loss(x, y, reduction, delta))
         same = input.dtype is target.dtype  # as torch's backward asks for

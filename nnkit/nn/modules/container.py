@@ -202,7 +202,8 @@ class ModuleList(_IndexedModules):
         """
         if not isinstance(modules, Iterable):
             raise TypeError(
-                f"ModuleList.extend: an iterable is expected, got {type(modules).__name__}"
+                "ModuleList.extend should be called with an iterable, but got "
+                f"{type(modules).__name__}"
             )
         for module in list(modules):
             self.append(module)
@@ -301,8 +302,8 @@ def pairs_of(source: Any, function: str) -> Iterator[tuple[str, Any]]:
     """
     if not isinstance(source, Iterable):
         raise TypeError(
-            f"{function}: a mapping or an iterable of pairs is expected, "
-            f"got {type(source).__name__}"
+            f"{function} should be called with an iterable of key/value pairs, but got "
+            f"{type(source).__name__}"
         )
     if isinstance(source, Mapping | ModuleDict):
         yield from source.items()
@@ -310,9 +311,12 @@ def pairs_of(source: Any, function: str) -> Iterator[tuple[str, Any]]:
     for position, pair in enumerate(source):
         if not isinstance(pair, Iterable):
             raise TypeError(
-                f"{function}: element {position} must be a pair, got {type(pair).__name__}"
+                f"{function}: sequence element #{position} should be Iterable; is "
+                f"{type(pair).__name__}"
             )
         parts = tuple(pair)
         if len(parts) != 2:
-            raise ValueError(f"{function}: element {position} must be a pair, has {len(parts)}")
+            raise ValueError(
+                f"{function}: sequence element #{position} has length {len(parts)}; 2 is required"
+            )
         yield parts

@@ -53,14 +53,14 @@ class Unflatten(Module):
         super().__init__()
         if not isinstance(unflattened_size, tuple | list):
             raise TypeError(
-                "Unflatten: unflattened_size must be a tuple of ints, "
-                f"got {type(unflattened_size).__name__}"
+                "unflattened_size must be tuple of ints, but found type "
+                f"{type(unflattened_size).__name__}"
             )
         for position, size in enumerate(unflattened_size):
             if not isinstance(size, int):
                 raise TypeError(
-                    "Unflatten: unflattened_size must be a tuple of ints, "
-                    f"got {type(size).__name__} at position {position}"
+                    "unflattened_size must be tuple of ints, but found element of type "
+                    f"{type(size).__name__} at pos {position}"
                 )
         self.dim = dim
         self.unflattened_size = unflattened_size

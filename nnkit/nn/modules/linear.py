@@ -177,7 +177,7 @@ class Bilinear(Module):
     ) -> None:
         super().__init__()
         if isinstance(in1_features, (int, float)) and in1_features <= 0:
-            raise ValueError(f"Bilinear: in1_features must be positive, got {in1_features}")
+            raise ValueError(f"in1_features must be > 0, but got (in1_features={in1_features})")
         check_integers("Bilinear", in1_features=in1_features)
         self.in1_features = in1_features
         self.in2_features = in2_features

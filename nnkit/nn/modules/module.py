@@ -43,7 +43,9 @@ __all__ = [
 
 
 def _forward_unimplemented(self: Any, *inputs: Any) -> None:
-    raise NotImplementedError(f'Module {type(self).__name__} has no "forward" method')
+    raise NotImplementedError(
+        f'Module [{type(self).__name__}] is missing the required "forward" function'
+    )
 
 
 class Module(ModuleHooks, ModuleApply, ModuleState):

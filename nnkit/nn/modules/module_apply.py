@@ -100,7 +100,7 @@ class ModuleApply(ModuleTree):
             raise RuntimeError("Module.to: it does not take copy=True")
         if dtype is not None and not (dtype.is_floating_point or dtype.is_complex):
             raise TypeError(
-                f"Module.to: dtype must be a floating point or complex one, got {dtype}"
+                f"Module.to only accepts floating point or complex dtypes, but got {dtype}"
             )
         if dtype is not None and dtype.is_complex:
             warnings.warn(

@@ -92,8 +92,8 @@ class BackwardHook:
                 isinstance(result, tuple) and all(grad is None for grad in result)
             ):
                 raise RuntimeError(
-                    "a full backward hook must return None where no input of the module "
-                    f"requires a gradient, got {type(result).__name__}"
+                    "Backward hook for Modules where no input requires gradient should always "
+                    f"return None or None for all gradients, got {type(result).__name__}"
                 )
         self.grad_outputs = None
 
@@ -143,6 +143,7 @@ def _replace(
         result = (result,)
     if len(result) != len(grads):
         raise RuntimeError(
-            f"a full backward {hook} must return {len(grads)} gradients ({kind}), got {len(result)}"
+            f"Backward {hook} returned an invalid number of {kind}, got {len(result)}, but "
+            f"expected {len(grads)}"
         )
     return tuple(result)

@@ -82,6 +82,11 @@ class ModuleState(ModuleTree):
         return add_hook(self, "_state_dict_hooks", (hook, True))
 
     def _register_state_dict_hook(self, hook: Callable) -> RemovableHandle:
+        if (hook, True) in self._state_dict_hooks.values():
+            raise RuntimeError(
+                "Cannot register the same function as the state dict post hook that was previously "
+                "registered via register_state_dict_post_hook"
+            )
         return add_hook(self, "_state_dict_hooks", (hook, False))
 
     def register_load_state_dict_pre_hook(self, hook: Callable) -> RemovableHandle:
@@ -158,7 +163,7 @@ class ModuleState(ModuleTree):
                 continue
             if returns_nothing:
                 raise RuntimeError(
-                    f"state_dict: a post-hook must return None, got {type(result).__name__}"
+                    f"state_dict post-hook must return None, got {type(result).__name__}"
                 )
             destination = result
         return destination
@@ -201,9 +206,7 @@ class ModuleState(ModuleTree):
             2.0
         """
         if not isinstance(state_dict, Mapping):
-            raise TypeError(
-                f"load_state_dict: state_dict must be a mapping, got {type(state_dict).__name__}"
-            )
+            raise TypeError(f"Expected state_dict to be dict-like, got {type(state_dict).__name__}")
         found = _Loading(getattr(state_dict, "_metadata", None) or {}, assign)
         found.compare(self, dict(state_dict), "")
         keys, errors, post_hooks = found.keys, found.errors, found.post_hooks
@@ -325,18 +328,24 @@ class _Loading:
 
 def _misfit(key: str, tensor: Tensor, value: Any) -> str | None:
     if not isinstance(value, Tensor):
-        return f"{key}: a Tensor is expected, the state dict has a {type(value).__name__}"
+        return (
+            f'While copying the parameter named "{key}", expected a Tensor from checkpoint but '
+            f"received {type(value).__name__}"
+        )
     if is_lazy(tensor) and not is_lazy(value):
         return None
     if is_lazy(value):
         if is_lazy(tensor):
             return None
-        return f"size mismatch for {key}: the state dict has no shape yet (a lazy module's)"
+        return (
+            f"size mismatch for {key}: Can't access the shape of an uninitialized parameter or "
+            "buffer of the state dict, which a lazy module gave"
+        )
     if value.shape == tensor.shape or (tensor.ndim == 0 and tuple(value.shape) == (1,)):
         return None
     return (
-        f"size mismatch for {key}: the state dict has shape {tuple(value.shape)}, "
-        f"the module {tuple(tensor.shape)}"
+        f"size mismatch for {key}: copying a param with shape {value.shape} from checkpoint, "
+        f"the shape in current model is {tensor.shape}."
     )
 
 

@@ -48,8 +48,8 @@ class ModuleTree:
         if param is not None:
             if not isinstance(param, Parameter):
                 raise TypeError(
-                    f"register_parameter: {name!r} must be a Parameter or None, "
-                    f"got {type(param).__name__}"
+                    f"cannot assign {type(param).__name__!r} object to parameter {name!r} "
+                    "(Parameter or None required)"
                 )
             if param.grad_fn is not None:
                 raise ValueError(
@@ -83,7 +83,8 @@ class ModuleTree:
         registry = self._registry("_buffers", name)
         if tensor is not None and not _is_tensor_like(tensor):
             raise TypeError(
-                f"register_buffer: {name!r} must be a Tensor or None, got {type(tensor).__name__}"
+                f"cannot assign {type(tensor).__name__!r} object to buffer {name!r} (Tensor or "
+                "None required)"
             )
         registry[name] = self._pass_hooks(
             module_hooks._global_buffer_registration_hooks, name, tensor
@@ -103,7 +104,7 @@ class ModuleTree:
         """
         if module is not None and not isinstance(module, ModuleTree):
             raise TypeError(
-                f"add_module: {name!r} must be a Module or None, got {type(module).__name__}"
+                f"{type(module).__name__} is not a Module subclass, nor None, for {name!r}"
             )
         registry = self._registry("_modules", name)
         registry[name] = self._pass_hooks(
@@ -121,18 +122,17 @@ class ModuleTree:
                 f"cannot assign {kind} {name!r} before Module.__init__() was called"
             )
         if not isinstance(name, str):
-            raise TypeError(f"the name of a {kind} must be a string, got {type(name).__name__}")
+            raise TypeError(f"{kind} name should be a string. Got {type(name).__name__}")
         content = self.__dict__[registry]
         if name not in content:
-            if "." in name or name == "":
-                raise KeyError(
-                    f"{type(self).__name__}(): the name of a {kind} must be non-empty and have no "
-                    f"dot: {name!r}"
-                )
+            if "." in name:
+                raise KeyError(f'{kind} name can\'t contain ".", got: {name}')
+            if name == "":
+                raise KeyError(f'{kind} name can\'t be empty string ""')
             if hasattr(self, name):
                 raise KeyError(
-                    f"{type(self).__name__} already has an attribute {name!r}, "
-                    f"it cannot be a {kind} as well"
+                    f"attribute {name!r} already exists in {type(self).__name__}, it cannot be a "
+                    f"{kind} as well"
                 )
         return content
 

@@ -80,7 +80,7 @@ class ParameterList(Module):
         """
         if not isinstance(values, Iterable) or isinstance(values, Tensor):
             raise TypeError(
-                f"ParameterList.extend: an iterable of values is expected, "
+                f"ParameterList.extend should be called with an iterable, but "
                 f"got {type(values).__name__}"
             )
         for value in list(values):

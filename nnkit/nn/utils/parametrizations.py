@@ -6,6 +6,7 @@ from typing import Any
 
 from nnkit.autograd import Tensor, no_grad
 from nnkit.autograd.arguments.annotations import is_int
+from nnkit.autograd.arguments.dims import normalize_dim
 from nnkit.autograd.arguments.sizes import integer
 from nnkit.nn.functional.distance import normalize
 from nnkit.nn.modules.module import Module
@@ -100,7 +101,7 @@ class _SpectralNorm(Module):
                 "spectral_norm: n_power_iterations must be positive, got "
                 f"n_power_iterations={n_power_iterations}"
             )
-        self.dim = dim if dim >= 0 else dim + weight.ndim
+        self.dim = normalize_dim(dim, weight.ndim, "spectral_norm")
         self.eps = eps
         if weight.ndim > 1:
             self.n_power_iterations = n_power_iterations

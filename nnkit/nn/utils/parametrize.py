@@ -71,24 +71,20 @@ class ParametrizationList(ModuleList):
                         start = module.right_inverse(start)
         if not isinstance(start, (Tensor, tuple, list)):
             raise ValueError(
-                "register_parametrization: right_inverse must return a Tensor or several, got "
+                "'right_inverse' must return a Tensor or a Sequence of tensors, got "
                 f"{type(start).__name__}"
             )
         for part in () if isinstance(start, Tensor) else start:
             if not isinstance(part, Tensor):
                 raise ValueError(
-                    "register_parametrization: right_inverse must return a Tensor or several, got "
-                    f"one of type {type(part).__name__}"
+                    "'right_inverse' must return a Tensor or a Sequence of tensors, got an element "
+                    f"of the sequence with type {type(part).__name__}"
                 )
         self.is_tensor = isinstance(start, Tensor)
         self.ntensors = 1 if isinstance(start, Tensor) else len(start)
         if isinstance(start, Tensor):
-            if not unsafe and (start.dtype != original.dtype or start.shape != original.shape):
-                raise ValueError(
-                    "register_parametrization: right_inverse must keep shape and dtype of a single "
-                    f"tensor, got {tuple(start.shape)} and {start.dtype} for "
-                    f"{tuple(original.shape)} and {original.dtype}"
-                )
+            if not unsafe:
+                _check_kept("When `right_inverse` outputs one tensor, it", start, original)
             with no_grad():
                 original.set_(start)  # an optimizer that has it keeps it
             _register(self, "original", original)
@@ -102,7 +98,8 @@ class ParametrizationList(ModuleList):
     def _check(self, original: Tensor) -> None:
         with no_grad():
             value = self()
-        _check_kept("a parametrization", value, original)
+        _check_tensor("A parametrization", value)
+        _check_kept("Registering a parametrization", value, original)
 
     def originals(self) -> list[Tensor]:
         """The tensors that the parametrized one is computed from."""
@@ -121,12 +118,26 @@ class ParametrizationList(ModuleList):
             for module in reversed(list(self)):
                 if not hasattr(module, "right_inverse"):
                     raise RuntimeError(
-                        f"parametrization {type(module).__name__} has no right_inverse, so the "
-                        "tensor cannot be assigned"
+                        f"parametrization {type(module).__name__} does not implement right_inverse"
+                        ", so the tensor cannot be assigned"
                     )
                 start = module.right_inverse(start)
+            if not self.is_tensor and not isinstance(start, (tuple, list)):
+                got = type(start).__name__
+                raise ValueError(f"'right_inverse' must return a sequence of tensors. Got {got}.")
             parts = [start] if self.is_tensor else list(start)
+            if len(parts) != self.ntensors:
+                raise ValueError(
+                    f"'right_inverse' must return a sequence of tensors of length {self.ntensors}. "
+                    f"Got a sequence of length {len(parts)}."
+                )
             for original, part in zip(self.originals(), parts, strict=True):
+                _check_tensor("right_inverse", part)
+                if part.dtype != original.dtype:
+                    raise ValueError(
+                        f"The tensor returned by `right_inverse` has dtype {part.dtype}: it must "
+                        f"have the same dtype as `original`, {original.dtype}"
+                    )
                 original.set_(part)
 
     def forward(self) -> Any:
@@ -137,18 +148,20 @@ class ParametrizationList(ModuleList):
         return value
 
 
-def _check_kept(what: str, value: Any, original: Tensor) -> None:
-    """ValueError for what is no tensor of the shape and dtype of the parametrized one."""
+def _check_tensor(what: str, value: Any) -> None:
     if not isinstance(value, Tensor):
-        raise ValueError(
-            f"register_parametrization: {what} must return a tensor, got {type(value).__name__}"
-        )
-    if value.shape != original.shape or value.dtype != original.dtype:
-        raise ValueError(
-            f"register_parametrization: {what} must keep shape and dtype (unless unsafe=True), got "
-            f"{tuple(value.shape)} and {value.dtype} for {tuple(original.shape)} and "
-            f"{original.dtype}"
-        )
+        raise ValueError(f"{what} must return a tensor. Got {type(value).__name__}")
+
+
+def _check_kept(what: str, value: Tensor, original: Tensor) -> None:
+    """ValueError for a tensor of another shape or dtype than the parametrized one."""
+    for kept in ("dtype", "shape"):
+        one, other = getattr(original, kept), getattr(value, kept)
+        if one != other:
+            raise ValueError(
+                f"{what} may not change the {kept} of the tensor, which must have the same {kept} "
+                f"unless `unsafe` flag is enabled: got {other} for {one}"
+            )
 
 
 def _register(module: Module, name: str, value: Tensor) -> None:
@@ -206,10 +219,13 @@ def register_parametrization(
             with no_grad():
                 before = getattr(module, tensor_name)
                 after = parametrization(before)
-                _check_kept("a parametrization", after, before)
+                _check_tensor("A parametrization", after)
+                _check_kept("Registering a parametrization", after, before)
                 if hasattr(parametrization, "right_inverse"):
                     with suppress(NotImplementedError):
-                        _check_kept("right_inverse", parametrization.right_inverse(after), before)
+                        start: Any = parametrization.right_inverse(after)
+                        _check_tensor("right_inverse", start)
+                        _check_kept("right_inverse", start, before)
         chain.unsafe |= unsafe
         chain.append(parametrization)
         return module

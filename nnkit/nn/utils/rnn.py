@@ -202,13 +202,14 @@ def pack_padded_sequence(
         raise RuntimeError("pack_padded_sequence(): cannot pack an empty tensor")
     if min(sizes) <= 0:
         raise RuntimeError(
-            "pack_padded_sequence(): length of all samples has to be greater than 0, "
+            "pack_padded_sequence(): Length of all samples has to be greater than 0, "
             f"but got {min(sizes)}"
         )
     if any(a < b for a, b in zip(sizes, sizes[1:])):
         raise RuntimeError(
-            f"pack_padded_sequence(): `lengths` must be sorted in decreasing order, got {sizes}; "
-            "pass `enforce_sorted=False` to have them sorted"
+            "pack_padded_sequence(): `lengths` array must be sorted in decreasing order when "
+            f"`enforce_sorted` is True, got {sizes}. You can pass `enforce_sorted=False` to have "
+            "them sorted"
         )
     if sizes[0] > input.shape[0]:
         raise RuntimeError(
@@ -256,7 +257,7 @@ def pad_packed_sequence(
     steps, batch = batch_sizes.numel(), int(batch_sizes[0])
     if total_length is not None and total_length < steps:
         raise ValueError(
-            "pad_packed_sequence(): expected total_length to be at least the length of the longest "
+            "pad_packed_sequence(): Expected total_length to be at least the length of the longest "
             f"sequence in input, but got total_length={total_length} and max sequence length "
             f"being {steps}"
         )
@@ -311,7 +312,7 @@ def pad_sequence(
         sequences = sequences.unbind(0)
     if not isinstance(sequences, Iterable):
         raise RuntimeError(
-            "pad_sequence(): expected iterable for input sequences, but got arg of type: "
+            "pad_sequence(): Expected iterable for input sequences, but got arg of type: "
             f"{type(sequences).__name__}"
         )
     sequences = tuple(sequences)

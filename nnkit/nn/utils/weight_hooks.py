@@ -11,7 +11,7 @@ from typing import Any
 from nnkit.autograd import Tensor, no_grad
 from nnkit.nn.functional.distance import normalize
 from nnkit.nn.modules.module import Module
-from nnkit.nn.parameter import Parameter
+from nnkit.nn.parameter import Parameter, is_lazy
 from nnkit.nn.utils.parametrizations import norm_except
 
 __all__ = ["remove_spectral_norm", "remove_weight_norm", "spectral_norm", "weight_norm"]
@@ -59,7 +59,7 @@ def weight_norm(module: Module, name: str = "weight", dim: int | None = 0) -> Mo
         FutureWarning,
         stacklevel=2,
     )
-    _refuse_twice(module, name, WeightNorm)
+    _check(module, name, WeightNorm)
     hook = WeightNorm(name, -1 if dim is None else dim)
     weight = getattr(module, name)
     del module._parameters[name]
@@ -166,7 +166,7 @@ def spectral_norm(
             "spectral_norm: n_power_iterations must be positive, got "
             f"n_power_iterations={n_power_iterations}"
         )
-    _refuse_twice(module, name, SpectralNorm)
+    _check(module, name, SpectralNorm)
     hook = SpectralNorm(name, n_power_iterations, dim, eps)
     weight = module._parameters[name]
     assert weight is not None
@@ -205,11 +205,20 @@ def remove_spectral_norm(module: Module, name: str = "weight") -> Module:
     return module
 
 
-def _refuse_twice(module: Module, name: str, kind: type) -> None:
+_NAMES = {WeightNorm: "weight_norm", SpectralNorm: "spectral_norm"}
+
+
+def _check(module: Module, name: str, kind: type) -> None:
+    """The parameter has a shape, and no hook of this kind."""
+    if is_lazy(getattr(module, name)):
+        raise ValueError(
+            f"The module passed to `{_NAMES[kind]}` can't have uninitialized parameters. Make sure "
+            "to run the forward once before"
+        )
     for hook in module._forward_pre_hooks.values():
         if isinstance(hook, kind) and hook.name == name:
             raise RuntimeError(
-                f"Cannot register two {kind.__name__} hooks on the same parameter {name}"
+                f"Cannot register two {_NAMES[kind]} hooks on the same parameter {name}"
             )
 
 
@@ -219,4 +228,4 @@ def _taken_off(module: Module, name: str, kind: type) -> Any:
         if isinstance(hook, kind) and hook.name == name:
             del hooks[key]
             return hook
-    raise ValueError(f"{kind.__name__} of '{name}' not found in {module}")
+    raise ValueError(f"{_NAMES[kind]} of '{name}' not found in {module}")

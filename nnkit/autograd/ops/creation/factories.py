@@ -383,8 +383,9 @@ def eye(
     """
     check_layout("eye", layout)
     shape = (integer("eye", "n", n), n if m is ... else integer("eye", "m", m))
-    if min(shape) < 0:
-        raise RuntimeError(f"eye(): n and m must be greater or equal to 0, got {n} and {m}")
+    for parameter, size in zip("nm", shape):
+        if size < 0:
+            raise RuntimeError(f"eye(): {parameter} must be greater or equal to 0, got {size}")
     check_shape("eye", shape)
     place = place_of(device)
     d = dtype_of("eye", dtype, None if out is None else out.dtype)
@@ -412,7 +413,10 @@ def _check_pair(name: str, one: str, first: Tensor, other: str, second: Tensor) 
     check_tensor(name, second, other)
     for value in (first, second):
         if value.dtype not in (float32, float64):
-            raise RuntimeError(f"{name}(): expected float32 or float64 tensors, got {value.dtype}")
+            raise RuntimeError(
+                f"{name}(): Expected both inputs to be Float or Double tensors but got "
+                f"{first.dtype.scalar_type} and {second.dtype.scalar_type}"
+            )
     if first.dtype is not second.dtype:
         raise RuntimeError(
             f"{name}(): Expected object of scalar type {first.dtype.scalar_type} but got scalar "

@@ -134,7 +134,10 @@ def _in_shape_of_out(name: str, data: Any, place: Any, requires_grad: bool, out:
 def _ends(name: str, start: Any, end: Any, steps: Any, dtype: Any, out: Any) -> tuple:
     for bound in (start, end):
         if isinstance(bound, Tensor) and bound.ndim:
-            raise RuntimeError(f"{name}(): expected 0-dim tensors, got shape {list(bound.shape)}")
+            raise RuntimeError(
+                f"{name} only supports 0-dimensional start and end tensors, but got one with "
+                f"{bound.ndim} dimension(s)."
+            )
     start, end = number(name, "start", start), number(name, "end", end)
     if integer(name, "steps", steps) < 0:
         raise RuntimeError(f"{name}(): number of steps must be non-negative, got {steps}")
@@ -144,7 +147,10 @@ def _ends(name: str, start: Any, end: Any, steps: Any, dtype: Any, out: Any) -> 
         default = default.to_complex()
     d = dtype_of(name, dtype, default if out is None else out.dtype)
     if default.category == COMPLEX != d.category:
-        raise RuntimeError(f"{name}(): complex bounds cannot be converted to {d}")
+        raise RuntimeError(
+            f"torch.{name}(): inferred dtype {default.scalar_type} can't be safely cast to passed "
+            f"dtype {d.scalar_type}"
+        )
     if d is bool_ and steps > 1:
         raise NotImplementedError(f"{name}(): not implemented for 'bool' tensors")
     if steps > 1:

@@ -6,7 +6,7 @@ import math
 from collections.abc import Callable
 from typing import Any
 
-from nnkit.autograd.arguments.factory import check_layout, dtype_of
+from nnkit.autograd.arguments.factory import dtype_of, is_strided
 from nnkit.autograd.grad_mode import no_grad
 from nnkit.autograd.op.public import public
 from nnkit.autograd.ops.creation.factories import ones
@@ -23,12 +23,13 @@ def _window(
 ) -> Tensor:  # fmt: skip
     """``shape(x, n)`` of the numbers x from 0 to n; periodic, it would begin anew at n."""
     kind = dtype_of(name, dtype)
-    check_layout(name, layout)
+    if not is_strided(layout):
+        raise RuntimeError(f"{name} is not implemented for sparse types, got: {layout}")
     if kind.category < FLOATING:
-        raise RuntimeError(f"{name}(): expected a floating point dtype, got {kind.name}")
+        raise RuntimeError(f"{name} expects floating point dtypes, got: {kind.name}")
     if length < 0:
         raise RuntimeError(
-            f"{name}(): requires a non-negative window_length, got window_length={length}"
+            f"{name} requires non-negative window_length, got window_length={length}"
         )
     if kind.category == COMPLEX and length > 1:
         raise NotImplementedError(f"{name}(): not implemented for '{kind.name}' tensors")

@@ -93,10 +93,10 @@ def vander(x: Tensor, N: int | None = None, increasing: bool = False) -> Tensor:
     """
     check_tensor("vander", x, "x")
     if x.ndim != 1:
-        raise RuntimeError(f"vander(): x must be a one-dimensional tensor, got {x.ndim} dimensions")
+        raise RuntimeError(f"vander(): x must be a one-dimensional tensor. Got {x.ndim} dimensions")
     count = x._data.size if N is None else integer("vander", "N", N)
     if count < 0:
-        raise RuntimeError(f"vander(): N must be non-negative, got {N}")
+        raise RuntimeError(f"vander(): N must be non-negative. Got {N}")
     check_shape("vander", (x._data.size, count))
     rising = powers(x, count)
     return rising if increasing else rising.flip(1)

@@ -305,11 +305,13 @@ def _rrelu(
     upper: float = 1.0 / 3, training: bool = False,
 ) -> Tensor:
     check_floating("rrelu", input)
-    if not (math.isfinite(lower) and math.isfinite(upper)):
-        raise RuntimeError(f"rrelu(): the bounds must be finite, got {lower} and {upper}")
+    for which, bound in (("lower", lower), ("upper", upper)):
+        if not math.isfinite(bound):
+            raise RuntimeError(f"rrelu: {which} bound must be finite, got {bound}")
     if lower > upper:
         raise RuntimeError(
-            f"rrelu(): the lower bound should not be above the upper one, got {lower} and {upper}"
+            "rrelu: Lower bound should be less than or equal to the upper bound, got "
+            f"{lower} and {upper}"
         )
     input = contiguous(input)
     if not training:
@@ -365,7 +367,7 @@ class _SignLost(Node):
     def gradients(self, B: Any, grads: list, unpack: Callable) -> list:
         raise RuntimeError(
             f"{self.values}_(): In-place backward calculation is triggered with a negative slope "
-            "which is not supported: use the out-of-place form"
+            "which is not supported: call out-of-place version"
         )
 
 

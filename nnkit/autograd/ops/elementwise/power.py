@@ -161,7 +161,7 @@ def frexp(input: Tensor) -> Any:
     check_tensor("frexp", input)
     if input.dtype.category != FLOATING:
         raise RuntimeError(
-            f"frexp(): only supports floating-point dtypes, got {input.dtype.name}"
+            f"torch.frexp() only supports floating-point dtypes, got {input.dtype.name}"
         )
     exponent = _exponent(input.detach())
     return return_types.frexp((_unscaled(input, exponent), converted(exponent, int32)))

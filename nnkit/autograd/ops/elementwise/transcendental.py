@@ -299,7 +299,7 @@ def polygamma(n: int, input: Tensor) -> Tensor:
     """
     check_tensor("polygamma", input)
     if n < 0:
-        raise RuntimeError(f"polygamma(): does not support negative n, got {n}")
+        raise RuntimeError(f"polygamma(n, x) does not support negative n. Got {n}")
     if input.dtype.category == COMPLEX:
         raise NotImplementedError(f"polygamma(): not implemented for '{input.dtype.name}' tensors")
     return _polygamma(*promote("polygamma", input, floating=True), n)

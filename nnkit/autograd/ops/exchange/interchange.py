@@ -291,9 +291,7 @@ def asarray(
     if isinstance(obj, Tensor):
         shared: Tensor | None = obj
     elif copy is False and isinstance(obj, NUMPY_SCALARS):
-        raise RuntimeError(
-            "asarray(): can't alias NumPy scalars, which have no memory of their own"
-        )
+        raise RuntimeError("asarray(): can't alias NumPy scalars. They have no memory of their own")
     elif hasattr(obj, "__array_interface__"):
         shared = wrap(cpu.backend.from_numpy(cpu.backend.as_array(obj)), cpu)
     elif _is_capsule(obj):
@@ -306,11 +304,15 @@ def asarray(
         shared = None
     if shared is None:
         if copy is False:
-            raise ValueError(f"asarray(): cannot share the memory of a {type(obj).__name__}")
+            got = type(obj).__name__
+            raise ValueError(f"asarray(): can't alias arbitrary sequence into a tensor: {got}")
         return tensor(obj, dtype=d, device=device, requires_grad=bool(requires_grad))
     result = converted(to(shared, place_of(device, shared._device)), d or shared.dtype)
     if copy is False and result._data is not shared._data:
-        raise ValueError("asarray(): a copy is necessary for the dtype or device, but copy=False")
+        what = f"with dtype '{shared.dtype.scalar_type}' into dtype '{result.dtype.scalar_type}'"
+        if result._device is not shared._device:
+            what = f"from device '{shared._device}' to '{result._device}'"
+        raise ValueError(f"asarray(): can't alias tensor {what}.")
     if copy and result._data is shared._data:
         result = clone(result)
     wanted = result.requires_grad if requires_grad is None else requires_grad

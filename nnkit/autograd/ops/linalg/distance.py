@@ -61,7 +61,8 @@ def cosine_similarity(x1: Tensor, x2: Tensor, dim: int = 1, eps: float = 1e-8) -
     common = promoted_dtype("cosine_similarity", x1, x2)
     if common.category != FLOATING:
         raise RuntimeError(
-            f"cosine_similarity(): expected common dtype to be floating point, got {common}"
+            "cosine_similarity(): expected common dtype to be floating point, yet common dtype is "
+            f"{common}"
         )
     # As in torch, each is normalised in its own dtype if it has one with fractions.
     x, y = (t if t.dtype.category == FLOATING else t.to(common) for t in (x1, x2))

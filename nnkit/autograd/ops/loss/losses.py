@@ -309,9 +309,10 @@ def _check_labels(name: str, input: Tensor, target: Tensor, weight: Tensor | Non
             )
         wanted = (x.shape[0], *x.shape[2:])
         if t.shape != wanted:
-            raise RuntimeError(
-                f"{name}(): Expected target size {list(wanted)}, got {list(t.shape)}"
-            )
+            what = f"Expected target size {list(wanted)}, got {list(t.shape)}"
+            if x.ndim == 2:
+                what = f"0D or 1D target tensor expected, multi-target not supported: {what}"
+            raise RuntimeError(f"{name}(): {what}")
     _check_label_dtype(name, target)
     if x.ndim > 2 and t.size and target.dtype is uint8:
         raise RuntimeError(

@@ -316,7 +316,10 @@ def max_unpool3d(
 def _ratios(name: str, given: Any, axes: int) -> tuple[float, ...]:
     ratios = given if isinstance(given, (tuple, list)) else (given,) * axes
     if len(ratios) > axes == 2:  # as in torch not of volumes
-        raise ValueError(f"{name}(): argument 'output_ratio' must be {axes} floats, got {given!r}")
+        raise ValueError(
+            f"{name} requires output_ratio to either be a single Int or tuple of Ints, got "
+            f"{given!r}"
+        )
     ratios = [float(r) if isinstance(r, Tensor) else r for r in ratios]
     if len(ratios) < axes or not all(isinstance(r, (int, float)) for r in ratios):
         raise TypeError(

@@ -131,7 +131,7 @@ def uniform_(
         )
     if high - low > largest:
         raise RuntimeError(
-            f"uniform_ expects to - from to fit {d.name}, but found to={high} and from={low}"
+            f"uniform_ expects to-from <= {largest} of {d.name}, but found to={high} and from={low}"
         )
     return draw(input, "uniform_", low, high, source_of("uniform_", generator, input._device))
 
@@ -154,7 +154,7 @@ def normal_(input: Tensor, mean: float = 0.0, std: float = 1.0, *, generator: An
     """
     mean, std = number("normal_", "mean", mean), number("normal_", "std", std)
     if not std >= 0:
-        raise RuntimeError(f"normal_ expects std >= 0.0, but found std {std}")
+        raise RuntimeError(f"normal expects std >= 0.0, but found std {std}")
     if input._data.size:
         need("normal_", input.dtype, (FLOATING, COMPLEX), NotImplementedError)
     return draw(input, "normal_", mean, std, source_of("normal_", generator, input._device))
@@ -258,7 +258,7 @@ def integer_bounds(name: str, d: dtype, low: Any, high: Any) -> tuple[int, int]:
         last = integer(name, "to", high) - 1
     if low > last:
         raise RuntimeError(
-            f"{name}() expects 'from' to be less than 'to', but got from={low} >= to={last + 1}"
+            f"{name} expects 'from' to be less than 'to', but got from={low} >= to={last + 1}"
         )
     if digits:
         # The dtype must not round the ends out of the range.
@@ -268,7 +268,7 @@ def integer_bounds(name: str, d: dtype, low: Any, high: Any) -> tuple[int, int]:
             last = _rounded(last, digits) - 2 ** (abs(last).bit_length() - digits) - 1
         if low > last:
             raise RuntimeError(
-                f"{name}() expects 'from' cast to {d.name} to be less than 'to', "
+                f"{name} expects 'from' cast to {d.name} to be less than 'to', "
                 f"but got from={low} >= to={last + 1}"
             )
     smallest, largest = _integer_range(d)

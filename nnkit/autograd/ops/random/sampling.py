@@ -265,17 +265,17 @@ def multinomial(
     """
     check_tensor("multinomial", input)
     if not 0 < input.ndim <= 2:
-        raise RuntimeError(f"multinomial(): input must be 1 or 2 dim, got {input.ndim}")
+        raise RuntimeError(f"multinomial(): prob_dist must be 1 or 2 dim, got {input.ndim}")
     if input.dtype.category != FLOATING:
         raise RuntimeError(
             f"multinomial only supports floating-point dtypes for input, got: {input.dtype.name}"
         )
     count = integer("multinomial", "num_samples", num_samples)
     if count <= 0:
-        raise RuntimeError(f"multinomial(): cannot sample num_samples <= 0 samples, got {count}")
+        raise RuntimeError(f"multinomial(): cannot sample n_sample <= 0 samples, got {count}")
     if not replacement and count > input.shape[-1]:
         raise RuntimeError(
-            f"multinomial(): cannot sample num_samples > input.size(-1) samples without "
+            f"multinomial(): cannot sample n_sample > prob_dist.size(-1) samples without "
             f"replacement, got {count} of {input.shape[-1]}"
         )
     check_shape("multinomial", (*input._data.shape[:-1], count))

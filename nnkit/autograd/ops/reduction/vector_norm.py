@@ -254,8 +254,8 @@ def cdist(
         )
     if x1._data.shape[-1] != x2._data.shape[-1]:
         raise RuntimeError(
-            f"cdist(): x1 and x2 need the same number of columns, got {x1._data.shape[-1]} and "
-            f"{x2._data.shape[-1]}"
+            f"cdist(): X1 and X2 must have the same number of columns, got "
+            f"{x1._data.shape[-1]} and {x2._data.shape[-1]}"
         )
     broadcast_shape("cdist", [x1._data.shape[:-2], x2._data.shape[:-2]])
     if not p >= 0:

@@ -322,7 +322,9 @@ def meshgrid(*tensors: Any, indexing: str | None = None) -> tuple[Tensor, ...]:
     """
     given = _unpacked("meshgrid", tensors)
     if indexing not in (None, "ij", "xy"):
-        raise RuntimeError(f"meshgrid(): indexing must be one of 'xy' or 'ij', got {indexing!r}")
+        raise RuntimeError(
+            f'meshgrid(): indexing must be one of "xy" or "ij", but received: {indexing}'
+        )
     for tensor in given:
         if tensor.ndim > 1:
             raise RuntimeError(
@@ -331,7 +333,7 @@ def meshgrid(*tensors: Any, indexing: str | None = None) -> tuple[Tensor, ...]:
             )
         if tensor.dtype is not given[0].dtype:
             raise RuntimeError(
-                f"meshgrid(): expected all tensors to have one dtype, got {given[0].dtype} and "
+                f"meshgrid expects all tensors to have the same dtype, got {given[0].dtype} and "
                 f"{tensor.dtype}"
             )
     sizes = [t._data.size for t in given]
@@ -350,7 +352,7 @@ def _unpacked(name: str, tensors: tuple) -> tuple[Tensor, ...]:
     if len(tensors) == 1 and isinstance(tensors[0], (tuple, list)):
         tensors = tuple(tensors[0])
     if not tensors:
-        raise RuntimeError(f"{name}(): expected at least one tensor")
+        raise RuntimeError(f"{name} expects a non-empty TensorList")
     return check_tensors(name, tensors)
 
 

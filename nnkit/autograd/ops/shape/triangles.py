@@ -74,7 +74,10 @@ def _triangle_indices(
 ) -> Tensor:
     row, col = integer(name, "row", row), integer(name, "col", col)
     if row < 0 or col < 0:
-        raise RuntimeError(f"{name}(): row and col must be non-negative, got {row} and {col}")
+        wrong = f"row must be non-negative, got {row}"
+        if row >= 0:
+            wrong = f"col must be non-negative, got {col}"
+        raise RuntimeError(f"{name}(): {wrong}")
     offset = clipped(integer(name, "offset", offset), -row - 1, col + 1)
     if name == "tril_indices":  # of a wide matrix it has nothing in the last columns
         col = clipped(col, 0, max(row + offset, 0))

@@ -1,0 +1,145 @@
+"""The words of errors of modules that programs look for: the same ones match in both frameworks."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from importlib import import_module
+from types import ModuleType
+from typing import Any
+
+import pytest
+
+Row = tuple[str, type[Exception], str, Callable[[Any], Any]]
+
+
+def _parametrized(lib: Any, forward: Any, back: Any = None) -> Any:
+    members = {"forward": lambda self, x: forward(x)}
+    if back is not None:
+        members["right_inverse"] = lambda self, x: back(x)
+    made = type("Made", (lib.nn.Module,), members)()
+    parametrize = import_module(f"{lib.__name__}.nn.utils.parametrize")
+    return parametrize.register_parametrization(lib.nn.Linear(2, 3), "weight", made)
+
+
+def _assigned(lib: Any, back: Any) -> None:
+    layer = _parametrized(lib, lambda x: x, lambda x: x)
+    type(layer.parametrizations.weight[0]).right_inverse = lambda self, x: back(x)
+    layer.weight = lib.ones(3, 2)
+
+
+def _loaded(lib: Any, **changes: Any) -> None:
+    layer = lib.nn.Linear(2, 2)
+    layer.load_state_dict({**layer.state_dict(), **changes})
+
+
+def _hooked(lib: Any, answer: Any, needed: bool = True) -> None:
+    layer = lib.nn.Linear(2, 2)
+    layer.register_full_backward_hook(lambda module, inputs, outputs: answer)
+    layer(lib.ones(1, 2, requires_grad=needed)).sum().backward()
+
+
+def _hooked_twice(lib: Any) -> None:
+    layer, hook = lib.nn.Linear(2, 2), lambda *_: None
+    layer.register_state_dict_post_hook(hook)
+    layer._register_state_dict_hook(hook)
+
+
+def _twice(layer: Any, norm: Any) -> None:
+    norm(norm(layer))
+
+
+ROWS: list[Row] = [
+    ("parametrized_shape", ValueError, "Registering a parametrization may not change the shape of",
+     lambda lib: _parametrized(lib, lambda x: x[0])),
+    ("parametrized_dtype", ValueError, "may not change the dtype",
+     lambda lib: _parametrized(lib, lambda x: x.double())),
+    ("parametrized_type", ValueError, "A parametrization must return a tensor",
+     lambda lib: _parametrized(lib, lambda x: 3)),
+    ("inverse", ValueError, "'right_inverse' must return a Tensor or a Sequence of",
+     lambda lib: _parametrized(lib, lambda x: x, lambda x: 3)),
+    ("inverse_element", ValueError, "of the sequence with type",
+     lambda lib: _parametrized(lib, lambda x: x, lambda x: [3])),
+    ("inverse_dtype", ValueError, "outputs one tensor, it may not change the dtype",
+     lambda lib: _parametrized(lib, lambda x: x, lambda x: x.double())),
+    ("assigned_dtype", ValueError, "The tensor returned by `right_inverse` has dtype",
+     lambda lib: _assigned(lib, lambda x: x.double())),
+    ("assigned_type", ValueError, "right_inverse", lambda lib: _assigned(lib, lambda x: 3)),
+    ("loaded_type", RuntimeError, 'While copying the parameter named "weight"',
+     lambda lib: _loaded(lib, weight=3)),
+    ("loaded_shape", RuntimeError, "copying a param with shape .*the shape in current model is",
+     lambda lib: _loaded(lib, weight=lib.ones(1))),
+    ("loaded_list", TypeError, "Expected state_dict to be dict-like",
+     lambda lib: lib.nn.Linear(2, 2).load_state_dict([1])),
+    ("hook_twice", RuntimeError, "previously registered via register_state_dict_post_hook",
+     _hooked_twice),
+    ("hook_count", RuntimeError, "got 0, but expected 1", lambda lib: _hooked(lib, ())),
+    ("hook_no_input", RuntimeError, "where no input requires gradient should always return None",
+     lambda lib: _hooked(lib, (lib.ones(1, 2),), False)),
+    ("module_name", TypeError, "module name should be a string. Got int",
+     lambda lib: lib.nn.Module().add_module(3, None)),
+    ("module", TypeError, "int is not a Module subclass", lambda lib: lib.nn.Sequential(1)),
+    ("parameter", TypeError, "object to parameter 'a'",
+     lambda lib: lib.nn.Module().register_parameter("a", lib.ones(1))),
+    ("exists", KeyError, "attribute 'weight' already exists",
+     lambda lib: lib.nn.Linear(1, 1).register_buffer("weight", lib.ones(1))),
+    ("forward", NotImplementedError, 'is missing the required "forward" function',
+     lambda lib: lib.nn.Module()(1)),
+    ("list", TypeError, "ModuleList.extend should be called with an iterable",
+     lambda lib: lib.nn.ModuleList(3)),
+    ("lazy_shape", RuntimeError, "access the shape of an uninitialized parameter",
+     lambda lib: lib.nn.LazyLinear(3).weight.shape),
+    ("lazy_memory", RuntimeError, "share memory on an uninitialized parameter",
+     lambda lib: lib.nn.LazyLinear(3).share_memory()),
+    ("lazy_use", ValueError, "Attempted to use an uninitialized parameter",
+     lambda lib: lib.nn.LazyLinear(3).weight * 2),
+    ("lazy_norm", ValueError, "have uninitialized parameters.",
+     lambda lib: lib.nn.utils.spectral_norm(lib.nn.LazyLinear(3))),
+    ("norm_twice", RuntimeError, "register two spectral_norm hooks",
+     lambda lib: _twice(lib.nn.Linear(2, 2), lib.nn.utils.spectral_norm)),
+    ("packed", RuntimeError, "You can pass `enforce_sorted=False`",
+     lambda lib: lib.nn.utils.rnn.pack_sequence([lib.ones(2), lib.ones(3)])),
+    ("rnn", RuntimeError, "Expected sequence length to be larger than 0 in RNN",
+     lambda lib: lib.nn.GRU(3, 2)(lib.ones(0, 1, 3))),
+    ("fold", RuntimeError, "be divisible by the product of kernel_size",
+     lambda lib: lib.nn.functional.fold(lib.ones(1, 5, 9), (4, 5), (2, 2))),
+    ("fold_count", RuntimeError, "match the calculated number of sliding blocks",
+     lambda lib: lib.nn.functional.fold(lib.ones(1, 4, 8), (4, 5), (2, 2))),
+    ("affine_grid", ValueError, "Expected a batch of 2D affine matrices of shape Nx2x3",
+     lambda lib: lib.nn.functional.affine_grid(lib.ones(2, 3), [1, 1, 2, 2])),
+    ("shuffle", RuntimeError, "Number of channels must be divisible by groups",
+     lambda lib: lib.nn.functional.channel_shuffle(lib.ones(1, 3, 2), 2)),
+    ("softshrink", RuntimeError, r"lambda must be in range \[0,.*input dtype.*Half.*found 65507",
+     lambda lib: lib.nn.functional.softshrink(lib.ones(2).half(), 65507)),
+    ("rrelu", RuntimeError, "rrelu: upper bound must be finite, got inf",
+     lambda lib: lib.nn.functional.rrelu(lib.ones(2), 0, float("inf"))),
+    ("cosine", RuntimeError, "1D target tensor expects 2D input tensors",
+     lambda lib: lib.nn.functional.cosine_embedding_loss(lib.ones(2), lib.ones(2), lib.ones(1))),
+    ("nll", RuntimeError, "0D or 1D target tensor expected, multi-target not supported",
+     lambda lib: lib.nn.functional.nll_loss(lib.ones(2, 3), lib.ones(2, 1).long())),
+    ("interpolate", ValueError, "either size or scale_factor should be defined",
+     lambda lib: lib.nn.functional.interpolate(lib.ones(1, 1, 2))),
+    ("bag", ValueError, "same shape as the input",
+     lambda lib: lib.nn.functional.embedding_bag(
+         lib.tensor([[0, 1]]), lib.ones(3, 2), per_sample_weights=lib.ones(2), mode="sum")),
+    ("unpool", RuntimeError, "Expected shape of indices to be same as that of the input tensor",
+     lambda lib: lib.nn.functional.max_unpool2d(
+         lib.ones(1, 1, 2, 2), lib.zeros(1, 1, 2, 3).long(), 2)),
+    ("unpool_stride", RuntimeError, "strides should be greater than zero",
+     lambda lib: lib.nn.functional.max_unpool3d(
+         lib.ones(1, 1, 2, 2, 2), lib.zeros(1, 1, 2, 2, 2).long(), 2, 0)),
+]  # fmt: skip
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("row", ROWS, ids=[row[0] for row in ROWS])
+def test_the_words_are_torchs(lib: ModuleType, row: Row) -> None:
+    _, error, words, call = row
+    with pytest.raises(error, match=words):
+        call(lib)
+
+
+def test_embedding_of_half_precision_rounds_after_each_sum(lib: ModuleType) -> None:
+    table = lib.zeros(2, 1, dtype=lib.bfloat16).requires_grad_()
+    rows = lib.nn.functional.embedding(lib.zeros(600).long(), table)
+    rows.backward(lib.ones_like(rows))
+    assert table.grad.tolist() == [[256.0], [0.0]]  # 257 has no place
