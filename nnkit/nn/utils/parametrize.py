@@ -125,7 +125,7 @@ class ParametrizationList(ModuleList):
             if not self.is_tensor and not isinstance(start, (tuple, list)):
                 got = type(start).__name__
                 raise ValueError(f"'right_inverse' must return a sequence of tensors. Got {got}.")
-            parts = [start] if self.is_tensor else list(start)
+            parts: list[Any] = [start] if self.is_tensor else [*start]
             if len(parts) != self.ntensors:
                 raise ValueError(
                     f"'right_inverse' must return a sequence of tensors of length {self.ntensors}. "
