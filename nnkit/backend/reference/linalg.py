@@ -193,9 +193,10 @@ def _without_repeats(B: Any, x: Any, own: Labels, sizes: dict, dropped: set) -> 
 
 def _sorted(B: Any, x: Any, own: Labels, place: Callable) -> tuple[Any, Labels]:
     """The operand with its labels in the order that ``place`` gives, as torch sums it."""
-    order = tuple(sorted(range(len(own)), key=lambda k: place(own[k])))
-    if order == tuple(range(len(order))):
+    places = list(map(place, own))
+    if places == sorted(places):
         return x, own
+    order = tuple(sorted(range(len(own)), key=places.__getitem__))
     return B.permute(x, order), tuple(own[k] for k in order)
 
 
