@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from importlib import import_module
 from types import ModuleType
 from typing import Any
 
@@ -316,7 +317,63 @@ CREATION: list[Row] = [
     ("eye", RuntimeError, "m must be greater or equal to 0, got -1", lambda lib: lib.eye(2, -1)),
 ]  # fmt: skip
 
-ROWS = LINALG + CREATION + ARITHMETIC + REDUCTIONS + SHAPES + VALUES + OTHERS
+
+def _written(lib: Any, view: Callable[[Any], Any]) -> None:
+    view(lib.ones(4, requires_grad=True) * 1).add_(1)
+
+
+def _identity(lib: Any) -> Any:
+    members = {
+        "forward": staticmethod(lambda ctx, x: x.view_as(x)),
+        "backward": staticmethod(lambda ctx, g: g),
+    }
+    return type("Identity", (lib.autograd.Function,), members)
+
+
+def _checkpointed(lib: Any, function: Callable, reentrant: bool = False) -> Any:
+    checkpoint = import_module(f"{lib.__name__}.utils.checkpoint").checkpoint
+    x = lib.ones(2, requires_grad=True)
+    out = checkpoint(function, x, use_reentrant=reentrant).sum()
+    return lib.autograd.grad(out, x) if reentrant else out.backward()
+
+
+def _more_at_first() -> Callable:
+    runs: list[int] = []
+
+    def function(x: Any) -> Any:
+        runs.append(1)
+        return x.sin().cos().exp() if len(runs) == 1 else x.sin()
+
+    return function
+
+
+def _dual(lib: Any, make: Callable[[Any], Any]) -> None:
+    forward = import_module(f"{lib.__name__}.autograd.forward_ad")
+    with forward.dual_level():
+        make(forward)
+
+
+AUTOGRAD: list[Row] = [
+    ("several", RuntimeError, "This view is the output of a function that returns multiple views",
+     lambda lib: _written(lib, lambda x: x.split(2)[0])),
+    ("custom", RuntimeError, "Output 0 of .* is a view .*created inside a custom Function",
+     lambda lib: _written(lib, _identity(lib).apply)),
+    ("checkpoint", RuntimeError, "A different number of tensors was saved",
+     lambda lib: _checkpointed(lib, _more_at_first())),
+    ("reentrant", RuntimeError, "torch.utils.checkpoint is incompatible",
+     lambda lib: _checkpointed(lib, lambda x: x.sin(), True)),
+    ("dual_shape", RuntimeError, "Trying to set a forward gradient that has a different size",
+     lambda lib: _dual(lib, lambda ad: ad.make_dual(lib.ones(2), lib.ones(3)))),
+    ("dual_tangent", ValueError, "Expected tangent to be floating point or complex",
+     lambda lib: _dual(lib, lambda ad: ad.make_dual(lib.ones(2), lib.arange(2)))),
+    ("dual_nested", RuntimeError, "Nested forward mode AD is not supported at the moment",
+     lambda lib: _dual(lib, lambda ad: ad.enter_dual_level())),
+    ("expanded", RuntimeError, "The 0th input has a dimension with stride 0",
+     lambda lib: lib.autograd.gradcheck(
+         lambda x: x * 2, lib.ones(1).double().requires_grad_().expand(3))),
+]  # fmt: skip
+
+ROWS = AUTOGRAD + LINALG + CREATION + ARITHMETIC + REDUCTIONS + SHAPES + VALUES + OTHERS
 
 
 @pytest.mark.filterwarnings("ignore")

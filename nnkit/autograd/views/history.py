@@ -152,6 +152,12 @@ _MADE = {
     "no_grad": "was created in no_grad mode",
     "inference": "was created in inference mode",
     "multiple": "is one of several that one operation returned",
+    "function": "was created inside a custom Function",
+}
+_UNFOLLOWED = {
+    "multiple": "This view is the output of a function that returns multiple views",
+    "function": "This view was created inside a custom Function (or because an input was returned "
+    "as-is)",
 }
 
 
@@ -280,12 +286,12 @@ def check_traceable(x: Tensor) -> None:
     """RuntimeError where a write to ``x`` could not become history."""
     base = x._base
     if base is not None and isinstance(x._view, str):
-        if x._view == "multiple":
+        if x._view in _UNFOLLOWED:
             node = x.grad_fn
             raise RuntimeError(
                 f"Output {x.output_nr} of {node.name() if node else 'split'} is a view and is "
-                "being modified inplace, but it is one of several views that one operation "
-                "returned, whose history cannot follow the write: use the out-of-place form."
+                f"being modified inplace. {_UNFOLLOWED[x._view]}: its history cannot follow the "
+                "write, use the out-of-place form."
             )
         raise RuntimeError(
             f"A view {_MADE[x._view]} and is being modified inplace with grad mode enabled. Move "
