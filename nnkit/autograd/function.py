@@ -76,8 +76,7 @@ class FunctionNode(Node):
             backward = function.vjp
         elif function.vjp is not Function.vjp:
             raise RuntimeError(
-                f"{function.__name__}: Implementing both 'backward' and 'vjp' for a custom "
-                "Function is not allowed"
+                f"{function.__name__}: Implementing both 'backward' and 'vjp' is not allowed"
             )
         results = backward(self.context(), *shown)
         results = list(results) if isinstance(results, tuple) else [results]

@@ -156,8 +156,7 @@ _MADE = {
 }
 _UNFOLLOWED = {
     "multiple": "This view is the output of a function that returns multiple views",
-    "function": "This view was created inside a custom Function (or because an input was returned "
-    "as-is)",
+    "function": "This view was created inside a custom Function (or an input was returned as-is)",
 }
 
 
