@@ -130,8 +130,8 @@ def check_history(view: Tensor) -> None:
     if is_lost(view):
         made: Any = view._view
         raise RuntimeError(
-            f"A view {_MADE[made]}, and its base or another view of its base has been "
-            "modified inplace since: its history is not known. Make the view again"
+            f"A view {_MADE[made]} and its base or another view of its base has been modified "
+            "inplace since: its history is not known. Make the view again"
         )
 
 
@@ -286,9 +286,9 @@ def check_traceable(x: Tensor) -> None:
     base = x._base
     if base is not None and isinstance(x._view, str):
         if x._view in _UNFOLLOWED:
-            node = x.grad_fn
+            made = x.grad_fn.name().partition("Backward")[0] if x.grad_fn else "split"
             raise RuntimeError(
-                f"Output {x.output_nr} of {node.name() if node else 'split'} is a view and is "
+                f"Output {x.output_nr} of {made} is a view and is "
                 f"being modified inplace. {_UNFOLLOWED[x._view]}: its history cannot follow the "
                 "write, use the out-of-place form."
             )
