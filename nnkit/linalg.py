@@ -31,7 +31,7 @@ from nnkit.autograd.ops.linalg.products import check_operands, matmul
 from nnkit.autograd.ops.reduction import vector_norm as norms
 from nnkit.autograd.surface import return_types
 from nnkit.backend.dtype import BOOL, FLOATING, bfloat16, float16
-from nnkit.backend.errors import LinAlgError
+from nnkit.backend.errors import INDEFINITE, SINGULAR, UNSOLVED, ZERO_PIVOT, LinAlgError
 
 __all__ = [
     "LinAlgError", "cholesky", "cholesky_ex", "cond", "cross", "det", "diagonal", "eig", "eigh",
@@ -86,7 +86,10 @@ def qr(A: Tensor, mode: str = "reduced") -> Any:
     """
     check_matrices("linalg.qr", A, WHOLE)
     if mode not in ("reduced", "complete", "r"):
-        raise RuntimeError(f"qr(): mode must be 'reduced', 'complete' or 'r', got {mode!r}")
+        raise RuntimeError(
+            f"qr received unrecognized mode {mode!r} but expected one of 'reduced' (default), 'r', "
+            "or 'complete'"
+        )
     q, r = rules.qr(A, "reduced" if mode == "r" else mode)
     return return_types.linalg_qr((A.new_empty(0) if mode == "r" else q, r))
 
@@ -125,7 +128,7 @@ def eigh(A: Tensor, UPLO: str = "L") -> Any:
     """
     check_square("linalg.eigh", A, ())
     if UPLO not in ("L", "U"):
-        raise RuntimeError(f"linalg.eigh: expected UPLO argument to be 'L' or 'U', got {UPLO!r}")
+        raise RuntimeError(f"linalg.eigh: Expected UPLO argument to be 'L' or 'U', but got {UPLO}")
     return return_types.linalg_eigh(rules.eigh(A, UPLO))
 
 
@@ -196,7 +199,8 @@ def _is_vector(A: Tensor, B: Tensor, left: bool) -> bool:
     rows = b[-1 if vector or not left else -2]
     if rows != a[-1]:
         raise RuntimeError(
-            f"linalg.solve: incompatible shapes of A and B: got {list(a)} and {list(b)}"
+            f"linalg.solve: Incompatible shapes of A and B for the equation AX = B: got "
+            f"{list(a)} and {list(b)}"
         )
     if not vector:
         broadcast_shape("linalg.solve", [a[:-2], b[:-2]])
@@ -266,7 +270,8 @@ def matrix_norm(
     """
     if A.ndim < 2:
         raise RuntimeError(
-            f"linalg.matrix_norm: A must have at least 2 dimensions, got shape {list(A.shape)}"
+            f"linalg.matrix_norm: The input tensor A must have at least 2 dimensions, got shape "
+            f"{list(A.shape)}"
         )
     x = norms.in_wider_dtype("linalg.matrix_norm", A, dtype)
     if not isinstance(dim, (tuple, list)) or len(dim) != 2:
@@ -275,7 +280,7 @@ def matrix_norm(
     if ord == "fro":
         return norms.vector_norm("linalg.matrix_norm", x, 2, axes, keepdim)
     if ord not in ("nuc", 2, -2, 1, -1, math.inf, -math.inf):
-        raise RuntimeError(f"linalg.matrix_norm: order {ord} not supported")
+        raise RuntimeError(f"linalg.matrix_norm: Order {ord} not supported.")
     x = x.movedim(axes, (-2, -1))
     if ord in ("nuc", 2, -2):
         check_matrices("linalg.matrix_norm", x)
@@ -309,13 +314,15 @@ def norm(
     """
     dim = scalar(dim)
     if isinstance(dim, (tuple, list)) and len(dim) not in (1, 2):
-        raise RuntimeError(f"linalg.norm: dim must be of length 1 or 2, got {dim}")
+        raise RuntimeError(
+            f"linalg.norm: If dim is specified, it must be of length 1 or 2, got {dim}"
+        )
     single = isinstance(dim, int) or (dim is not None and len(dim) == 1)
     if ord is None or single or (dim is None and A.ndim == 1 and not isinstance(ord, str)):
         return vector_norm(A, 2 if ord is None else ord, dim, keepdim, dtype=dtype)
     if dim is None and A.ndim != 2:
         raise RuntimeError(
-            "linalg.norm: if dim is not specified but ord is, the input must be 1D or 2D, "
+            "linalg.norm: If dim is not specified but ord is, the input must be 1D or 2D, "
             f"got shape {list(A.shape)}"
         )
     axes: Any = (-2, -1) if dim is None else dim
@@ -332,7 +339,7 @@ def cond(A: Tensor, p: float | str | None = None) -> Tensor:
     """
     check_matrices("linalg.cond", A, ())
     if p not in (None, "fro", "nuc", 2, -2, 1, -1, math.inf, -math.inf):
-        raise RuntimeError(f"linalg.cond: norm {p!r} not supported")
+        raise RuntimeError(f"linalg.cond got an invalid norm type: {p}")
     if not A.numel():
         return A.new_zeros(A.shape[:-2]).abs()
     if p is None or p in (2, -2):
@@ -431,9 +438,7 @@ def inv_ex(A: Tensor, *, check_errors: bool = False) -> Any:
     """
     check_square("linalg.inv_ex", A)
     info = factors.factored("linalg.inv_ex", A.detach(), True)[2]
-    inverse = factors.tell_failures(
-        "linalg.inv_ex", A, info, check_errors, rules.inverse, "a matrix is singular"
-    )
+    inverse = factors.tell_failures("linalg.inv_ex", A, info, check_errors, rules.inverse, SINGULAR)
     return return_types.linalg_inv_ex((inverse, info))
 
 
@@ -452,7 +457,7 @@ def cholesky_ex(A: Tensor, *, upper: bool = False, check_errors: bool = False) -
     info = factors.cholesky_info(A.detach())
     lower = factors.tell_failures(
         "linalg.cholesky_ex", A, info, check_errors, rules.cholesky,
-        "a matrix is not positive-definite",
+        INDEFINITE,
     )  # fmt: skip
     return return_types.linalg_cholesky_ex((column_major(lower.mH) if upper else lower, info))
 
@@ -471,7 +476,7 @@ def solve_ex(A: Tensor, B: Tensor, *, left: bool = True, check_errors: bool = Fa
     if not bool(failed.any()):
         return return_types.linalg_solve_ex((solve(A, B, left=left), info))
     if check_errors:
-        factors.refuse_failures("linalg.solve_ex", info, "a matrix is singular")
+        factors.refuse_failures("linalg.solve_ex", info, UNSOLVED)
     broken = where(failed[..., None, None], math.nan, A)
     return return_types.linalg_solve_ex((solve(broken, B, left=left), info))
 
@@ -493,7 +498,7 @@ def lu_factor(A: Tensor, *, pivot: bool = True) -> Any:
                 [0.5000, 1.0000]])
     """
     LU, pivots, info = factors.factored("linalg.lu_factor", A, pivot)
-    factors.refuse_failures("linalg.lu_factor", info, "a pivot is zero")
+    factors.refuse_failures("torch.linalg.lu_factor", info, ZERO_PIVOT)
     return return_types.linalg_lu_factor((LU, pivots))
 
 
@@ -501,7 +506,7 @@ def lu_factor_ex(A: Tensor, *, pivot: bool = True, check_errors: bool = False) -
     """`lu_factor`, and for each matrix the order of the first pivot of 0: (LU, pivots, info)."""
     LU, pivots, info = factors.factored("linalg.lu_factor_ex", A, pivot)
     if check_errors:
-        factors.refuse_failures("linalg.lu_factor_ex", info, "a pivot is zero")
+        factors.refuse_failures("torch.linalg.lu_factor_ex", info, ZERO_PIVOT)
     return return_types.linalg_lu_factor_ex((LU, pivots, info))
 
 

@@ -38,7 +38,7 @@ def enter_dual_level() -> int:
         RuntimeError: one is open: `nnkit.func.jvp` may be nested, this may not.
     """
     if MODE.wrapping is not None:
-        raise RuntimeError("enter_dual_level(): Nested forward mode AD is not supported")
+        raise RuntimeError("Nested forward mode AD is not supported at the moment")
     ForwardLevel(get_default_device()).__enter__()
     return 0
 
@@ -81,10 +81,10 @@ def make_dual(tensor: Tensor, tangent: Tensor, *, level: int | None = None) -> T
         ValueError: one of them is neither floating point nor complex.
     """
     here = _level("make_dual", level)
-    for name, value in (("tensor", tensor), ("tangent", tangent)):
+    for name, value in (("primal", tensor), ("tangent", tangent)):
         if value.dtype.category < FLOATING:
             raise ValueError(
-                f"make_dual(): expected {name} to be floating point or complex, got {value.dtype}"
+                f"Expected {name} to be floating point or complex, but got: {value.dtype}"
             )
     for name, value in (("tensor", tensor), ("tangent", tangent)):
         if here.lower(value)[1] is not None:
@@ -93,8 +93,8 @@ def make_dual(tensor: Tensor, tangent: Tensor, *, level: int | None = None) -> T
             )
     if tensor.shape != tangent.shape:
         raise RuntimeError(
-            f"make_dual(): the tangent must have the shape {list(tensor.shape)} of the tensor, "
-            f"got {list(tangent.shape)}"
+            "make_dual(): Trying to set a forward gradient that has a different size than that of "
+            f"the original Tensor: got {list(tangent.shape)} for {list(tensor.shape)}"
         )
     return here.point(here.lower(tensor)[0], tangent)
 
@@ -111,7 +111,7 @@ def unpack_dual(tensor: Tensor, *, level: int | None = None) -> UnpackedDualTens
 
 def _level(function: str, number: int | None) -> ForwardLevel:
     if MODE.wrapping is None:
-        raise RuntimeError(f"{function}(): no level is open: call enter_dual_level() first")
+        raise RuntimeError(f"{function}(): no level exists, make sure to enter_dual_level() first")
     if number:
         raise RuntimeError(f"{function}(): Invalid level {number}, there is only 0")
     return MODE.wrapping

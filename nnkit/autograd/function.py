@@ -76,8 +76,7 @@ class FunctionNode(Node):
             backward = function.vjp
         elif function.vjp is not Function.vjp:
             raise RuntimeError(
-                f"{function.__name__}: implementing both 'backward' and 'vjp' for a custom "
-                "Function is not allowed"
+                f"{function.__name__}: Implementing both 'backward' and 'vjp' is not allowed"
             )
         results = backward(self.context(), *shown)
         results = list(results) if isinstance(results, tuple) else [results]
@@ -366,6 +365,9 @@ class Function:
                 for a, edge in zip(arguments, edges, strict=True)
             )
             outputs = _connect(node, arguments, outputs)
+            for output in outputs:
+                if getattr(output, "_view", None) == "no_grad":
+                    output._view = "function"
             _save(node, outputs)
         else:
             outputs = tuple([_constant(node, out, arguments) for out in outputs])

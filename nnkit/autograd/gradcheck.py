@@ -184,8 +184,10 @@ def _check(
         )
     for t in checked:
         if has_expanded(t._data):
+            place = next(i for i, given in enumerate(inputs) if given is t)
             raise RuntimeError(
-                "gradcheck(): an input has overlapping memory (a stride of 0): pass a clone of it"
+                f"The {place}th input has a dimension with stride 0. gradcheck only supports "
+                "inputs that are non-overlapping: pass a clone of it"
             )
     produced = func(*inputs)
     outputs = _differentiable(produced)

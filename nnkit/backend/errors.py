@@ -2,9 +2,30 @@
 
 from __future__ import annotations
 
+# What fails of a matrix at the order of a leading part of it.
+SINGULAR = (
+    "The diagonal element {order} is zero, the inversion could not be completed because the input "
+    "matrix is singular."
+)
+UNSOLVED = "The solver failed because the input matrix is singular."
+INDEFINITE = (
+    "The factorization could not be completed because the input is not positive-definite (the "
+    "leading minor of order {order} is not positive-definite)."
+)
+ZERO_PIVOT = (
+    "U[{order},{order}] is zero and using it on lu_solve would result in a division by zero."
+)
+
 
 class LinAlgError(RuntimeError):
     """A matrix is singular, or not positive definite; ``torch.linalg.LinAlgError``."""
+
+    @classmethod
+    def of_first(cls, name: str, what: str, info: list[int], is_batch: bool) -> LinAlgError:
+        """The error of the first matrix whose ``info`` is the order at which it fails, not 0."""
+        place = next(place for place, order in enumerate(info) if order)
+        element = f"(Batch element {place}): " * is_batch
+        return cls(f"{name}: {element}{what.format(order=info[place])}")
 
 
 class OutOfMemoryError(RuntimeError):

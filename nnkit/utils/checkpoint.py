@@ -152,10 +152,12 @@ def checkpoint(
                 "use_reentrant=True the function takes positional ones only"
             )
         if context_fn is not noop_context_fn:
-            raise ValueError("checkpoint: context_fn needs use_reentrant=False")
+            raise ValueError(
+                "checkpoint: Passing `context_fn` is only supported when use_reentrant=False."
+            )
         if not any(isinstance(a, Tensor) and a.requires_grad for a in args):
             warnings.warn(
-                "checkpoint: no argument requires grad, so there will be no gradients",
+                "None of the inputs have requires_grad=True. Gradients will be None",
                 UserWarning,
                 stacklevel=2,
             )
@@ -239,15 +241,17 @@ class _Run:
             del found[len(self.promised) :]
         if len(found) != len(self.promised):
             raise CheckpointError(
-                f"checkpoint: the first run saved {len(self.promised)} tensors for backward, "
-                f"the second one {len(found)}: the function must do the same both times"
+                "torch.utils.checkpoint: A different number of tensors was saved during the "
+                f"original forward and recomputation, {len(self.promised)} and {len(found)}: the "
+                "function must do the same both times"
             )
         kinds = [(tuple(t.shape), t.dtype) for t in found]
         if self.checks and kinds != self.promised:
             i = next(i for i, kind in enumerate(kinds) if kind != self.promised[i])
             raise CheckpointError(
-                f"checkpoint: saved tensor {i} was of shape and dtype {self.promised[i]} in the "
-                f"first run, {kinds[i]} in the second: the function must do the same both times"
+                "torch.utils.checkpoint: Recomputed values for the following tensors have "
+                f"different metadata than during the forward pass: tensor at position {i} was of "
+                f"shape and dtype {self.promised[i]}, and then {kinds[i]}"
             )
         self.again = dict(enumerate(found))
 
@@ -290,8 +294,8 @@ class CheckpointFunction(Function):
         while this is not None:
             if this.needed is not None:
                 raise RuntimeError(
-                    "checkpoint: with use_reentrant=True it is incompatible with autograd.grad() "
-                    "and with the `inputs` of backward(); use_reentrant=False is not"
+                    "When use_reentrant=True, torch.utils.checkpoint is incompatible with .grad() "
+                    "or passing an `inputs` parameter to .backward(): use use_reentrant=False"
                 )
             this = this.outer
         args = list(ctx.others)

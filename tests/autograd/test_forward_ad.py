@@ -37,14 +37,14 @@ def test_carries_a_derivative_along(lib: ModuleType) -> None:
 def test_refuses(lib: ModuleType) -> None:
     fa, x, v = forward_ad(lib), lib.ones(2), lib.ones(2)
     for outside in (lambda: fa.make_dual(x, v), fa.exit_dual_level):
-        with raises(lib, RuntimeError, "no level is open"):
+        with raises(lib, RuntimeError, "no level exists"):
             outside()
     assert fa.unpack_dual(x).tangent is None
     with fa.dual_level():
         for error, message, program in [
             (RuntimeError, "Nested", fa.enter_dual_level),
             (RuntimeError, "Invalid level", lambda: fa.make_dual(x, v, level=1)),
-            (RuntimeError, "must have the shape", lambda: fa.make_dual(x, lib.ones(3))),
+            (RuntimeError, "has a different size than", lambda: fa.make_dual(x, lib.ones(3))),
             (ValueError, "floating point", lambda: fa.make_dual(x.long(), v)),
             (ValueError, "floating point", lambda: fa.make_dual(x, v.long())),
             (RuntimeError, "already", lambda: fa.make_dual(fa.make_dual(x, v), v)),

@@ -90,7 +90,7 @@ def test_unpack_must_return_a_tensor(lib: ModuleType, graph: Any) -> None:
     x = leaf(lib, 2)
     with graph.saved_tensors_hooks(lambda t: t, lambda t: 1):
         y = x * x
-    with raises(lib, TypeError, "unpack hook must return a Tensor"):
+    with raises(lib, TypeError, "unpack_hook expected to be a Tensor"):
         y.backward()
 
 
@@ -202,7 +202,10 @@ def test_checkpoints_refuse(lib: ModuleType, checkpoints: Any) -> None:
         runs[0] += 1
         return x[: runs[0]].sin() * x[: runs[0]]
 
-    for function, match in ((changes, "saved 3 tensors"), (shrinks, "saved tensor 0")):
+    for function, match in (
+        (changes, "A different number of tensors was saved"),
+        (shrinks, "tensor at position 0"),
+    ):
         runs[0] = 0
         y = checkpoints.checkpoint(function, x, use_reentrant=False)
         with raises(lib, checkpoints.CheckpointError, match):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from importlib import import_module
 from types import ModuleType
 from typing import Any
 
@@ -254,7 +255,125 @@ REDUCTIONS: list[Row] = [
      lambda lib: lib.tensor([-1]).bincount()),
 ]  # fmt: skip
 
-ROWS = ARITHMETIC + REDUCTIONS + SHAPES + VALUES + OTHERS
+
+def _batch(lib: Any, *diagonal: float) -> Any:
+    return lib.stack([lib.eye(3), lib.diag(lib.tensor(diagonal))])
+
+
+LINALG: list[Row] = [
+    ("inv", RuntimeError, r"\(Batch element 1\): The diagonal element 2 is zero",
+     lambda lib: lib.linalg.inv(_batch(lib, 1.0, 0.0, 2.0))),
+    ("inv_ex", RuntimeError, "The diagonal element 1 is zero, the inversion could not be completed",
+     lambda lib: lib.linalg.inv_ex(lib.zeros(2, 2), check_errors=True)),
+    ("solve", RuntimeError, r"\(Batch element 1\): The solver failed because the input matrix is",
+     lambda lib: lib.linalg.solve(_batch(lib, 1.0, 0.0, 2.0), lib.ones(2, 3))),
+    ("cholesky", RuntimeError, r"\(Batch element 1\).*the leading minor of order 2 is not positive",
+     lambda lib: lib.linalg.cholesky(_batch(lib, 1.0, -1.0, 2.0))),
+    ("lu_factor", RuntimeError, r"U\[2,2\] is zero and using it on lu_solve would result in",
+     lambda lib: lib.linalg.lu_factor(lib.diag(lib.tensor([1.0, 0.0])))),
+    ("dims", RuntimeError, "The input tensor A must have at least 2 dimensions",
+     lambda lib: lib.linalg.det(lib.ones(2))),
+    ("kind", RuntimeError, "Expected a floating point or complex tensor as input",
+     lambda lib: lib.linalg.inv(lib.eye(2).long())),
+    ("order", RuntimeError, "linalg.matrix_norm: Order 3 not supported",
+     lambda lib: lib.linalg.matrix_norm(lib.eye(2), 3)),
+    ("cond", RuntimeError, "linalg.cond got an invalid norm type: 3",
+     lambda lib: lib.linalg.cond(lib.eye(2), 3)),
+    ("norm", RuntimeError, "If dim is specified, it must be of length 1 or 2",
+     lambda lib: lib.linalg.norm(lib.ones(2, 2, 2), 2, dim=(0, 1, 2))),
+    ("bound", RuntimeError, "rtol tensor of complex type is not supported",
+     lambda lib: lib.linalg.matrix_rank(lib.eye(2), rtol=lib.tensor(1j))),
+    ("pivots", RuntimeError, "LU without pivoting is not implemented on the CPU",
+     lambda lib: lib.linalg.lu(lib.eye(2), pivot=False)),
+    ("eigh", RuntimeError, "Expected UPLO argument to be 'L' or 'U'",
+     lambda lib: lib.linalg.eigh(lib.eye(2), "x")),
+    ("qr", RuntimeError, "qr received unrecognized mode 'x' but expected one of 'reduced'",
+     lambda lib: lib.linalg.qr(lib.eye(2), "x")),
+]  # fmt: skip
+
+CREATION: list[Row] = [
+    ("asarray", ValueError, "can't alias tensor with dtype '.*' into dtype '.*'",
+     lambda lib: lib.asarray(lib.ones(2), dtype=lib.float64, copy=False)),
+    ("asarray_list", ValueError, "can't alias arbitrary sequence",
+     lambda lib: lib.asarray([1], copy=False)),
+    ("negative", RuntimeError, "Trying to create tensor with negative dimension",
+     lambda lib: lib.empty(-1)),
+    ("linspace", RuntimeError, r"torch.linspace\(\): inferred dtype",
+     lambda lib: lib.linspace(0, 1j, 3, dtype=lib.float32)),
+    ("meshgrid_mode", RuntimeError, 'indexing must be one of "xy" or "ij"',
+     lambda lib: lib.meshgrid(lib.ones(2), indexing="a")),
+    ("uniform", RuntimeError, "uniform_ expects to-from",
+     lambda lib: lib.ones(2).uniform_(-3e38, 3e38)),
+    ("random", RuntimeError, "random_ expects 'from' to be less than 'to', but got from=5 >= to=3",
+     lambda lib: lib.ones(2).random_(5, 3)),
+    ("normal_std", RuntimeError, "normal expects std >= 0.0, but found std",
+     lambda lib: lib.ones(2).normal_(0, -1)),
+    ("multinomial", RuntimeError, "invalid multinomial distribution",
+     lambda lib: lib.zeros(2).multinomial(1)),
+    ("window", RuntimeError, "not implemented for sparse types",
+     lambda lib: lib.hann_window(3, layout=lib.sparse_coo)),
+    ("gradients", RuntimeError, "Only Tensors of floating point and complex dtype can require",
+     lambda lib: lib.tensor([1], requires_grad=True)),
+    ("eye", RuntimeError, "m must be greater or equal to 0, got -1", lambda lib: lib.eye(2, -1)),
+]  # fmt: skip
+
+
+def _written(lib: Any, view: Callable[[Any], Any]) -> None:
+    view(lib.ones(4, requires_grad=True) * 1).add_(1)
+
+
+def _identity(lib: Any) -> Any:
+    members = {
+        "forward": staticmethod(lambda ctx, x: x.view_as(x)),
+        "backward": staticmethod(lambda ctx, g: g),
+    }
+    return type("Identity", (lib.autograd.Function,), members)
+
+
+def _checkpointed(lib: Any, function: Callable, reentrant: bool = False) -> Any:
+    checkpoint = import_module(f"{lib.__name__}.utils.checkpoint").checkpoint
+    x = lib.ones(2, requires_grad=True)
+    out = checkpoint(function, x, use_reentrant=reentrant).sum()
+    return lib.autograd.grad(out, x) if reentrant else out.backward()
+
+
+def _more_at_first() -> Callable:
+    runs: list[int] = []
+
+    def function(x: Any) -> Any:
+        runs.append(1)
+        return x.sin().cos().exp() if len(runs) == 1 else x.sin()
+
+    return function
+
+
+def _dual(lib: Any, make: Callable[[Any], Any]) -> None:
+    forward = import_module(f"{lib.__name__}.autograd.forward_ad")
+    with forward.dual_level():
+        make(forward)
+
+
+AUTOGRAD: list[Row] = [
+    ("several", RuntimeError, "This view is the output of a function that returns multiple views",
+     lambda lib: _written(lib, lambda x: x.split(2)[0])),
+    ("custom", RuntimeError, "Output 0 of .* is a view .*created inside a custom Function",
+     lambda lib: _written(lib, _identity(lib).apply)),
+    ("checkpoint", RuntimeError, "A different number of tensors was saved",
+     lambda lib: _checkpointed(lib, _more_at_first())),
+    ("reentrant", RuntimeError, "torch.utils.checkpoint is incompatible",
+     lambda lib: _checkpointed(lib, lambda x: x.sin(), True)),
+    ("dual_shape", RuntimeError, "Trying to set a forward gradient that has a different size",
+     lambda lib: _dual(lib, lambda ad: ad.make_dual(lib.ones(2), lib.ones(3)))),
+    ("dual_tangent", ValueError, "Expected tangent to be floating point or complex",
+     lambda lib: _dual(lib, lambda ad: ad.make_dual(lib.ones(2), lib.arange(2)))),
+    ("dual_nested", RuntimeError, "Nested forward mode AD is not supported at the moment",
+     lambda lib: _dual(lib, lambda ad: ad.enter_dual_level())),
+    ("expanded", RuntimeError, "The 0th input has a dimension with stride 0",
+     lambda lib: lib.autograd.gradcheck(
+         lambda x: x * 2, lib.ones(1).double().requires_grad_().expand(3))),
+]  # fmt: skip
+
+ROWS = AUTOGRAD + LINALG + CREATION + ARITHMETIC + REDUCTIONS + SHAPES + VALUES + OTHERS
 
 
 @pytest.mark.filterwarnings("ignore")

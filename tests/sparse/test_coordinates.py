@@ -296,3 +296,18 @@ def test_no_sparse_tensor_is_strided_in_secret() -> None:
         function = getattr(nnkit, name)
         with pytest.raises((NotImplementedError, TypeError)):
             function(x, x) if name in ("kron", "logical_and") else function(x)
+
+
+@pytest.mark.parametrize("write", ["add_", "sub_", "mul_"])
+def test_a_write_keeps_the_dtype(lib: ModuleType, write: str) -> None:
+    x, y = (lib.ones(2, dtype=kind).to_sparse() for kind in (lib.uint8, lib.int16))
+    assert getattr(x, write)(y).dtype is lib.uint8 is x.dtype
+    with pytest.raises(RuntimeError):
+        getattr(x, write)(y.float())
+    with pytest.raises(RuntimeError):
+        lib.ones(2, dtype=lib.int16).add_(y.float())
+    with pytest.raises(RuntimeError):
+        x.sqrt_()
+    with pytest.raises(RuntimeError, match="must match dtype of sparse tensor"):
+        x.mul_(lib.ones(2, dtype=lib.int16))
+    assert x.dtype is lib.uint8

@@ -95,12 +95,16 @@ def check_strided(name: str, shape: tuple[int, ...], strides: tuple[int, ...], o
     check_shape(name, shape, "size")
     if len(shape) != len(strides):
         raise RuntimeError(
-            f"{name}(): dimensionality of sizes ({len(shape)}) must match dimensionality of "
+            f"{name}(): mismatch in length of strides and shape: dimensionality of sizes "
+            f"({len(shape)}) must match dimensionality of "
             f"strides ({len(strides)})"
         )
     check_integers(name, "stride", strides)
     if min(strides, default=0) < 0:
-        raise RuntimeError(f"{name}(): negative strides are not supported, got {list(strides)}")
+        raise RuntimeError(
+            f"{name}: Negative strides are not supported at the moment, got strides: "
+            f"{list(strides)}"
+        )
     if offset < 0:
         raise RuntimeError(f"{name}(): invalid storage offset {offset}")
     last = offset + sum((n - 1) * s for n, s in zip(shape, strides))

@@ -89,8 +89,8 @@ class PackedValue:
             value = self.unpack(self.packed)
         if not isinstance(value, Tensor):
             raise TypeError(
-                "saved_tensors_hooks: the unpack hook must return a Tensor, "
-                f"got {type(value).__name__}"
+                "Output of saved tensor unpack_hook expected to be a Tensor but got result of type "
+                f"{type(value).__name__}"
             )
         self.misfits = value._data.shape != self.shape
         return value

@@ -197,12 +197,15 @@ def _is_of_dims(arguments: Sequence[Any], options: dict) -> bool:
     return dims is not None and arguments[0].dtype.category >= FLOATING
 
 
+_OF_COMPLEX = "Expected object of scalar type {wanted} but got scalar type {got} for argument 'out'"
 # torch's sentence about the dtype of ``out``, of functions that have their own.
 _WRONG_DTYPE = {
     "all": "all only supports bool tensor for result, got: {got}",
     "any": "any only supports bool tensor for result, got: {got}",
     "isneginf": "isneginf does not support non-boolean outputs, got {got}",
     "isposinf": "isposinf does not support non-boolean outputs, got {got}",
+    "complex": _OF_COMPLEX,
+    "polar": _OF_COMPLEX,
     "float_power": "the output given to float_power has dtype {got} but the operation's result "
     "requires dtype {wanted}",
     "searchsorted": "searchsorted(): output tensor's dtype is wrong, got {got} for {wanted}",
@@ -258,8 +261,9 @@ def _write(out: Tensor, result: Tensor, name: str, arguments: tuple = ()) -> Ten
 
         if out._data.size and (name not in ANY_SHAPE or name == "arange"):
             warn(
-                f"{name}(): argument 'out' of shape {list(out._data.shape)} was resized to "
-                f"{list(source.shape)}; pass one of that shape, or an empty one"
+                f"{name}(): The out tensor will be resized from {list(out._data.shape)} to "
+                f"{list(source.shape)}. This behavior is deprecated, and in a future PyTorch "
+                "release outputs will not be resized unless they have zero elements"
             )
         resize(out, source.shape, _axes_resized(name, source))
     if name in COPYING:

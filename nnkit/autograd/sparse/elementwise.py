@@ -14,6 +14,7 @@ from nnkit.autograd.sparse.coordinates import (
 from nnkit.autograd.sparse.table import FUNCTIONS, defines
 from nnkit.autograd.sparse.tensor import SparseTensor
 from nnkit.autograd.tensor import Tensor
+from nnkit.autograd.views.history import check_cast
 
 # Functions of each element by itself, which are 0 of 0
 
@@ -25,6 +26,16 @@ ZERO_PRESERVING = (
 OF_EACH_VALUE = (
     "neg negative conj conj_physical resolve_conj resolve_neg real imag positive".split()
 )
+
+
+def _in_dtype_of(input: Any, out: Any, name: str) -> Any:
+    """What is written into ``input``, whose dtype stays.
+
+    Raises:
+        RuntimeError: the dtype has no room for it.
+    """
+    check_cast(name, out.dtype, input.dtype)
+    return out if out.dtype is input.dtype else out.to(input.dtype)
 
 
 def _elementwise(name: str, coalesces: bool) -> None:
@@ -41,7 +52,8 @@ def _elementwise(name: str, coalesces: bool) -> None:
     def write(input: CoordinateTensor, *args: Any, **kwargs: Any) -> Any:
         if coalesces and not input._coalesced:
             raise RuntimeError(f"{name}_ requires coalesced input")
-        return input._become(answer(input, *args, **kwargs))
+        out = answer(input, *args, **kwargs)
+        return input._become(_in_dtype_of(input, out, f"{name}_"))
 
     defines(f"{name}_")(write)
 
@@ -177,14 +189,20 @@ for _name in ("add", "sub", "subtract", "mul", "multiply", "div", "divide", "tru
         if isinstance(input, CoordinateTensor):
             out = of(input, other, **options)
             if of is mul and not isinstance(other, CoordinateTensor):
+                if out.dtype is not input.dtype:
+                    raise RuntimeError(
+                        f"mul_(): dtype of values ({out.dtype.scalar_type}) must match dtype of "
+                        f"sparse tensor ({input.dtype.scalar_type})"
+                    )
                 out._coalesced = out._nnz() < 2  # torch forgets it
-            return input._become(out)
+            return input._become(_in_dtype_of(input, out, f"{of.__name__}_"))
         if of is not add and of is not sub:
             raise NotImplementedError(
                 "what is strided cannot be multiplied by or divided by a sparse tensor in place"
             )
         alpha = options.get("alpha", 1)
         _check_sizes("add", input, other)
+        check_cast("add_", PUBLIC["result_type"](input, other.stored()), input.dtype)
         values = other.stored() * (-alpha if of is sub else alpha)
         return input.index_put_(other.at(), values.to(input.dtype), accumulate=True)
 

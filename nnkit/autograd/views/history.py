@@ -130,8 +130,8 @@ def check_history(view: Tensor) -> None:
     if is_lost(view):
         made: Any = view._view
         raise RuntimeError(
-            f"A view {_MADE[made]}, and its base or another view of its base has been "
-            "modified inplace since: its history is not known. Make the view again"
+            f"A view {_MADE[made]} and its base or another view of its base has been modified "
+            "inplace since: its history is not known. Make the view again"
         )
 
 
@@ -152,6 +152,11 @@ _MADE = {
     "no_grad": "was created in no_grad mode",
     "inference": "was created in inference mode",
     "multiple": "is one of several that one operation returned",
+    "function": "was created inside a custom Function",
+}
+_UNFOLLOWED = {
+    "multiple": "This view is the output of a function that returns multiple views",
+    "function": "This view was created inside a custom Function (or an input was returned as-is)",
 }
 
 
@@ -280,12 +285,12 @@ def check_traceable(x: Tensor) -> None:
     """RuntimeError where a write to ``x`` could not become history."""
     base = x._base
     if base is not None and isinstance(x._view, str):
-        if x._view == "multiple":
-            node = x.grad_fn
+        if x._view in _UNFOLLOWED:
+            made = x.grad_fn.name().partition("Backward")[0] if x.grad_fn else "split"
             raise RuntimeError(
-                f"Output {x.output_nr} of {node.name() if node else 'split'} is a view and is "
-                "being modified inplace, but it is one of several views that one operation "
-                "returned, whose history cannot follow the write: use the out-of-place form."
+                f"Output {x.output_nr} of {made} is a view and is "
+                f"being modified inplace. {_UNFOLLOWED[x._view]}: its history cannot follow the "
+                "write, use the out-of-place form."
             )
         raise RuntimeError(
             f"A view {_MADE[x._view]} and is being modified inplace with grad mode enabled. Move "

@@ -10,14 +10,14 @@ from typing import Any
 import numpy as np
 from numpy import linalg
 
-from nnkit.backend.errors import LinAlgError
+from nnkit.backend.errors import INDEFINITE, SINGULAR, UNSOLVED, LinAlgError
 
 _BOUND = (1 + math.sqrt(17)) / 8  # of how much elements grow, which Bunch and Kaufman found best
 _TINY = 5  # of fewer rows and columns LAPACK has kernels of their own
 
 
 def _checked(kernel: Callable) -> Callable:
-    """NumPy's errors of singular or indefinite matrices as nnkit's."""
+    """NumPy's errors of singular or indefinite matrices as nnkit's, which name the matrix."""
 
     @functools.wraps(kernel)
     def run(*arguments: Any) -> Any:
@@ -25,9 +25,19 @@ def _checked(kernel: Callable) -> Callable:
             return kernel(*arguments)
         except linalg.LinAlgError as error:
             name = "inv" if kernel.__name__ == "inverse" else kernel.__name__
+            x, what = arguments[0], _FAILURES.get(name)
+            if what is not None:
+                info = cholesky_info(x) if name == "cholesky" else lu_factor(x)[2]
+                if info.any():
+                    orders = info.reshape(-1).tolist()
+                    failed = LinAlgError.of_first(f"linalg.{name}", what, orders, x.ndim > 2)
+                    raise failed from None
             raise LinAlgError(f"linalg.{name}: {error}") from None
 
     return run
+
+
+_FAILURES = {"inv": SINGULAR, "solve": UNSOLVED, "cholesky": INDEFINITE}
 
 
 def _by_columns(x: np.ndarray) -> np.ndarray:

@@ -414,7 +414,7 @@ def _check_pair(name: str, one: str, first: Tensor, other: str, second: Tensor) 
     for value in (first, second):
         if value.dtype not in (float32, float64):
             raise RuntimeError(
-                f"{name}(): Expected both inputs to be Float or Double tensors but got "
+                f"{name}(): Expected both inputs to be Half, Float or Double tensors but got "
                 f"{first.dtype.scalar_type} and {second.dtype.scalar_type}"
             )
     if first.dtype is not second.dtype:
@@ -445,7 +445,10 @@ def polar(abs: Tensor, angle: Tensor) -> Tensor:
             f"{angle.dtype.scalar_type} for second argument"
         )
     if abs.dtype.category != FLOATING:
-        raise RuntimeError(f"polar(): expected floating-point tensors, got {abs.dtype}")
+        raise RuntimeError(
+            "polar(): Expected both inputs to be Half, Float or Double tensors but got "
+            f"{abs.dtype.scalar_type} and {angle.dtype.scalar_type}"
+        )
     check_dtype("polar", abs.dtype, ("float16",), (abs, angle))
     _check_pair("polar", "abs", abs, "angle", angle)
     return _polar(abs, angle)

@@ -37,11 +37,12 @@ def check_matrices(name: str, input: Any, refuses: tuple[str, ...] = COARSE) -> 
     shape = input._data.shape
     if len(shape) < 2:
         raise RuntimeError(
-            f"{name}(): the input tensor A must have at least 2 dimensions, got shape {list(shape)}"
+            f"{name}: The input tensor A must have at least 2 dimensions, got shape {list(shape)}"
         )
     if not input.dtype.kinds.isdisjoint(refuses):
         raise RuntimeError(
-            f"{name}(): expected a float32, float64 or complex tensor, got {input.dtype.name}"
+            f"{name}: Expected a floating point or complex tensor as input, float32 or wider. Got "
+            f"{input.dtype.scalar_type}"
         )
     return shape
 

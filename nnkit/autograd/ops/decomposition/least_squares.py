@@ -39,9 +39,12 @@ def _check_form(name: str, parameter: str, bound: Any, *others: Any) -> None:
     """torch has one form with a bound by position, and one with bounds by name."""
     if bound is not ... and others != (None, None):
         raise TypeError(f"{name}(): takes '{parameter}' or 'atol' and 'rtol', got both")
-    for each in (bound, *others):
+    for which, each in zip((parameter, "atol", "rtol"), (bound, *others), strict=True):
         if isinstance(each, Tensor) and each.dtype.category == COMPLEX:
-            raise RuntimeError(f"{name}(): a bound must be real, got {each.dtype}")
+            which = "atol" if which == "tol" else which
+            raise RuntimeError(
+                f"torch.{name}: {which} tensor of complex type is not supported. Got {each.dtype}"
+            )
 
 
 def _bounds(A: Tensor, atol: Any, rtol: Any) -> tuple[Tensor, Tensor]:

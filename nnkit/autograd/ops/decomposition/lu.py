@@ -61,15 +61,15 @@ _pivot_order, cholesky_info = rule("pivot_order"), rule("cholesky_info")
 def factored(name: str, A: Tensor, pivot: bool) -> tuple[Tensor, Tensor, Tensor]:
     check_matrices(name, A, ())
     if not pivot:
-        raise RuntimeError(f"{name}(): factors without pivoting are not implemented on the CPU")
+        raise RuntimeError(f"{name}: LU without pivoting is not implemented on the CPU")
     return _lu_factor(A)
 
 
 def refuse_failures(name: str, info: Tensor, what: str) -> None:
     """LinAlgError if a matrix of the batch failed."""
-    if bool((info != 0).any()):
-        order = int(info.flatten()[info.flatten().nonzero()[0, 0]])
-        raise LinAlgError(f"{name}: {what}, at the diagonal element {order}")
+    orders = info.flatten().tolist()
+    if any(orders):
+        raise LinAlgError.of_first(name, what, orders, info.ndim > 0)
 
 
 def tell_failures(

@@ -93,7 +93,7 @@ def index_select(input: Tensor, dim: int, index: Tensor) -> Tensor:
         bounds = (index.min().item(), index.max().item())
         if bounds[0] < 0 or bounds[1] >= input._data.shape[axis]:
             raise RuntimeError(
-                f"index_select(): index out of range of dimension {axis} of an input of shape "
+                f"index_select(): INDICES element is out of DATA bounds, dimension {axis} of shape "
                 f"{list(input.shape)}"
             )
     return _index_select(input, index, axis)

@@ -277,7 +277,7 @@ def integer_bounds(name: str, d: dtype, low: Any, high: Any) -> tuple[int, int]:
             raise RuntimeError(f"{name}(): {parameter} is out of bounds for {d.name}: {value}")
         if digits and abs(value) > 2**digits:
             warn(
-                f"{name}(): {parameter} = {value} is out of bounds [-(2^{digits}), 2^{digits}], "
+                f"{name}(): {parameter} is out of bounds [-(2^{digits}), 2^{digits}]: got {value}, "
                 f"beyond which {d.name} does not hold every integer."
             )
     return low, last + 1

@@ -232,6 +232,13 @@ def diff(
             "diff expects prepend or append to be the same dimension as input, got tensors of "
             f"{dims} dimensions"
         )
+    if any(
+        n != m for t in parts for d, (n, m) in enumerate(zip(t.shape, input.shape)) if d != axis
+    ):
+        raise RuntimeError(
+            "diff expects the shape of tensor to prepend or append to match that of input except "
+            f"along the differencing dimension, got {[list(t.shape) for t in parts]}"
+        )
     out = cat(parts, axis) if len(parts) > 1 else input
     subtract = METHODS["logical_xor" if out.dtype.name == "bool" else "sub"]
     for _ in range(min(n, out._data.shape[axis])):

@@ -123,14 +123,16 @@ def _obstacle(shape: tuple, strides: tuple, offset: int, here: int, there: int) 
     """What keeps elements of ``here`` bytes from being read as ones of ``there``."""
     if not shape:
         return "self.dim() cannot be 0"
-    if here < there:
-        places = {"size(-1)": shape[-1], "storage_offset()": offset}
-        places.update((f"stride({d})", step) for d, step in enumerate(strides[:-1]))
-        for place, number in places.items():
-            if number * here % there:
-                return f"self.{place} must be divisible by {there // here}, but is {number},"
+    ratio = max(there // here, 1)
+    wrong = "self.{} must be divisible by {}, but is {},".format
+    for place, number in (("size(-1)", shape[-1]), ("storage_offset()", offset)):
+        if number % ratio:
+            return wrong(place, ratio, number)
     if strides[-1] != 1:
         return f"self.stride(-1) must be 1, but is {strides[-1]},"
+    for d, step in enumerate(strides[:-1]):
+        if step % ratio:
+            return wrong(f"stride({d})", ratio, step)
     return None
 
 
