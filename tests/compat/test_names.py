@@ -555,3 +555,16 @@ print(x.to_dense().tolist(), isinstance(x, torch.sparse.FloatTensor),
       isinstance(x, torch.sparse.DoubleTensor), tuple(torch.sparse.LongTensor(2, 3).shape))
 """
     assert run(program) == "[[0.0, 1.0], [2.0, 0.0]] True False (2, 3)"
+
+
+def test_what_packages_there_are() -> None:
+    program = """
+import torch, torch._utils
+from torch.utils._import_utils import _check_module_exists, dill_available
+print(_check_module_exists("json"), _check_module_exists("json.nothing"), dill_available() < 2)
+print(torch._utils._is_privateuse1_backend_available())
+@torch._disable_dynamo
+def twice(x): return 2 * x
+print(twice(torch.ones(1)))
+"""
+    assert run(program).splitlines() == ["True False True", "False", "tensor([2.])"]

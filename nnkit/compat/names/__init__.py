@@ -34,6 +34,7 @@ from nnkit.compat.names.random import thread_safe_generator as thread_safe_gener
 from nnkit.compat.names.serialization import save as save
 from nnkit.compat.names.torch_version import __version__ as __version__
 from nnkit.compat.wrappers import make_wrapper_subclass
+from nnkit.compiler import disable as _disable_dynamo  # noqa: F401
 from nnkit.overrides import wrap_torch_function
 from nnkit.utils.dlpack import to_dlpack as to_dlpack
 

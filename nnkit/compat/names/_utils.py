@@ -54,3 +54,8 @@ def _get_device_module(device_type: str) -> Any:
     if found is None:
         raise RuntimeError(f"Device '{device_type}' does not have a corresponding module")
     return found
+
+
+def _is_privateuse1_backend_available() -> bool:
+    """Whether a device of another maker is there: False."""
+    return False
