@@ -286,7 +286,7 @@ def check_traceable(x: Tensor) -> None:
     base = x._base
     if base is not None and isinstance(x._view, str):
         if x._view in _UNFOLLOWED:
-            made = x.grad_fn.name().partition("Backward")[0] if x.grad_fn else "split"
+            made = x.grad_fn.name().rpartition("Backward")[0] if x.grad_fn else "split"
             raise RuntimeError(
                 f"Output {x.output_nr} of {made} is a view and is "
                 f"being modified inplace. {_UNFOLLOWED[x._view]}: its history cannot follow the "

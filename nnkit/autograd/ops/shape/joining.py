@@ -332,7 +332,7 @@ def _the_one(name: str, *given: Any) -> Any:
     if value.dtype is not int64:
         raise RuntimeError(
             f"{name} expected tensor_indices_or_sections to have dtype of long, but got "
-            f"{value.dtype}"
+            f"{value.dtype.scalar_type}"
         )
     if value.ndim > 1:
         raise RuntimeError(

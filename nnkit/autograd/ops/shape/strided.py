@@ -344,19 +344,19 @@ def view_as_complex(input: Tensor) -> Tensor:
     steps = [step for size, step in zip(data.shape, strides) if size != 1]
     offset = input._device.backend.storage_offset(data)
     wanted = (
-        (data.ndim, "one or more dimensions"),
-        (data.shape[-1:] == (2,), "a last dimension of size 2"),
-        (strides[-1:] == (1,), "a last dimension with stride 1"),
+        (data.ndim, "Input tensor must have one or more dimensions"),
+        (data.shape[-1:] == (2,), "Tensor must have a last dimension of size 2"),
+        (strides[-1:] == (1,), "Tensor must have a last dimension with stride 1"),
         (
             not any(step % 2 for step in steps[:-1]),
-            "a stride divisible by 2 for all but last dimension",
+            "Tensor must have a stride divisible by 2 for all but last dimension",
         ),
-        (offset % 2 == 0, "a storage_offset divisible by 2"),
+        (offset % 2 == 0, "Tensor must have a storage_offset divisible by 2"),
     )
     for holds, what in wanted:
         if not holds:
             raise RuntimeError(
-                f"view_as_complex(): Tensor must have {what}, got shape {list(data.shape)}, "
+                f"view_as_complex(): {what}, got shape {list(data.shape)}, "
                 f"strides {list(strides)} and offset {offset}"
             )
     return _view_as_complex(input)

@@ -222,6 +222,11 @@ def unravel_index(indices: Tensor, shape: Any) -> tuple[Tensor, ...]:
         )
     if isinstance(shape, Tensor):
         raise TypeError("expected 'shape' to be int or sequence of ints, but got Tensor")
+    for size in shape if isinstance(shape, (tuple, list)) else ():
+        if not isinstance(size, int):
+            raise TypeError(
+                f"expected 'shape' sequence to only contain ints, but got {type(size).__name__}"
+            )
     if isinstance(shape, (tuple, list)) and any(isinstance(each, Tensor) for each in shape):
         raise TypeError(
             "unravel_index(): argument 'shape' must be tuple of ints, got a Tensor in it"
