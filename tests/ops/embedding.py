@@ -111,7 +111,7 @@ def wrong_bags(make: Maker) -> list[Raises]:
         Raises(ValueError, "mode", index, table, offsets, mode="median"),
         Raises(ValueError, "2D", index.reshape(1, 2), table, offsets),
         Raises(ValueError, "None", index, table),
-        Raises(ValueError, "3D", index.reshape(1, 1, 2), table),
+        Raises(ValueError, "dimension 3", index.reshape(1, 1, 2), table),
         Raises(ValueError, "2D", index, table, offsets.reshape(1, 2)),
         Raises(RuntimeError, "start from position 0", index, table, np.array([1, 2])),
         Raises(RuntimeError, "greater", index, table, np.array([0, 3])),

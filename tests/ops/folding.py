@@ -45,8 +45,8 @@ def no_columns(make: Maker) -> list[Raises]:
     x = make(1, 8, 9)
     return [
         Raises(RuntimeError, "batched", make(1, 1, 8, 9), 4, 2),
-        Raises(RuntimeError, "shape", make(1, 7, 9), 4, 2),
-        Raises(RuntimeError, "shape", make(1, 8, 8), 4, 2),
+        Raises(RuntimeError, "divisible", make(1, 7, 9), 4, 2),
+        Raises(RuntimeError, "sliding blocks", make(1, 8, 8), 4, 2),
         Raises(RuntimeError, "kernel_size", x, 4, 0),
         Raises(TypeError, "output_size", x, 4.5, 2),
     ]

@@ -45,7 +45,7 @@ def no_places(make: Maker) -> list[Raises]:
         Raises(RuntimeError, "batch size", x, make(2, 2, 2, 2), align_corners=False),
         Raises(RuntimeError, "last dimension", x, make(1, 2, 2, 3), align_corners=False),
         Raises(RuntimeError, "non-empty", make(1, 2, 0, 4), grid, align_corners=False),
-        Raises(RuntimeError, "4D input only", make(1, 1, 2, 2, 2), make(1, 1, 1, 1, 3), "bicubic",
+        Raises(RuntimeError, "4D input", make(1, 1, 2, 2, 2), make(1, 1, 1, 1, 3), "bicubic",
                align_corners=False),
         Raises(NotImplementedError, "int64", x.astype("int64"), grid.astype("int64"),
                align_corners=False),
@@ -67,9 +67,9 @@ def no_motions(make: Maker) -> list[Raises]:
     return [
         Raises(ValueError, "floating point", theta.astype("int64"), (1, 1, 2, 2), False),
         Raises(NotImplementedError, "size", theta, (1, 1, 2), False),
-        Raises(ValueError, "theta", theta, (1, 1, 2, 2, 2), False),
-        Raises(ValueError, "theta", make(1, 3, 4), (1, 1, 2, 2), False),
-        Raises(ValueError, "theta", theta[0], (1, 1, 2, 2), False),
+        Raises(ValueError, "affine matrices", theta, (1, 1, 2, 2, 2), False),
+        Raises(ValueError, "affine matrices", make(1, 3, 4), (1, 1, 2, 2), False),
+        Raises(ValueError, "affine matrices", theta[0], (1, 1, 2, 2), False),
         Raises(ValueError, "positive", theta, (1, 1, 0, 2), False),
         Raises(RuntimeError, "batch", theta, (2, 1, 2, 2), False),
     ]

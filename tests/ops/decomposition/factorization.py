@@ -44,7 +44,7 @@ def square_errors(make: Maker) -> list[Raises]:
     return [
         Raises(RuntimeError, "2 by 3", make(2, 3)),
         Raises(RuntimeError, "2 dimensions", make(2)),
-        Raises(RuntimeError, "int64", make(2, 2, dtype="int64")),
+        Raises(RuntimeError, "Long", make(2, 2, dtype="int64")),
     ]
 
 
@@ -339,7 +339,7 @@ ROWS = [
             Raises(RuntimeError, "2 dimensions", make(2), regular(make, 2, 2)),
             Raises(RuntimeError, "2 by 3", make(2, 1), make(2, 3)),
             Raises(RuntimeError, "incompatible", make(3, 1), regular(make, 2, 2)),
-            Raises(RuntimeError, "int64", make(2, 1), make(2, 2, dtype="int64")),
+            Raises(RuntimeError, "Long", make(2, 1), make(2, 2, dtype="int64")),
         ],
     ),
     row(

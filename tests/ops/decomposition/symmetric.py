@@ -40,7 +40,7 @@ def factor_row(name: str) -> OpRow:
         errors=lambda make: [
             Raises(RuntimeError, "3 by 2", make(3, 2)),
             Raises(RuntimeError, "2 dimensions", make(3)),
-            Raises(RuntimeError, "int64", make(2, 2, dtype="int64")),
+            Raises(RuntimeError, "Long", make(2, 2, dtype="int64")),
             Raises(NotImplementedError, "float16", make(2, 2, dtype="float16")),
             *([Raises(RuntimeError, "zero", 0 * make(2, 2), check_errors=True)] * ("_ex" in name)),
         ],

@@ -80,7 +80,7 @@ ROWS = [
         errors=lambda make: [
             Raises(RuntimeError, "rtol", make(2), make(2), rtol=-1.0),
             Raises(RuntimeError, "atol", make(2), make(2), atol=-1.0),
-            Raises(RuntimeError, "dtype", make(2), make(2, dtype="int64")),
+            Raises(RuntimeError, "did not match", make(2), make(2, dtype="int64")),
         ],
     ),
     logical("logical_and"),

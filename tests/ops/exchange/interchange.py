@@ -86,7 +86,7 @@ ROWS = [
         ],
         dtypes=("float32", "float64"),
         errors=lambda make: [
-            Raises(ValueError, "copy", make(2), dtype=make.named("int32"), copy=False),
+            Raises(ValueError, "alias", make(2), dtype=make.named("int32"), copy=False),
             Raises(ValueError, "list", [1, 2], copy=False),
         ],
     ),

@@ -33,7 +33,7 @@ ROWS = [
         errors=lambda make: [
             Raises(RuntimeError, "2x3 and 5x4", make(2, 3), make(4, 5)),
             Raises(RuntimeError, "bias", make(2, 3), make(4, 3), make(5)),
-            Raises(RuntimeError, "float64", make(2, 3), make(4, 3, dtype="float64")),
+            Raises(RuntimeError, "Double", make(2, 3), make(4, 3, dtype="float64")),
             Raises(TypeError, "weight", make(2, 3), 3),
         ],
     ),

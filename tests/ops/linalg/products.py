@@ -47,7 +47,7 @@ def product_errors(make: Maker) -> list[Raises]:
     return [
         Raises(RuntimeError, "2x3 and 4x5", make(2, 3), make(4, 5)),
         Raises(RuntimeError, "at least 1D", make(), make(2)),
-        Raises(RuntimeError, "float64", make(2, 3), make(3, 2, dtype="float64")),
+        Raises(RuntimeError, "Double", make(2, 3), make(3, 2, dtype="float64")),
         Raises(RuntimeError, "batch", make(2, 3, 4), make(3, 4, 2)),
         Raises(RuntimeError, "multiplied", make(3), make(4, 2)),
         Raises(RuntimeError, "multiplied", make(2, 3), make(2)),
@@ -64,7 +64,7 @@ def vector_errors(make: Maker) -> list[Raises]:
     return [
         Raises(RuntimeError, "1D", make(2, 2), make(2)),
         Raises(RuntimeError, "number of elements", make(2), make(3)),
-        Raises(RuntimeError, "float64", make(2), make(2, dtype="float64")),
+        Raises(RuntimeError, "Double", make(2), make(2, dtype="float64")),
     ]
 
 
@@ -91,7 +91,7 @@ def added_errors(*shapes: tuple) -> Any:
         factors = [make(*shape) for shape in shapes]
         return [
             Raises(RuntimeError, "expanded", make(7), *factors),
-            Raises(RuntimeError, "float64", make(1, dtype="float64"), *factors),
+            Raises(RuntimeError, "Double", make(1, dtype="float64"), *factors),
         ]
 
     return errors

@@ -81,7 +81,7 @@ ROWS = [
         method="renorm",
         errors=lambda make: [
             Raises(RuntimeError, "dimensions", make(3), 2, 0, 1.0),
-            Raises(RuntimeError, "p > 0", make(2, 3), -1, 0, 1.0),
+            Raises(RuntimeError, "non-positive-norm", make(2, 3), -1, 0, 1.0),
         ],
     ),
     OpRow(

@@ -117,7 +117,7 @@ ROWS = [
         aliases=("moveaxis",),
         method="movedim",
         errors=lambda make: [
-            Raises(RuntimeError, "(0,)", make(2, 3), (0, 1), (0,)),
+            Raises(RuntimeError, "[0]", make(2, 3), (0, 1), (0,)),
             Raises(RuntimeError, "0", make(2, 3), (0, 0), (0, 1)),
             Raises(IndexError, "got 3", make(2, 3), 0, 3),
         ],

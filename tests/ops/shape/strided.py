@@ -30,7 +30,7 @@ ROWS = [
         method="as_strided",
         errors=lambda make: [
             Raises(RuntimeError, "storage", make(2, 3), (5, 5), (3, 1)),
-            Raises(RuntimeError, "negative", make(2, 3), (2, 2), (-1, 1)),
+            Raises(RuntimeError, "Negative", make(2, 3), (2, 2), (-1, 1)),
             Raises(RuntimeError, "strides", make(2, 3), (2, 2), (1,)),
         ],
     ),

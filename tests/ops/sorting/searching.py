@@ -94,7 +94,7 @@ ROWS = [
         method="bincount",
         errors=lambda make: [
             Raises(RuntimeError, "negative", np.array([-1])),
-            Raises(RuntimeError, "2-d", np.array([[1]])),
+            Raises(RuntimeError, "1-d", np.array([[1]])),
             Raises(NotImplementedError, "float32", make(2, dtype="float32")),
             Raises(RuntimeError, "-1", np.array([1]), minlength=-1),
             Raises(RuntimeError, "[2]", np.array([1]), np.array([1, 2], "float32")),

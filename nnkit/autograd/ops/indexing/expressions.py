@@ -494,9 +494,9 @@ def slice_scatter(
         tensor([0., 1., 1., 0.])
     """
     check_tensor("slice_scatter", input)
-    if step <= 0:
-        raise RuntimeError(f"slice_scatter(): argument 'step' must be positive, got {step}")
     axis = normalize_dim(dim, input.ndim, "slice_scatter")
+    if step <= 0:
+        raise RuntimeError(f"slice_scatter(): slice step must be positive, got {step}")
     index = (*(ALL,) * axis, slice(start, end, step), ...)
     expected = input._device.backend.getitem(input._data, index).shape
     return _scattered("slice_scatter", input, src, index, expected)
