@@ -378,6 +378,11 @@ RULES: dict[str, Callable[[Difference], bool]] = {
             )
         )
     ),
+    "torch's attention records an inference tensor beside a view of it": lambda d: (
+        d.errors == (None, "RuntimeError")
+        and "attention(" in d.statement
+        and any(d.seen("is_inference", d.before, name) for name in d.named())
+    ),
     "a view that is given the data of an inference tensor has a history, and is one as well": (
         lambda d: (
             _statement(r"\.data = ", "is_inference")(d) and d.seen("base", d.wanted) is not None

@@ -348,4 +348,8 @@ x2 = Square.apply(x1)
 x1.detach_()
 x2.backward()
 """,
+    "nothing is added to rows without elements": """
+x0 = T.zeros((2, 0)).half()
+x0.index_put_((T.tensor([1, 1, 1]),), T.zeros((3, 0), dtype=T.float16), accumulate=True)
+""",
 }

@@ -183,7 +183,7 @@ def _places(shape: tuple[int, ...], positions: tuple) -> Array:
     """
     places, step = np.broadcast_to(np.int64(0), shape)[positions], 1
     for axis in reversed(range(len(shape))):
-        row = np.arange(0, shape[axis] * step, step).reshape(-1, *(1,) * (len(shape) - axis - 1))
+        row = (np.arange(shape[axis]) * step).reshape(-1, *(1,) * (len(shape) - axis - 1))
         places = places + np.broadcast_to(row, shape)[positions]
         step *= shape[axis]
     return places
