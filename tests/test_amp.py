@@ -7,6 +7,7 @@ from importlib import import_module
 from types import ModuleType
 from typing import Any
 
+import numpy as np
 import pytest
 
 import nnkit
@@ -45,6 +46,26 @@ def test_scales_skips_and_adapts(lib: ModuleType) -> None:
     for name, value in (("growth_factor", 3.0), ("backoff_factor", 0.25), ("growth_interval", 7)):
         getattr(other, f"set_{name}")(value)
         assert getattr(other, f"get_{name}")() == other.state_dict()[name] == value
+
+
+@pytest.mark.parametrize("start, factor", [(2.0**126, 2.0), (1000.0, 1.3)])
+def test_the_scale_is_a_float32_that_does_not_grow_to_infinity(
+    lib: ModuleType, start: float, factor: float
+) -> None:
+    w = lib.zeros(1, requires_grad=True)
+    optimizer = lib.optim.SGD([w], lr=0.1)
+    scaler = lib.amp.GradScaler("cpu", start, factor, growth_interval=1)
+    expected = np.float32(start)
+    for _ in range(4):
+        optimizer.zero_grad()
+        scaler.scale((w * 1e-3).sum()).backward()
+        scaler.step(optimizer)
+        scaler.update()
+        with np.errstate(over="ignore"):
+            grown = np.float32(float(expected) * factor)
+        expected = grown if np.isfinite(grown) else expected
+        assert scaler.get_scale() == expected
+    assert w.item() == pytest.approx(-4e-4)
 
 
 def test_disabled(lib: ModuleType) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import math
 import warnings
 from collections.abc import Iterable
 from typing import Any
@@ -15,6 +16,11 @@ from nnkit.backend.program.outside import live, outside
 from nnkit.backend.warning import warn
 from nnkit.cuda import is_available
 from nnkit.optim.optimizer import Optimizer
+
+
+def _in_float32(scale: float) -> float:
+    """The scale as torch keeps it."""
+    return tensor(scale, dtype=float32).item()
 
 
 class GradScaler:
@@ -174,16 +180,17 @@ class GradScaler:
             return
         self._check_used("update")
         if new_scale is not None:
-            self._scale = float(new_scale)
+            self._scale = _in_float32(float(new_scale))
         elif not self._found_inf:
             raise AssertionError("No inf checks were recorded prior to update.")
         elif any(self._found_inf.values()):
-            self._scale *= self._backoff_factor
+            self._scale = _in_float32(self._scale * self._backoff_factor)
             self._growth_tracker = 0
         else:
             self._growth_tracker += 1
             if self._growth_tracker == self._growth_interval:
-                self._scale *= self._growth_factor
+                grown = _in_float32(self._scale * self._growth_factor)
+                self._scale = grown if math.isfinite(grown) else self._scale
                 self._growth_tracker = 0
         self._found_inf.clear()
         self._stepped.clear()

@@ -339,7 +339,7 @@ def moving_average() -> tuple:
 def scaled_loss() -> tuple:
     model = mlp()
     optimizer = optim.SGD(model.parameters(), lr=0.1)
-    scaler = nnkit.amp.GradScaler("cpu", init_scale=2.0**130, growth_interval=3)
+    scaler = nnkit.amp.GradScaler("cpu", init_scale=2.0**127, growth_interval=3)
 
     def step(x, y):
         optimizer.zero_grad()
