@@ -148,6 +148,14 @@ def test_a_state_from_before_the_counter_can_be_loaded(lib: ModuleType) -> None:
         layer.load_state_dict(state)
 
 
+def test_such_a_state_gives_a_layer_without_memory_its_counter(lib: ModuleType) -> None:
+    layer = lib.nn.BatchNorm1d(2)
+    state = {k: v for k, v in layer.state_dict().items() if k != "num_batches_tracked"}
+    layer.to("meta").load_state_dict(state, assign=True)
+    assert layer.num_batches_tracked.tolist() == 0
+    assert layer.num_batches_tracked.dtype == lib.int64
+
+
 def test_half_precision_keeps_its_statistics_exact(lib: ModuleType) -> None:
     x = (batch(lib, 64, 3) + 100).half()
     wanted = nnkit.nn.functional.layer_norm(nnkit.tensor(x.float().numpy()), (3,))

@@ -103,8 +103,10 @@ class _NormBase(Module):
         self, state_dict: dict, prefix: str, local_metadata: dict, *arguments: Any
     ) -> None:
         # Version 2 added the counter; an older state counts as one without batches.
-        if (local_metadata.get("version") or 0) < 2 and self.num_batches_tracked is not None:
-            state_dict.setdefault(f"{prefix}num_batches_tracked", self.num_batches_tracked)
+        count = self.num_batches_tracked
+        if (local_metadata.get("version") or 0) < 2 and count is not None:
+            count = zeros((), dtype=int64) if count.is_meta else count
+            state_dict.setdefault(f"{prefix}num_batches_tracked", count)
         super()._load_from_state_dict(state_dict, prefix, local_metadata, *arguments)
 
 
