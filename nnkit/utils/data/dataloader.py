@@ -138,7 +138,7 @@ class DataLoader(Generic[Sample]):
             raise ValueError("DataLoader: drop_last needs a batch_size, got batch_size=None")
         if sampler is None:
             if streams:
-                sampler = _EndlessSampler()
+                sampler = _InfiniteConstantSampler()
             elif shuffle:
                 sampler = RandomSampler(dataset, generator=generator)
             else:
@@ -233,7 +233,7 @@ class _Iteration:
         return len(self._loader._index_sampler)
 
 
-class _EndlessSampler(Sampler[None]):
+class _InfiniteConstantSampler(Sampler[None]):
     """The sampler of a stream, which has no indices."""
 
     def __iter__(self) -> Iterator[None]:
