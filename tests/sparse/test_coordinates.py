@@ -311,3 +311,9 @@ def test_a_write_keeps_the_dtype(lib: ModuleType, write: str) -> None:
     with pytest.raises(RuntimeError, match="must match dtype of sparse tensor"):
         x.mul_(lib.ones(2, dtype=lib.int16))
     assert x.dtype is lib.uint8
+
+
+def test_nothing_of_it_is_put_off(lib: ModuleType) -> None:
+    x = lib.ones(2, dtype=lib.complex64).conj().to_sparse()
+    assert not x.is_conj() and not x.is_neg() and not x.to_dense().is_conj()
+    assert not lib.eye(2).to_sparse_csr().is_conj()

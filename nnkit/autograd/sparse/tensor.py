@@ -45,6 +45,8 @@ class SparseTensor(Tensor):
         if name in ("__get__", "__set__", "__delete__") or name in _OF_OBJECT:
             with DisableTorchFunctionSubclass():
                 return func(*args, **(kwargs or {}))
+        if name in ("is_conj", "is_neg"):  # which is put off for strided tensors alone
+            return False
         found = cls.functions.get(name)
         if found is None:
             raise NotImplementedError(
