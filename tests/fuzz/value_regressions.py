@@ -331,17 +331,11 @@ x3 = x1 * 2
 x4 = x2 * 2 + x2 * 3
 x5 = T.autograd.grad(x4.sum(), x2, retain_graph=True)
 (x4.sum() + x3.sum()).backward()
+T.autograd.backward([x3.sum(), x0.floor_divide(3).sum()])
+x6 = x1 // 2
+T.autograd.backward([x6, x0 * 2], [T.ones(2), T.ones(2)])
 """,
     "a user's function may save what is detached in place later": """
-class Square(T.autograd.Function):
-    @staticmethod
-    def forward(ctx, x):
-        ctx.save_for_backward(x)
-        return x * x
-    @staticmethod
-    def backward(ctx, g):
-        x, = ctx.saved_tensors
-        return g * 2 * x
 x0 = T.tensor([2.0]).requires_grad_()
 x1 = x0 * 3
 x2 = Square.apply(x1)

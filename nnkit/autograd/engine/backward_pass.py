@@ -279,16 +279,17 @@ class Pass:
             raise
 
     def _last_before(self, node: Node) -> int:
-        """The order of the node that runs last of those that send ``node`` a gradient."""
+        """The order of the node that runs last of those that send ``node`` a gradient; one before
+        all others where it is the pass' beginning."""
         return min(
             (
-                source.order
+                made_at(source)
                 for source in self._reachable()
                 if isinstance(source, Node)
                 and (self.needed is None or source in self.needed)
                 and any(target_of(edge)[0] is node for edge in source.edges)
             ),
-            default=LATEST - 1,
+            default=LATEST // 2,
         )
 
     def _arrived(self, node: Node, grad: Any) -> Any:

@@ -359,7 +359,7 @@ def write(
     with modes:
         # Tangents may be functions of what is written over.
         before = x.clone() if x._device.depth and MODE.enabled else alias(x)
-        if ACTIVE and tracked:  # hooks may keep the memory of what is saved
+        if apart := bool(ACTIVE) and tracked:  # hooks may keep the memory of what is saved
             before._data = x._device.backend.copy(x._data)
         try:
             result = compute(before, *arguments, **options)
@@ -390,7 +390,7 @@ def write(
         if not result._requires_grad:
             result = _without_influence(result, (before, *operands))
         # Somebody else holds `before`: a rule reads the old contents, so they must stay.
-        if sys.getrefcount(before) > 2:
+        if not apart and sys.getrefcount(before) > 2:
             before._data = B.copy(before._data)
         put(target, source)
         wrote(x, operation)
