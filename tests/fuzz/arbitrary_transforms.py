@@ -38,16 +38,16 @@ def _zeros_without_memory(d: Difference) -> bool:
     of what a transform gave."""
     ordered = d.aspect == "strides"
     refused = set(d.errors) == {None, "RuntimeError"} or d.errors == ("RuntimeError", "IndexError")
-    if not (ordered or refused) or not d.named():
+    if not (ordered or refused):
         return False
-    record = record_of(d.before, d.named()[0])
+    records = [record_of(d.before, name) for name in d.named()]
     sources = (
         rf"{JACOBIANS}|T\.func\.jvp\(.*T\.func\.(jvp|grad)\("
         r"|T\.func\.[\s\S]*(autograd\.|backward\()"
         r"|autograd\.functional.*T\.func"
     )
     uses = r"[a-z]_\(|Dirty\.apply|\] .?= |^x\d+ .= |numpy\(|tolist\(|deepcopy\(|pickle|out=|save\("
-    zero = record is not None and record[2] and not np.any(array_of(record))
+    zero = any(r is not None and r[2] and not np.any(array_of(r)) for r in records)
     used = ordered or re.search(uses, d.statement)
     return bool(zero and used and re.search(sources, d.earlier))
 

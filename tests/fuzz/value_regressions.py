@@ -346,4 +346,38 @@ x2.backward()
 x0 = T.zeros((2, 0)).half()
 x0.index_put_((T.tensor([1, 1, 1]),), T.zeros((3, 0), dtype=T.float16), accumulate=True)
 """,
+    "a leaf of another shape since takes a gradient that nobody else has": """
+x0 = T.tensor([1.25])
+x1 = T.tensor([1.0], requires_grad=True)
+x2 = x1 - x0
+x2.atan2_(x0)
+with T.no_grad():
+    x1.squeeze_()
+x2.backward()
+""",
+    "a gradient that stops at a result asks its node for nothing": """
+x0 = T.tensor([1.25, -1.0, -0.25]).requires_grad_()
+x1 = T.nn.functional.leaky_relu(x0, 0.1)
+x2 = x1.grad_fn.register_hook(see('after'))
+x0.data = T.tensor([1.0, 2.0])
+x1.sum().backward(inputs=[x1], retain_graph=True)
+x1.sum().backward(inputs=[x1])
+x1.sum().backward(inputs=[x1])
+""",
+    "an index is saved for a view without history, and freed": """
+x0 = T.ones((4,), requires_grad=True)
+with T.no_grad():
+    x1 = x0.view(4)
+x2 = x1.index_select(0, T.tensor([0]))
+x2.backward()
+x2.backward()
+""",
+    "a view without history asks for no gradient once its base does not": """
+x0 = T.tensor([[0.25]], requires_grad=True)
+with T.no_grad():
+    x1 = x0.flatten()
+    T.arange(3, out=x0)
+x2 = T.mode(x1, -1)
+x3 = x1.exp()
+""",
 }

@@ -34,8 +34,8 @@ from nnkit.backend.lazy import plain
 from nnkit.backend.memory import contiguous_format, has_order_of, is_view, strides_in_elements
 
 NO_HOOKS = LeafHooks()
-# The local variable itself, and the argument of `sys.getrefcount`.
-REFERENCES_OF_A_LOCAL = 2
+# What `sys.getrefcount` says of what one local variable alone holds.
+REFERENCES_OF_A_LOCAL = (lambda: (local := object()) and sys.getrefcount(local))()
 
 check_nan = False  # set by `anomaly`: raise at the first NaN gradient
 explain: Callable | None = None  # set by `anomaly`: called with the node whose rules failed
@@ -200,9 +200,11 @@ class Pass:
             for edge, grad in self.roots:
                 self.send(edge, grad, False)
             self._run()
-            for leaf, grad in self.leaves.items():
+            for leaf in list(self.leaves):
+                grad = self.leaves.pop(leaf)
                 if leaf._hooks is None and self.needed is None:
-                    self._accumulate(leaf, grad, leaf in self.fresh)
+                    unshared = sys.getrefcount(grad) == REFERENCES_OF_A_LOCAL
+                    self._accumulate(leaf, grad, unshared or leaf in self.fresh)
                 else:
                     self._serve(leaf, grad)
             while self.callbacks:
@@ -309,14 +311,17 @@ class Pass:
             grads = self._tensor_hooks(node, grads)
             for hook in list(node.hooks.pre.values()):
                 grads = self._replaced(hook, grads, node.device)
-        if not node.runs_always and all(g is None for g in grads):
-            self._pass_nothing_on(node, grads)
-            return None
-        return grads
+        known = node.runs_always or any(g is not None for g in grads)
+        asked = self.needed is None or node.shows_unasked or any(map(self.asks_for, node.edges))
+        if known and asked:
+            return grads
+        self._pass_nothing_on(node, grads)
+        return None
 
     def _pass_nothing_on(self, node: Node, grads: list) -> None:
-        """Let a node that got no gradient send none, as if it had run: hooks want to know. What it
-        has saved is read and freed all the same, as in torch, but not of a node inside of it."""
+        """Let a node that got no gradient, or whose gradients nobody asks for, send none, as if it
+        had run: hooks want to know. What it has saved is read and freed all the same, as in torch,
+        but not of a node inside of it."""
         inner = node.inner
         edges = node.edges
         if inner is not None:

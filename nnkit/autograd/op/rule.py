@@ -185,7 +185,7 @@ class Op:
         exec(compile(source, f"<node {self.node_name}>", "exec"), scope)
         members = {
             "__slots__": (), "gradients": scope["gradients"], "op": self, "operation": self.name,
-            "saves_arrays": scope["saves_arrays"], "slots": self._slots(), "source": source,
+            "saves_arrays": scope["saves_arrays"], "slots": self.slots(), "source": source,
             "shows_unasked": bool(self.primitive.sequences),
             "__module__": "nnkit.autograd", **saved_attributes(self),
         }  # fmt: skip
@@ -194,7 +194,8 @@ class Op:
         self.record = self._compiled(scope["record"])
         return self.record
 
-    def _slots(self) -> tuple | None:
+    def slots(self) -> tuple | None:
+        """The places of the inputs that have gradients, None where all have."""
         if self.joint and self.fixed:
             return tuple([i for i, n in enumerate(self.primitive.arrays) if n not in self.fixed])
         if self.joint or self.primitive.sequences:
@@ -431,7 +432,9 @@ def seen_edges(op: Op, operands: tuple, statics: tuple, edges: tuple) -> tuple[A
         edges = edges[:1]
     if all(e is None for e in edges):
         return None, way
-    if len(edges) > 1:  # of several operands none is saved for a gradient that goes no further
+    slots = op.slots()
+    # Of several operands none is saved for a gradient that goes no further.
+    if len(edges if slots is None else slots) > 1:
         edges = tuple([None if e.__class__ is Unknown else e for e in edges])
     return edges, way
 

@@ -94,17 +94,15 @@ def refresh(view: Any) -> None:
     RuntimeError, while grad mode is on, where its history cannot follow that of its base.
     """
     base = view._base
-    if base is None:
+    if base is None or view._viewed == (version := view._writes[0]):
         return
-    version = view._writes[0]
-    if view._viewed == version:
-        return
-    if view._viewed == ~version:
+    apart = isinstance(view._view, str) or view._viewed == ~version
+    if apart and view._edge.__class__ is Unknown and not base._requires_grad:
+        view._edge, view._requires_grad = None, False
+    elif view._viewed == ~version:
         if base._requires_grad:
             _lose_history(view)
-        elif view._edge.__class__ is Unknown:
-            view._edge, view._requires_grad = None, False
-    elif isinstance(view._view, str):
+    elif apart:
         if MODE.enabled:
             check_history(view)
     elif base._requires_grad:
