@@ -7,47 +7,17 @@ import math
 from typing import Any
 
 from nnkit.autograd import Tensor, no_grad
-from nnkit.autograd.function import Function, once_differentiable
 from nnkit.autograd.ops.elementwise.transcendental import digamma, lgamma
 from nnkit.autograd.ops.random.factories import randn
-from nnkit.autograd.ops.random.sampling import draw_standard_gamma
 from nnkit.autograd.ops.shape.joining import stack
 from nnkit.autograd.surface.limits import finfo
 from nnkit.distributions import constraints
 from nnkit.distributions.distribution import Distribution, parameters
 from nnkit.distributions.exp_family import ExponentialFamily
+from nnkit.distributions.reparameterization import dirichlet, standard_gamma
 from nnkit.distributions.transformed import TransformedDistribution
 from nnkit.distributions.transforms import PowerTransform
-from nnkit.special import gammainc, gammaincc
-
-
-class _StandardGamma(Function):
-    """Draws of a gamma distribution; the gradient moves a draw so that its probability stays.
-
-    Source: Figurnov et al. 2018, "Implicit reparameterization gradients".
-    """
-
-    @staticmethod
-    def forward(ctx: Any, alpha: Tensor) -> Tensor:
-        out = draw_standard_gamma(alpha)
-        ctx.save_for_backward(alpha, out)
-        return out
-
-    @staticmethod
-    @once_differentiable
-    def backward(ctx: Any, grad: Tensor) -> Tensor:
-        alpha, out = ctx.saved_tensors
-        a, x = alpha.double(), out.double()
-        step = 1e-4 * a
-        below = (gammainc(a + step, x) - gammainc(a - step, x)) / (2 * step)
-        above = -(gammaincc(a + step, x) - gammaincc(a - step, x)) / (2 * step)
-        density = ((a - 1) * x.log() - x - lgamma(a)).exp()
-        return grad * (-below.where(x < a, above) / density).to(grad.dtype)
-
-
-def standard_gamma(alpha: Tensor) -> Tensor:
-    """Draws of gamma distributions with rate 1, differentiable in their concentrations."""
-    return _StandardGamma.apply(alpha)
+from nnkit.special import gammainc
 
 
 class Gamma(ExponentialFamily):
@@ -170,10 +140,7 @@ class Dirichlet(ExponentialFamily):
         return self.concentration * (total - self.concentration) / (total.pow(2) * (total + 1))
 
     def rsample(self, sample_shape: Any = ()) -> Tensor:
-        a = self.concentration.expand(self._extended_shape(sample_shape))
-        drawn = standard_gamma(a.double())
-        limits = finfo(a.dtype)
-        return (drawn / drawn.sum(-1, True)).to(a.dtype).clamp(limits.tiny, 1 - limits.eps / 2)
+        return dirichlet(self.concentration.expand(self._extended_shape(sample_shape)))
 
     def log_prob(self, value: Tensor) -> Tensor:
         self._validate_sample(value)

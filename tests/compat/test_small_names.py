@@ -36,6 +36,11 @@ show(torch.ones(1))
 o = torch.overrides
 print(o.get_testing_overrides()[torch.add](1, 2), len(o.get_testing_overrides()) > 500)
 print(torch.Tensor.grad.__get__ in o.get_default_nowrap_functions())
+a, x = torch.tensor([0.5, 2.0, 9.0]), torch.tensor([0.25, 3.0, 8.0])
+print(torch._standard_gamma_grad(a, x), torch._dirichlet_grad(x / 10, a, 2 * a))
+d = torch.manual_seed(0) and torch._standard_gamma(a.requires_grad_(), torch.default_generator)
+print(d.sum(), *torch.autograd.grad(d.sum(), a))
+print(torch._sample_dirichlet(a.detach(), None))
 """
 PRINTED = """\
 RuntimeError RuntimeError RuntimeError
@@ -48,7 +53,10 @@ cpu False
 [[0.0], [1.0]] torch.Size([1])
 [1.0] torch.Size([1])
 -1 True
-True"""
+True
+tensor([0.9080, 1.3217, 0.9598]) tensor([0.2185, 0.2234, 0.0724])
+tensor(9.7798, grad_fn=<SumBackward0>) tensor([0.0113, 0.5744, 1.0269])
+tensor([0.0106, 0.0977, 0.8917])"""
 
 
 def test_what_they_print() -> None:

@@ -18,6 +18,7 @@ import numpy as np
 
 from nnkit.backend.cpu import random_philox, random_rejection
 from nnkit.backend.cpu.box_muller import PAIRS, Workspace, box_muller, fma
+from nnkit.backend.cpu.creation import empty_like
 from nnkit.backend.cpu.random_fill import (
     BLOCK,
     MASK53,
@@ -291,7 +292,7 @@ def multinomial(p, num_samples, replacement, generator):
         )
     if not replacement:
         # The largest p / e with e exponential: a draw without replacement, all rows at once.
-        race = exponential_(np.empty_like(p), 1.0, generator)
+        race = exponential_(empty_like(p), 1.0, generator)
         race = race if race.dtype.itemsize > 2 else race.astype(_f4)
         with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
             race = (p / race).astype(p.dtype)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 
 import numpy as np
@@ -104,8 +105,8 @@ def normal_double(generator: Generator, count: int) -> np.ndarray:
     radius = np.sqrt(-2.0 * np.log1p(-u[:, 1]))
     angle = 2 * np.pi * u[:, 0]
     rest[0::2] = radius * np.cos(angle)
-    sine = radius * np.sin(angle)
-    rest[1::2] = sine[: rest.size // 2]
-    if rest.size % 2:
-        generator.next_double_normal_sample = float(sine[-1])
+    rest[1::2] = (radius * np.sin(angle))[: rest.size // 2]
+    if rest.size % 2:  # in the C library's digits, as part of the generator's state
+        last = math.sqrt(-2.0 * math.log1p(-float(u[-1, 1])))
+        generator.next_double_normal_sample = last * math.sin(2 * math.pi * float(u[-1, 0]))
     return out

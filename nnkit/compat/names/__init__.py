@@ -112,11 +112,32 @@ def _shape_as_tensor(input: Tensor) -> Tensor:
     return nnkit.tensor(input.shape, dtype=nnkit.int64)
 
 
-def _sample_dirichlet(input: Any) -> Any:
-    """Draws of Dirichlet distributions with the concentrations ``input``."""
-    from nnkit.distributions import Dirichlet
+def _standard_gamma(input: Tensor, generator: Any = None) -> Tensor:
+    """Draws of gamma distributions of rate 1 with the concentrations ``input``."""
+    from nnkit.distributions.reparameterization import standard_gamma
 
-    return Dirichlet(input, validate_args=False).rsample()
+    return standard_gamma(input, generator)
+
+
+def _standard_gamma_grad(input: Tensor, output: Tensor) -> Tensor:
+    """How the draws ``output`` of gamma distributions move with their concentrations."""
+    from nnkit.distributions.reparameterization import standard_gamma_grad
+
+    return standard_gamma_grad(input, output)
+
+
+def _sample_dirichlet(input: Tensor, generator: Any = None) -> Tensor:
+    """Draws of Dirichlet distributions with the concentrations ``input``."""
+    from nnkit.distributions.reparameterization import sample_dirichlet
+
+    return sample_dirichlet(input, generator)
+
+
+def _dirichlet_grad(x: Tensor, alpha: Tensor, total: Tensor) -> Tensor:
+    """How elements ``x`` of Dirichlet draws move with their concentrations, over ``1 - x``."""
+    from nnkit.distributions.reparameterization import dirichlet_grad
+
+    return dirichlet_grad(x, alpha, total)
 
 
 def typename(obj: Any) -> str:

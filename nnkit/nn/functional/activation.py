@@ -348,7 +348,7 @@ def gumbel_softmax(
     if not hard:
         return soft
     index = soft.argmax(dim, keepdim=True)
-    one_hot = zeros_like(logits).scatter_(dim, index, 1.0)
+    one_hot = zeros_like(logits, memory_format=contiguous_format).scatter_(dim, index, 1.0)
     return one_hot - soft.detach() + soft
 
 
