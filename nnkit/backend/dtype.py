@@ -245,7 +245,10 @@ def python_number(value: Any) -> Any:
 
 def held(value: Any, d: dtype) -> Any:
     """The number as an element of half precision holds it; of other dtypes the number itself."""
-    return d.array.type(float(value)).item() if d.array in HALF else value
+    if d.array not in HALF:
+        return value
+    with np.errstate(over="ignore"):
+        return d.array.type(np.float32(value)).item()  # by way of float32, as torch
 
 
 def of_number(value: Any) -> dtype:

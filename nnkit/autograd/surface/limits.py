@@ -12,6 +12,7 @@ from nnkit.backend.dtype import (
     BOOL,
     COMPLEX,
     FLOATING,
+    HALF,
     INTEGER,
     bfloat16,
     default_dtype,
@@ -24,6 +25,7 @@ from nnkit.backend.dtype import (
     float16,
     float32,
     float64,
+    held,
 )
 
 
@@ -154,9 +156,21 @@ def fitting(name: str, value: Any, d: dtype, single: bool = False) -> Any:
 def fitting_beside(name: str, value: Any, other: Tensor, single: bool = False) -> Any:
     """An operand beside another one: a number as their common dtype holds it (see `fitting`)."""
     kind = value.__class__
-    if kind is complex or kind in (int, float) and not 0 <= value <= 127:  # every dtype holds those
-        return fitting(name, value, promoted_dtype(name, value, other), single)
-    return value
+    if kind not in (int, float, complex):
+        return value
+    exact = kind is int or other._data.dtype not in HALF
+    if exact and kind is not complex and 0 <= value <= 127:  # every dtype holds those
+        return value
+    d = promoted_dtype(name, value, other)
+    return held(fitting(name, value, d, single), d)
+
+
+def check_numbers(name: str, d: dtype, *numbers: float) -> None:
+    """RuntimeError for a number that overflows where elements of dtype ``d`` are computed with,
+    which is float32 if they are shorter."""
+    for number in numbers:
+        if not -LARGEST <= number <= LARGEST:
+            fitting(name, number, float32 if d.array in HALF else d)
 
 
 LARGEST = finfo(float32).max

@@ -25,9 +25,7 @@ def zeros(shape: tuple, dtype: np.dtype) -> np.ndarray:
 
 
 def full(shape: tuple, value: Any, dtype: np.dtype) -> np.ndarray:
-    out = np.empty(shape, dtype)
-    out.fill(value)
-    return out
+    return fill_(np.empty(shape, dtype), value)
 
 
 def empty_like(x: np.ndarray) -> np.ndarray:
@@ -148,7 +146,8 @@ def copy_(x: np.ndarray, source: Any) -> np.ndarray:
 
 
 def fill_(x: np.ndarray, value: Any) -> np.ndarray:
-    x.fill(value)
+    # As in torch, a number reaches a half by way of float32.
+    x.fill(np.float32(value) if x.dtype in HALF and isinstance(value, float) else value)
     return x
 
 

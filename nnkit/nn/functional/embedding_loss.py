@@ -7,6 +7,7 @@ from collections.abc import Callable
 from nnkit.autograd import Tensor
 from nnkit.autograd.ops.elementwise.bounds import clamp_min, minimum
 from nnkit.autograd.ops.loss import losses as ops
+from nnkit.autograd.surface.limits import fitting_beside
 from nnkit.nn.functional.distance import pairwise_distance
 from nnkit.nn.functional.reductions import check_reduction, legacy, reduced, reduction_of
 
@@ -49,6 +50,7 @@ def hinge_embedding_loss(
         return reduced(losses, reduction)
     # The target is compared, no more.
     x, y = ops.broadcast_pair("hinge_embedding_loss", input, target.to(input.dtype))
+    margin = fitting_beside("hinge_embedding_loss", margin, input)
     return ops.hinge_embedding_loss(x, y, reduction, margin)
 
 

@@ -10,9 +10,9 @@ from nnkit.autograd import Tensor
 from nnkit.autograd.arguments.dims import check_tensor
 from nnkit.autograd.op.public import public
 from nnkit.autograd.ops.elementwise import activation as ops
-from nnkit.autograd.surface.limits import finfo
+from nnkit.autograd.surface.limits import check_numbers, finfo, fitting
 from nnkit.autograd.views.history import check_write, write
-from nnkit.backend.dtype import BOOL, COMPLEX, INTEGER
+from nnkit.backend.dtype import BOOL, COMPLEX, FLOATING
 
 __all__ = [
     "hardshrink", "hardsigmoid", "hardswish", "hardtanh", "hardtanh_", "relu6", "softshrink",
@@ -28,6 +28,7 @@ def floating(name: str, op: Callable, input: Tensor, inplace: bool, *scalars: fl
     if inplace:
         check_write(input, name + "_")  # torch asks for history and memory before the dtype
     ops.check_floating(name, input)
+    check_numbers(name, input.dtype, *scalars)
     if not inplace:
         return op(input, *scalars)
     return write(input, name + "_", ops.in_place_of(op, scalars[0] if scalars else 0), *scalars)
@@ -83,9 +84,10 @@ def hardtanh(
         raise NotImplementedError(f"hardtanh(): not implemented for '{input.dtype.name}' tensors")
     if input.dtype.category == BOOL:
         raise RuntimeError("Bool inputs not supported for hardtanh")
-    low, high = min_val, max_val
-    if input.dtype.category == INTEGER:
-        low, high = int(low), int(high)
+    if input.dtype.category == FLOATING:
+        low, high = (fitting("hardtanh", bound, input.dtype) for bound in (min_val, max_val))
+    else:
+        low, high = int(min_val), int(max_val)
         if min(low, high) < 0 and not input.dtype.is_signed:
             raise RuntimeError(
                 f"hardtanh(): an unsigned input cannot have negative bounds, got {low} and {high}"

@@ -15,10 +15,10 @@ from nnkit.autograd.op.public import PUBLIC, public
 from nnkit.autograd.op.rule import rule
 from nnkit.autograd.ops.creation.conversion import contiguous
 from nnkit.autograd.surface.generator import source_of
-from nnkit.autograd.surface.limits import fitting
+from nnkit.autograd.surface.limits import check_numbers, fitting, fitting_beside
 from nnkit.autograd.tensor import Tensor, wrap
 from nnkit.autograd.views.history import inplace, write
-from nnkit.backend.dtype import COMPLEX, FLOATING, INTEGER, float16, held
+from nnkit.backend.dtype import COMPLEX, FLOATING, INTEGER, float16
 
 
 def _no_second_derivative(B: Any, g_out: Any) -> tuple:
@@ -254,6 +254,7 @@ def _celu(elu: Callable, input: Tensor, alpha: float = 1.0) -> Tensor:
     check_floating("celu", input)
     if alpha == 0:
         raise RuntimeError("celu(): argument 'alpha' cannot be 0 (ZeroDivisionError)")
+    check_numbers("celu", input.dtype, alpha, 1.0 / alpha)
     return elu(input, float(alpha), 1.0, 1.0 / alpha)
 
 
@@ -340,6 +341,7 @@ def threshold(input: Tensor, threshold: float, value: float) -> Tensor:
         threshold, value = (fitting("threshold", v, input.dtype) for v in (threshold, value))
     elif input.dtype.category != FLOATING:
         check_floating("threshold", input)
+    check_numbers("threshold", input.dtype, threshold, value)
     return _threshold(input, threshold, value)
 
 
@@ -356,7 +358,7 @@ def hardshrink(input: Tensor, lambd: float = 0.5) -> Tensor:
         tensor([-1.,  0.])
     """
     check_floating("hardshrink", input)
-    return _hardshrink(input, held(float(lambd), input.dtype))
+    return _hardshrink(input, fitting_beside("hardshrink", float(lambd), input))
 
 
 class _SignLost(Node):

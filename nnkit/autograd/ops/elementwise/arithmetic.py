@@ -14,7 +14,7 @@ from nnkit.autograd.op.public import public
 from nnkit.autograd.op.registry import OPS
 from nnkit.autograd.op.rule import rule
 from nnkit.autograd.ops.creation.conversion import converted
-from nnkit.autograd.surface.limits import LARGEST, fitting
+from nnkit.autograd.surface.limits import LARGEST, check_numbers, fitting
 from nnkit.autograd.tensor import Tensor
 from nnkit.autograd.views.history import write
 from nnkit.backend.dtype import BOOL, COMPLEX, FLOATING, HALF, INTEGER, float32, held, of_number
@@ -245,7 +245,7 @@ def _factor(name: str, alpha: Any, *operands: Any) -> Any:
             f"{name}(): For {of} input tensors, argument alpha must not be a {wrong} number, got "
             f"{alpha} for {d.name}"
         )
-    alpha = fitting(name, alpha, d, single=True)
+    alpha = fitting(name, alpha, d)
     return held(alpha, d) if d.array in HALF else alpha
 
 
@@ -416,6 +416,8 @@ def lerp(input: Tensor, end: Tensor, weight: Tensor | complex) -> Tensor:
         return _lerp(*promote("lerp", input, end, weight))
     if isinstance(weight, complex) and input.dtype.category != COMPLEX:
         weight = fitting("lerp", weight, input.dtype)  # a real one, or an error
+    if not isinstance(weight, complex):
+        check_numbers("lerp", input.dtype, weight)
     by_number = _lerp_near if builtins.abs(weight) < 0.5 else _lerp_far
     return by_number(*promote("lerp", input, end), weight)
 
@@ -444,6 +446,8 @@ def addcmul(input: Tensor, tensor1: Tensor, tensor2: Tensor, *, value: complex =
     _real("addcmul", value, operands[0])
     if operands[0].dtype.category == INTEGER:
         value = fitting("addcmul", value, operands[0].dtype)
+    elif not isinstance(value, complex):
+        check_numbers("addcmul", operands[0].dtype, value)
     return _addcmul(*operands, value)
 
 

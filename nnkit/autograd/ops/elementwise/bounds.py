@@ -117,6 +117,13 @@ _nan_to_num = pointwise(
 )
 
 
+def _beside(name: str, input: Tensor, bound: Any) -> tuple:
+    """A tensor and a bound of it, in the dtype in which its gradient compares them too."""
+    if isinstance(bound, Tensor):
+        return promote(name, input, bound) if bound.dtype is not input.dtype else (input, bound)
+    return input, fitting_beside(name, bound, input)
+
+
 def _are_bools(*operands: Any) -> bool:
     return all(isinstance(t, Tensor) and t.dtype.category == BOOL for t in operands)
 
@@ -131,8 +138,9 @@ def clamp_min(input: Tensor, min: Tensor | complex) -> Tensor:
         tensor([3, 5])
     """
     check_tensor("clamp_min", input)
-    min = fitting_beside("clamp_min", min, input)
-    return maximum(input, min) if _are_bools(input, min) else _clamp_min(input, min)
+    if _are_bools(input, min):
+        return maximum(input, min)
+    return _clamp_min(*_beside("clamp_min", input, min))
 
 
 @public(out=True, in_place=True)
@@ -145,8 +153,9 @@ def clamp_max(input: Tensor, max: Tensor | complex) -> Tensor:
         tensor([1, 3])
     """
     check_tensor("clamp_max", input)
-    max = fitting_beside("clamp_max", max, input)
-    return minimum(input, max) if _are_bools(input, max) else _clamp_max(input, max)
+    if _are_bools(input, max):
+        return minimum(input, max)
+    return _clamp_max(*_beside("clamp_max", input, max))
 
 
 @public(out=True, in_place=True, aliases=("clip",))

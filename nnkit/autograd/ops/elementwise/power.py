@@ -13,9 +13,10 @@ from nnkit.autograd.op.single import single
 from nnkit.autograd.ops.creation.conversion import contiguous, converted
 from nnkit.autograd.ops.elementwise.arithmetic import mul
 from nnkit.autograd.surface import return_types
+from nnkit.autograd.surface.limits import fitting_beside
 from nnkit.autograd.tensor import Tensor
 from nnkit.autograd.views.history import write
-from nnkit.backend.dtype import FLOATING, INTEGER, complex128, float64, held, int32, python_number
+from nnkit.backend.dtype import FLOATING, HALF, INTEGER, complex128, float64, int32, python_number
 
 _pow = pointwise(
     "pow", lambda x, y: fn.pow(x, y), public=False, refuses=("bool",), node="PowBackward1",
@@ -72,7 +73,10 @@ def pow(input: Tensor | complex, exponent: Tensor | complex) -> Tensor:
         return _number_to(input, exponent)
     if isinstance(exponent, (int, float)) and isinstance(input, Tensor):
         if not isinstance(exponent, bool) and input.dtype.category >= FLOATING:
-            return _pow_scalar(input, held(exponent, input.dtype)) if exponent else _pow_zero(input)
+            if not exponent:
+                return _pow_zero(input)
+            half = input._data.dtype in HALF
+            return _pow_scalar(input, fitting_beside("pow", exponent, input) if half else exponent)
         if isinstance(exponent, int) and exponent < 0 and input.dtype.category < FLOATING:
             raise RuntimeError("pow(): Integers to negative integer powers are not allowed.")
     if (

@@ -15,7 +15,7 @@ from nnkit.autograd.ops.creation.conversion import contiguous, converted
 from nnkit.autograd.ops.elementwise.comparison import where
 from nnkit.autograd.ops.shape.joining import stack
 from nnkit.autograd.tensor import Tensor
-from nnkit.backend.dtype import BOOL, COMPLEX, to_float
+from nnkit.backend.dtype import BOOL, COMPLEX, held, to_float
 
 LN2, LN10 = math.log(2), math.log(10)
 
@@ -282,7 +282,10 @@ def logit(input: Tensor, eps: float | None = None) -> Tensor:
     check_dtype("logit", input.dtype, ("complex",))
     if input.dtype.category < 2:
         input = input.float()
-    return _logit(input) if eps is None else _logit_between(input, eps, 1 - eps)
+    if eps is None:
+        return _logit(input)
+    low = held(eps, input.dtype)
+    return _logit_between(input, low, held(1 - low, input.dtype))
 
 
 @public(method=False, out=True)

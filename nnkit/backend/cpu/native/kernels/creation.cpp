@@ -1,4 +1,5 @@
 // New arrays: uninitialised, or filled with one value.
+#include "half.h"
 #include "moving.h"
 #include "owned.h"
 
@@ -36,15 +37,18 @@ PyObject* with_zeros(PyObject* result) {
     return result;
 }
 
+template <class T> bool set_to(Array out, PyObject* value) {
+    *out.data<T>() = convert<T>(PyFloat_AS_DOUBLE(value));
+    return true;
+}
+
 // The first element of a plain array; false with an exception set. NumPy converts what is no float.
 bool set_first(Array out, PyObject* value) {
-    if (PyFloat_CheckExact(value) && out.type() == Type::float32) {
-        *out.data<float>() = static_cast<float>(PyFloat_AS_DOUBLE(value));
-        return true;
-    }
-    if (PyFloat_CheckExact(value) && out.type() == Type::float64) {
-        *out.data<double>() = PyFloat_AS_DOUBLE(value);
-        return true;
+    if (PyFloat_CheckExact(value)) {
+        if (out.type() == Type::float32) return set_to<float>(out, value);
+        if (out.type() == Type::float64) return set_to<double>(out, value);
+        if (out.type() == Type::float16) return set_to<Float16>(out, value);
+        if (out.type() == Type::bfloat16) return set_to<BFloat16>(out, value);
     }
     Py_INCREF(out.descriptor());
     Owned first(PyArray_NewFromDescr(&PyArray_Type, out.descriptor(), 0, nullptr, nullptr,
