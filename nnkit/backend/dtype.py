@@ -239,8 +239,11 @@ def promote_types(a: dtype, b: dtype) -> dtype:
 
 
 def python_number(value: Any) -> Any:
-    """One of NumPy's scalars as Python's, which leaves the dtype to the tensors; else itself."""
-    return value.item() if isinstance(value, np.generic) else value
+    """One of NumPy's scalars as Python's, which leaves the dtype to the tensors; else itself.
+    To torch NumPy's bools are floats."""
+    if isinstance(value, np.generic):
+        return float(value) if isinstance(value, np.bool_) else value.item()
+    return value
 
 
 def held(value: Any, d: dtype) -> Any:

@@ -30,7 +30,7 @@ from nnkit.autograd.op.out import call_into
 from nnkit.autograd.tensor import Size, Tensor
 from nnkit.autograd.views.history import check_history
 from nnkit.backend.device import device
-from nnkit.backend.dtype import BOOL, FLOATING, dtype, python_number
+from nnkit.backend.dtype import BOOL, FLOATING, NUMPY_SCALARS, dtype, python_number
 from nnkit.backend.memory import layout, memory_format
 from nnkit.backend.warning import warn
 
@@ -192,7 +192,8 @@ class Signature:
         return tuple([options.pop(name) for name in self.positional]), options
 
     def checked(self, name: str, value: Any) -> Any:
-        """An argument as its parameter takes it: a number for a tensor that stands for one.
+        """An argument as its parameter takes it: a number for a tensor that stands for one, and
+        Python's for NumPy's.
 
         Raises:
             TypeError: it is of a wrong type.
@@ -218,6 +219,8 @@ class Signature:
                     return self._number(kind, name, value.item())
                 if is_plain(value):
                     kind.classes.add(value.__class__)  # a Parameter
+            else:
+                value = python_number(value)
         if isinstance(value, (tuple, list)) and tuple in kind.classes:
             for position, each in enumerate(value):
                 taken = each is None or is_int(each) or (position and isinstance(each, bool))
@@ -226,6 +229,8 @@ class Signature:
                         f"{self.name}(): argument '{name}' must be tuple of ints, but found "
                         f"element of type {type(each).__name__} at pos {position}"
                     )
+            if any(isinstance(each, NUMPY_SCALARS) for each in value):
+                value = [python_number(each) for each in value]
             check_integers(self.name, name, [each for each in value if each.__class__ is int])
         if value.__class__ is int and float not in kind.classes:
             return integer(self.name, name, value)

@@ -72,11 +72,12 @@ def number(name: str, parameter: str, value: Any) -> Any:
     """A Python number, or the one in a tensor of one element."""
     if isinstance(value, Tensor) and not value.ndim:
         return value.item()
+    value = python_number(value)
     if not isinstance(value, numbers.Number):
         raise TypeError(
             f"{name}(): argument '{parameter}' must be Number, not {type(value).__name__}"
         )
-    return python_number(value)
+    return value
 
 
 def unwritten(B: Any, data: Any) -> Any:

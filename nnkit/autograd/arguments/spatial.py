@@ -207,8 +207,8 @@ def _geometry(
 ) -> tuple[Ints, Ints, Ints, Ints]:
     axes = len(spatial)
     kernel = at_least(name, "kernel_size", ints(name, "kernel_size", kernel_size, axes), 1)
-    given = stride is not None and stride != ()
-    strides = ints(name, "stride", stride, axes) if given else kernel
+    missing = stride is None or (isinstance(stride, tuple) and not stride)
+    strides = kernel if missing else ints(name, "stride", stride, axes)
     at_least(name, "stride", strides, 1)
     pads = at_least(name, "padding", ints(name, "padding", padding, axes), 0)
     dilations = at_least(name, "dilation", ints(name, "dilation", dilation, axes), 1)

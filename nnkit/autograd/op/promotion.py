@@ -314,7 +314,7 @@ def promote(
     result = []
     for value in values:
         if not isinstance(value, Tensor):
-            result.append(wrap(place.backend.full((), value, d.array), place))
+            result.append(wrap(place.backend.full((), _fits(name, value, d), d.array), place))
         else:
             result.append(cast_inside(value, d))
     return tuple(result)

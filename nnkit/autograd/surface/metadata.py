@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import numbers
 from collections.abc import Iterator
 from typing import Any
 
@@ -284,7 +285,7 @@ def backwards(self: Tensor) -> Tensor:
 
 def contains(self: Tensor, element: Any) -> bool:
     """Whether some element equals ``element``."""
-    if not isinstance(element, (Tensor, int, float, complex)):
+    if not isinstance(element, (Tensor, numbers.Number)):
         raise RuntimeError(
             "Tensor.__contains__ only supports Tensor or scalar, but you passed in a "
             f"{type(element)}."

@@ -121,7 +121,7 @@ def _inverted(self: Tensor) -> Tensor:
 _unary("neg", arithmetic.neg)
 _unary("abs", arithmetic.abs)
 _unary("invert", _inverted)
-_unary("pos", lambda self: self)
+_unary("pos", arithmetic.positive)
 
 
 def item(self: Tensor) -> Any:

@@ -360,7 +360,7 @@ def positive(input: Tensor) -> Tensor:
     """``input`` itself; RuntimeError for bool tensors, of which there is no ``+``."""
     check_tensor("positive", input)
     if input.dtype.category == BOOL:
-        raise RuntimeError("positive(): the + operator is not supported on bool tensors")
+        raise RuntimeError("The `+` operator, on a bool tensor is not supported.")
     return input
 
 

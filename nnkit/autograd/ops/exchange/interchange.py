@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from nnkit.autograd.arguments.factory import dtype_of, finished, place_of
+from nnkit.autograd.arguments.factory import dtype_of, finished, place_of, shape_of
 from nnkit.autograd.grad_mode import is_grad_enabled
 from nnkit.autograd.op.public import attach, public
 from nnkit.autograd.ops.creation.conversion import clone, converted, to
@@ -21,11 +21,13 @@ from nnkit.backend.dtype import (
     NUMPY_SCALARS,
     OF_ARRAY,
     bfloat16,
+    bool_,
     default_dtype,
     float32,
     int64,
     of_number,
     promote_types,
+    uint8,
     uint64,
 )
 from nnkit.backend.dtype import (
@@ -85,7 +87,7 @@ def _read(data: Any, d: dtype_type | None, place: Any) -> Any:
     if _is_array(data):
         host = cpu.backend.from_numpy(cpu.backend.array(data, None))
         return B.array(host, None if d is None else d.array)
-    if isinstance(data, (str, bytes, memoryview)):
+    if isinstance(data, (str, bytes)):
         raise TypeError(f"new(): invalid data type '{kind.__name__}'")
     if not _is_sequence(data):
         raise _no_number(kind, d)
@@ -259,6 +261,8 @@ def as_tensor(data: Any, *, dtype: Any = None, device: Any = None) -> Tensor:
         >>> nnkit.as_tensor([1, 2])
         tensor([1, 2])
     """
+    if isinstance(data, (bytes, bytearray, memoryview)):  # sequences of numbers, no memory
+        return tensor(data, dtype=dtype, device=device)
     if not isinstance(data, Tensor):
         return asarray(data, dtype=dtype, device=device)
     d = data.dtype if dtype is None else dtype_of("as_tensor", dtype)
@@ -505,8 +509,11 @@ def _array(self: Tensor, dtype: Any = None, copy: bool | None = None) -> Any:
 
 
 def _array_wrap(self: Tensor, array: Any, context: Any = None, return_scalar: bool = False) -> Any:
-    """NumPy's protocol: the result of a function of NumPy's on a tensor is a tensor."""
-    return from_numpy(cpu.backend.as_array(array))
+    """NumPy's protocol: the result of a function of NumPy's on a tensor is a tensor; of bools one
+    of uint8, as in torch."""
+    B = cpu.backend
+    array = B.as_array(array)
+    return from_numpy(B.cast(array, uint8.array) if OF_ARRAY.get(array.dtype) is bool_ else array)
 
 
 @public(namespace=False)
@@ -568,9 +575,10 @@ def _legacy(name: str, cls: type, arguments: tuple, place: Any, d: dtype_type) -
         fill(self, first._data, first._device)
         self._writes = first._writes
         return self
-    if isinstance(first, int) or isinstance(first, Size):
-        shape = arguments if isinstance(first, int) else first
-        fill(self, place.backend.empty(tuple(shape), d.array), place)
+    counted = hasattr(first, "__index__") and not isinstance(first, bool)
+    if counted or isinstance(first, Size):
+        shape = shape_of(name, arguments)
+        fill(self, place.backend.empty(shape, d.array), place)
         return self
     if len(arguments) > 1 or not hasattr(first, "__len__"):
         raise TypeError(f"{name}(): data must be a sequence (got {first.__class__.__name__})")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
+from numbers import Real
 from typing import Any
 
 from nnkit.autograd.arguments.dims import check_tensor, size_at, sizes_of
@@ -321,7 +322,7 @@ def _ratios(name: str, given: Any, axes: int) -> tuple[float, ...]:
             f"{given!r}"
         )
     ratios = [float(r) if isinstance(r, Tensor) else r for r in ratios]
-    if len(ratios) < axes or not all(isinstance(r, (int, float)) for r in ratios):
+    if len(ratios) < axes or not all(isinstance(r, Real) for r in ratios):
         raise TypeError(
             f"{name}(): argument 'output_ratio' must be float or tuple of {axes} floats, "
             f"got {given!r}"

@@ -139,6 +139,8 @@ def randint(
         raise TypeError(
             f"randint(): argument 'size' must be tuple of ints, not {type(size).__name__}"
         )
+    if high is None:
+        raise TypeError("randint(): argument 'high' must be int, not NoneType")
     x = blank("randint", (), size, dtype, out, layout, device, int64)
     _integers("randint", x, low, high, generator)
     return finished("randint", x._data, x._device, requires_grad, out)
@@ -170,7 +172,8 @@ def randperm(
         tensor([2, 5, 3, 0, 1, 4])
     """
     check_layout("randperm", layout)
-    check_shape("randperm", (integer("randperm", "n", n),))
+    n = integer("randperm", "n", n)
+    check_shape("randperm", (n,))
     d = dtype_of("randperm", dtype, int64 if out is None else out.dtype)
     place = place_of(device)
     need("randperm", d, (INTEGER, FLOATING), NotImplementedError)

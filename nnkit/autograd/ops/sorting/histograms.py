@@ -5,6 +5,7 @@ from __future__ import annotations
 import builtins
 import math
 from collections.abc import Sequence
+from numbers import Real
 from typing import Any
 
 from nnkit.autograd.arguments.annotations import is_int
@@ -32,7 +33,7 @@ def histc(input: Tensor, bins: int = 100, min: float = 0, max: float = 0) -> Ten
     check_tensor("histc", input)
     if input.dtype.category != FLOATING:
         raise NotImplementedError(f"histc(): not implemented for '{input.dtype.name}' tensors")
-    if integer("histc", "bins", bins) <= 0:
+    if (bins := integer("histc", "bins", bins)) <= 0:
         raise RuntimeError(f"histc(): bins must be > 0, but got {bins}")
     check_shape("histc", (bins,))
     low, high = _range_of("histc", input, input._data, None if min == max else (min, max), 1)
@@ -253,7 +254,7 @@ def _pairs(name: str, given: Any, count: int) -> list:
     """The two bounds of each coordinate; None where the data decide."""
     if given is None:
         return [None] * count
-    if not isinstance(given, (tuple, list)) or not all(isinstance(n, (int, float)) for n in given):
+    if not isinstance(given, (tuple, list)) or not all(isinstance(n, Real) for n in given):
         raise TypeError(f"{name}(): argument 'range' must be tuple of floats, got {given!r}")
     if len(given) != 2 * count:
         raise RuntimeError(f"{name}(): range must have {2 * count} numbers, got {len(given)}")

@@ -1,0 +1,108 @@
+"""NumPy's numbers in place of Python's: every op of the table computes the same."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from types import ModuleType
+from typing import Any
+
+import numpy as np
+import pytest
+
+import nnkit
+from tests.harness.call import Call, flatten
+from tests.harness.row import Maker, OpRow, Raises, Sample
+from tests.harness.table import ROWS
+
+KINDS: dict[str, Callable] = {
+    "int64": lambda v: np.int64(v) if type(v) is int and abs(v) < 2**63 else v,
+    "int32": lambda v: np.int32(v) if type(v) is int and abs(v) < 2**31 else v,
+    "float64": lambda v: np.float64(v) if type(v) is float else v,
+}
+
+
+def replaced(value: Any, change: Callable) -> Any:
+    if type(value) in (tuple, list):
+        return type(value)(replaced(item, change) for item in value)
+    return change(value)
+
+
+def results(row: OpRow, sample: Sample) -> list:
+    nnkit.manual_seed(0)
+    call = Call(nnkit, row, sample, track=False)
+    found = flatten(call(*call.leaves))
+    return [t.detach() if isinstance(t, nnkit.Tensor) else t for t in found]
+
+
+def values(tensor: nnkit.Tensor) -> np.ndarray:
+    tensor = tensor.cpu().resolve_conj().resolve_neg()
+    return (tensor.float() if tensor.dtype is nnkit.bfloat16 else tensor).numpy()
+
+
+# What NumPy's numbers tell a dtype of their own, and what refuses them, as in torch.
+OTHERWISE = {"tensor", "as_tensor", "asarray", "unravel_index"}
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize(
+    "row", [row for row in ROWS.values() if row.name not in OTHERWISE], ids=lambda row: row.name
+)
+def test_numpys_numbers_do(row: OpRow) -> None:
+    dtype = next(d for d in ("float32", *row.dtypes) if d in row.dtypes)
+    for sample in list(row.samples(Maker(row, dtype)))[:8]:
+        if isinstance(sample, Raises):
+            continue
+        expected = results(row, sample)
+        for change in KINDS.values():
+            args = replaced(sample.args, change)
+            kwargs = {name: replaced(value, change) for name, value in sample.kwargs.items()}
+            found = results(row, Sample(*args, **kwargs))
+            for one, other in zip(found, expected, strict=True):
+                if not isinstance(one, nnkit.Tensor):
+                    assert one == other
+                    continue
+                assert one.dtype is other.dtype
+                if one.layout is nnkit.strided and not one.is_meta:
+                    np.testing.assert_array_equal(values(one), values(other))
+
+
+@pytest.mark.parametrize("kind", [np.int64, np.int32, np.uint8])
+def test_sizes_of_windows_do(kind: type) -> None:
+    x, f = nnkit.ones(1, 4, 6, 6), nnkit.nn.functional
+    weight, two = nnkit.ones(4, 2, 2, 2), kind(2)
+    assert f.max_pool2d(x, two, stride=two).shape == (1, 4, 3, 3)
+    assert f.conv2d(x, weight, stride=two, padding=kind(1), groups=kind(2)).shape == (1, 4, 4, 4)
+    assert nnkit.fft.fft(x, n=two).shape == (1, 4, 6, 2)
+    assert nnkit.arange(5).chunk(two)[1].tolist() == [3, 4]
+    assert nnkit.Tensor(two, kind(3)).shape == (2, 3)
+
+
+def test_numpys_bools_are_floats(lib: ModuleType) -> None:
+    true = np.bool_(True)
+    x = lib.arange(3)
+    for found in (x * true, true * x, x + true, lib.where(x > 0, x, true), lib.full((3,), true)):
+        assert found.dtype is lib.float32
+    assert (lib.ones(2) - true).tolist() == [0, 0]
+    assert lib.tensor(true).dtype is lib.bool
+
+
+@pytest.mark.filterwarnings("ignore:__array_wrap__ must accept")  # torch's
+def test_what_numpy_says_of_tensors(lib: ModuleType) -> None:
+    x = lib.tensor([1.0, float("nan")])
+    assert np.isnan(x).dtype is lib.uint8 and np.isnan(x).tolist() == [0, 1]
+    assert np.sqrt(x).dtype is lib.float32
+    assert np.float32(1) in x and np.float64(2) not in x
+    for data in (memoryview(b"ab"), bytearray(b"ab")):
+        for make in (lib.tensor, lib.as_tensor):
+            assert make(data).tolist() == [97, 98] and make(data).dtype is lib.int64
+    assert lib.pow(-1, lib.tensor([1, 2], dtype=lib.uint8)).tolist() == [255, 1]
+
+
+def test_sizes_that_are_none(lib: ModuleType) -> None:
+    for wrong, error in ((True, TypeError), (-1, RuntimeError), (2.5, TypeError)):
+        with pytest.raises(error):
+            lib.Tensor(wrong)
+    with pytest.raises(TypeError):
+        lib.randint(None, (2,))
+    with pytest.raises(RuntimeError, match="on a bool tensor is not supported"):
+        _ = +lib.tensor([True])
