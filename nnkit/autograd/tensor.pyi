@@ -71,7 +71,9 @@ class Tensor(_Living):
         context: _Any = None,
         return_scalar: builtins.bool = False,
     ) -> _Any:
-        """NumPy's protocol: the result of a function of NumPy's on a tensor is a tensor."""
+        """NumPy's protocol: the result of a function of NumPy's on a tensor is a tensor; of
+        bools one of uint8, as in torch.
+        """
     def __bool__(self) -> builtins.bool:
         ...
     def __complex__(self) -> builtins.complex:

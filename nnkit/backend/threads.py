@@ -65,7 +65,7 @@ def set_num_threads(num: int) -> None:
         1
         >>> nnkit.set_num_threads(threads)
     """
-    if not isinstance(num, int) or isinstance(num, bool):
+    if not hasattr(num, "__index__") or isinstance(num, bool):
         raise RuntimeError(f"set_num_threads expects an int, but got {type(num).__name__}")
     if not -(2**63) <= num < 2**63:
         raise ValueError(f"set_num_threads expects an integer of 64 bits, got {num}")

@@ -11,7 +11,7 @@ from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any
 
-from nnkit.autograd.batch.examples import Batched, BatchLevel
+from nnkit.autograd.batch.examples import Batched, BatchLevel, of_each
 from nnkit.autograd.batch.rules import call, differs, padded, plain_index, rule_of, to_front, viewed
 from nnkit.autograd.grad_mode import MODE
 from nnkit.autograd.op.registry import LIFTED, OPS
@@ -63,9 +63,12 @@ def _compute(B: Batch, primitive: Primitive, *arguments: Any) -> Any:
     count = len(primitive.arrays)
     given, statics = arguments[:count], arguments[count:]
     operands = [B.of(x) for x in (given[0] if primitive.sequences else given)]
-    differ = any(x.__class__ is Batched and x.dim is not None for x in operands)
     if not operands:
         return _create(B, primitive, statics)
+    if primitive.draws and B.level.randomness == "different" and operands[0].dim is None:
+        first = operands[0]
+        operands[0] = Batched(LIFTED.expand(first.whole, (B.level.size, *first.shape)), 0)
+    differ = any(x.__class__ is Batched and x.dim is not None for x in operands)
     if not (differ or any(map(differs, statics))):
         wholes = [x.whole if x.__class__ is Batched else x for x in operands]
         found = call(primitive, wholes, map(plain_index, statics))
@@ -173,7 +176,10 @@ def _draw(B: Batch, primitive: Primitive, operands: list, statics: tuple) -> Any
     different = B.level.randomness == "different"
     if different and len(operands) == 1 and primitive.name in _OF_ELEMENTS:
         if True not in statics[1:]:
-            return B.results(call(primitive, [x.whole], statics), x.dim)
+            whole = of_each(to_front(x), B.level.around)
+            if "dropout" in primitive.name:  # whose mask lies by rows in torch
+                whole = LIFTED.contiguous(whole)
+            return B.results(call(primitive, [whole], statics), 0)
     if different:
         return _one_by_one(B, primitive, operands, statics)
     state, level = get_rng_state(), B.level
@@ -211,7 +217,7 @@ def _write(B: Batch, primitive: Primitive, x: Batched, *arguments: Any) -> Batch
         write(x.whole, name, compute, *tensors)
         return x
     if primitive.draws and x.dim is not None and B.level.randomness != "different":
-        one = Batched(_fresh(B.level.around, "empty", (x.shape, x.dtype), B.level.place), None)
+        one = Batched(LIFTED.empty_like(_example(x, 0)), None)
         return _copy(B, primitive, x, _write(B, primitive, one, *arguments))
     body = reference_body(primitive)
     if body is not None:

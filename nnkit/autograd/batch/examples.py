@@ -226,9 +226,31 @@ def drawn_for_each(draw: Callable[[], Any], place: device) -> Tensor:
     return found
 
 
-def _differing() -> list[BatchLevel]:
-    """The levels that are entered, the outermost first, whose examples differ in what is drawn."""
-    levels, level = [], MODE.wrapping
+def of_each(value: Tensor, level: Any = ...) -> Tensor:
+    """What numbers are drawn beside, as a tensor of each example where they are to differ: on all
+    levels that are entered, or from ``level`` outwards."""
+    if MODE.batches:
+        for each in _differing(level):
+            if value._device.depth < each.depth:
+                value = each.lift(LIFTED.expand(value, (each.size, *value._data.shape)), 0)
+    return value
+
+
+def check_differs(name: str, value: Tensor) -> None:
+    """RuntimeError where numbers that are to differ are drawn into what is the same for all."""
+    for each in _differing():
+        if value._device.depth < each.depth or value._device is each and not is_batched(value):
+            raise RuntimeError(
+                f"vmap: {name}() cannot draw different numbers for each example into a tensor that "
+                "is the same for all of them: draw out of place"
+            )
+
+
+def _differing(level: Any = ...) -> list[BatchLevel]:
+    """The levels that are entered, or from ``level`` outwards, the outermost first, whose examples
+    differ in what is drawn."""
+    levels: list[BatchLevel] = []
+    level = MODE.wrapping if level is ... else level
     while level is not None:
         if isinstance(level, BatchLevel) and level.randomness == "different":
             levels.insert(0, level)

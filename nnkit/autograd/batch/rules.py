@@ -239,16 +239,16 @@ def _product(B: Any, primitive: Primitive, operands: list, statics: tuple) -> An
 
 
 def _of_images(B: Any, primitive: Primitive, operands: list, statics: tuple) -> Any:
-    """A call on the first operand's images, or on all operands' if they differ."""
+    """A call on the first operand's images, which others of its operands go with in pools."""
     x, *rest = operands
     size = B.level.size
-    differing = [is_batched(r) for r in rest]
-    pooled = all(differing) and primitive.subject == "pooling"
-    if not is_batched(x) or not (pooled or not any(differing)) or not (size and x.shape[0]):
+    pooled = primitive.subject == "pooling"
+    alone = is_batched(x) and not any(map(is_batched, rest))
+    if not (pooled or alone) or not (size and x.shape[0]):
         return None
 
     def folded(one: Batched) -> Tensor:
-        return LIFTED.reshape(to_front(one), (size * one.shape[0], *one.shape[1:]))
+        return LIFTED.reshape(to_front(one, size), (size * one.shape[0], *one.shape[1:]))
 
     wholes = [folded(x), *[folded(r) if pooled else r and r.whole for r in rest]]
     statics = tuple(
@@ -338,8 +338,8 @@ _RULES: dict[str, Callable] = {
         _embedding: "embedding",
         _product: "matmul mm mv bmm dot",
         _of_images: (
-            "conv conv_transpose conv_grad_input max_pool max_pool_grad avg_pool avg_pool_grad"
-            " adaptive_avg_pool adaptive_avg_pool_grad adaptive_max_pool resample"
+            "conv conv_transpose conv_grad_input max_pool max_pool_grad max_pool_gather avg_pool"
+            " avg_pool_grad adaptive_avg_pool adaptive_avg_pool_grad adaptive_max_pool resample"
         ),
         _slicing: "getitem getitem_adjoint",
         _indexing: "index index_adjoint index_put",

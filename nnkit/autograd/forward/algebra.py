@@ -201,8 +201,10 @@ def _times(rule: Any, g: Tensor, primals: tuple, statics: tuple, output: Tensor)
         return g
     values = {INPUT: primals, OUTPUT: (output,), STATIC: statics}
     arguments = [g if kind == GRAD else values[kind][i] for kind, i in rule.plan]
+    name, place = getattr(rule.function, "primitive", None), output._device
+    if name is None:  # written by hand
+        return rule.function(LIFTED, *arguments)
     tensors = [a for a in arguments if isinstance(a, Tensor)]
-    name, place = rule.function.primitive, output._device
     alike = place.home is place and all(t._device is place for t in tensors)
     if alike and not (MODE.enabled and any(map(wants, tensors))):
         raw = [a._data if isinstance(a, Tensor) else a for a in arguments]

@@ -9,11 +9,13 @@ import functools
 from collections.abc import Callable
 
 from nnkit.autograd.arguments.dims import check_tensor
+from nnkit.autograd.batch.examples import of_each
 from nnkit.autograd.engine.node import Unknown
 from nnkit.autograd.grad_mode import MODE
 from nnkit.autograd.op.public import public
 from nnkit.autograd.op.registry import OPS
 from nnkit.autograd.op.rule import real_gradient, rule
+from nnkit.autograd.ops.creation.conversion import contiguous
 from nnkit.autograd.ops.elementwise.arithmetic import mul
 from nnkit.autograd.ops.random.inplace import need
 from nnkit.autograd.surface.generator import check_randomness, source_of
@@ -48,6 +50,9 @@ def _apply(name: str, op: Callable, input: Tensor, p: float, train: bool, featur
     need(name, input.dtype, (BOOL, INTEGER, FLOATING), NotImplementedError)
     need(name, input.dtype, (FLOATING, COMPLEX), RuntimeError)
     check_randomness(name)
+    input = of_each(input)
+    if MODE.transforms and not feature:  # there torch draws by rows, however the elements lie
+        input = contiguous(input)
     if MODE.enabled and is_lost(input):  # torch draws before it asks for the history
         op(input.detach(), float(p), feature)
     out, _ = op(input, float(p), feature)
@@ -177,6 +182,8 @@ def native_dropout(input: Tensor, p: float, train: bool | None) -> tuple[Tensor,
         raise RuntimeError(f"native_dropout(): expected p in [0, 1], but got p={p}")
     need("native_dropout", input.dtype, (FLOATING, COMPLEX), RuntimeError)
     source = source_of("native_dropout", None, place)
+    input = of_each(input)
+    B, place = input._device.backend, input._device
     mask = wrap(B.dropout_mask(input._data, float(p), source), place)
     out = mul(mul(input, mask), 0.0 if p == 1 else 1.0 / (1.0 - p))
     return real_gradient("native_dropout", out), mask

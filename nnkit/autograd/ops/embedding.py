@@ -27,6 +27,7 @@ _embedding_grad = rule(
 )
 _embedding = rule(
     "embedding",
+    linear=True,
     weight=lambda B, g, index, weight_shape, padding_idx, scale_grad_by_freq: B.embedding_grad(
         g, index, weight_shape[0], padding_idx, scale_grad_by_freq
     ),

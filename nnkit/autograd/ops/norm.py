@@ -536,7 +536,7 @@ def instance_norm(
     else:
         out, mean, variance = _instance_norm(input, weight, bias, channels, eps)
     if running_mean is not None and running_var is not None:
-        B = input._device.backend
+        B = mean._device.backend
         count = math.prod(shape[2:])
         found = (B.reshape(s._data, (shape[0], channels, 1, 1)) for s in (mean, variance))
         average, spread = (B.mean(s, (0,), False) for s in found)

@@ -165,11 +165,11 @@ def fitting_beside(name: str, value: Any, other: Tensor, single: bool = False) -
     return held(fitting(name, value, d, single), d)
 
 
-def check_numbers(name: str, d: dtype, *numbers: float) -> None:
-    """RuntimeError for a number that overflows where elements of dtype ``d`` are computed with,
+def check_numbers(name: str, d: dtype, *numbers: Any) -> None:
+    """RuntimeError for a real number that overflows where elements of dtype ``d`` are computed with,
     which is float32 if they are shorter."""
     for number in numbers:
-        if not -LARGEST <= number <= LARGEST:
+        if number.__class__ is not complex and not -LARGEST <= number <= LARGEST:
             fitting(name, number, float32 if d.array in HALF else d)
 
 

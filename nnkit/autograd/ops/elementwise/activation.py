@@ -8,6 +8,7 @@ from functools import partial
 from typing import Any
 
 from nnkit.autograd.arguments.dims import check_tensor
+from nnkit.autograd.batch.examples import of_each
 from nnkit.autograd.engine.node import Node
 from nnkit.autograd.op.pointwise import fn, over_input, pointwise
 from nnkit.autograd.op.promotion import check_dtype
@@ -320,6 +321,7 @@ def _rrelu(
     if input.dtype is float16 and input._data.size:
         raise NotImplementedError("rrelu(): not implemented for 'float16' tensors in training")
     source = source_of("rrelu", None, input._device)
+    input = of_each(input)
     noise = input._device.backend.rrelu_noise(input._data, lower, upper, source)
     return prelu(input, wrap(noise, input._device))
 

@@ -416,8 +416,7 @@ def lerp(input: Tensor, end: Tensor, weight: Tensor | complex) -> Tensor:
         return _lerp(*promote("lerp", input, end, weight))
     if isinstance(weight, complex) and input.dtype.category != COMPLEX:
         weight = fitting("lerp", weight, input.dtype)  # a real one, or an error
-    if not isinstance(weight, complex):
-        check_numbers("lerp", input.dtype, weight)
+    check_numbers("lerp", input.dtype, weight)
     by_number = _lerp_near if builtins.abs(weight) < 0.5 else _lerp_far
     return by_number(*promote("lerp", input, end), weight)
 
@@ -446,8 +445,7 @@ def addcmul(input: Tensor, tensor1: Tensor, tensor2: Tensor, *, value: complex =
     _real("addcmul", value, operands[0])
     if operands[0].dtype.category == INTEGER:
         value = fitting("addcmul", value, operands[0].dtype)
-    elif not isinstance(value, complex):
-        check_numbers("addcmul", operands[0].dtype, value)
+    check_numbers("addcmul", operands[0].dtype, value)
     return _addcmul(*operands, value)
 
 

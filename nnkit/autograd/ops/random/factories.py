@@ -7,7 +7,7 @@ from typing import Any
 
 from nnkit.autograd.arguments.factory import check_layout, dtype_of, finished, place_of
 from nnkit.autograd.arguments.sizes import check_shape, integer
-from nnkit.autograd.batch.examples import drawn_for_each
+from nnkit.autograd.batch.examples import drawn_for_each, of_each
 from nnkit.autograd.op.public import public
 from nnkit.autograd.ops.creation.factories import empty_like
 from nnkit.autograd.ops.random.inplace import draw, integer_bounds, need, normal_, random_, uniform_
@@ -197,7 +197,8 @@ def rand_like(
         >>> nnkit.rand_like(nnkit.zeros(2, 3)).shape
         nnkit.Size([2, 3])
     """
-    x = empty_like(input, dtype=dtype, layout=layout, device=device, memory_format=memory_format)
+    options = {"dtype": dtype, "layout": layout, "device": device}
+    x = empty_like(of_each(input), memory_format=memory_format, **options)
     return uniform_(x, generator=generator)._set_requires_grad(requires_grad)
 
 
@@ -213,7 +214,8 @@ def randn_like(
         >>> nnkit.randn_like(nnkit.zeros(2, 3)).shape
         nnkit.Size([2, 3])
     """
-    x = empty_like(input, dtype=dtype, layout=layout, device=device, memory_format=memory_format)
+    options = {"dtype": dtype, "layout": layout, "device": device}
+    x = empty_like(of_each(input), memory_format=memory_format, **options)
     return normal_(x, generator=generator)._set_requires_grad(requires_grad)
 
 
@@ -244,5 +246,6 @@ def randint_like(
         low = given.pop() if given else 0
     if given or high is ...:
         raise TypeError(f"randint_like(): expected (input, low, high), got bounds {bounds}")
-    x = empty_like(input, dtype=dtype, layout=layout, device=device, memory_format=memory_format)
+    options = {"dtype": dtype, "layout": layout, "device": device}
+    x = empty_like(of_each(input), memory_format=memory_format, **options)
     return _integers("randint_like", x, low, high, generator)._set_requires_grad(requires_grad)

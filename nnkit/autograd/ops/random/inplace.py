@@ -12,6 +12,8 @@ from typing import Any
 
 from nnkit.autograd.arguments.dims import expanded_shape
 from nnkit.autograd.arguments.sizes import integer
+from nnkit.autograd.batch.examples import check_differs
+from nnkit.autograd.grad_mode import MODE
 from nnkit.autograd.op.public import public
 from nnkit.autograd.op.rule import rule
 from nnkit.autograd.surface.generator import source_of
@@ -61,6 +63,8 @@ _OPS["bernoulli_from_"] = rule(
 
 def draw(x: Tensor, kernel: str, *arguments: Any) -> Tensor:
     """Run an in-place kernel on ``x`` with torch's checks, version and history."""
+    if MODE.batches:
+        check_differs(kernel, x)
     in_place = getattr(x._device.backend, kernel)
     return write(x, kernel, _OPS[kernel], *arguments, kernel=in_place)
 

@@ -10,7 +10,7 @@ from typing import Any
 from nnkit.autograd.arguments.dims import broadcast_shape, check_tensor
 from nnkit.autograd.arguments.factory import check_layout, dtype_of, finished, place_of, shape_of
 from nnkit.autograd.arguments.sizes import check_shape, integer
-from nnkit.autograd.batch.examples import empty_of_each
+from nnkit.autograd.batch.examples import empty_of_each, of_each
 from nnkit.autograd.op.out import write_out
 from nnkit.autograd.op.promotion import scalar
 from nnkit.autograd.op.public import public
@@ -129,11 +129,11 @@ def normal(
     if math.prod(shape):
         need("normal", tensors[0].dtype, (FLOATING, COMPLEX), NotImplementedError)
     if not isinstance(std, Tensor):
-        result = _normal_around(mean, std, source)
+        result = _normal_around(of_each(tensors[0]), std, source)
     elif not isinstance(mean, Tensor):
-        result = _normal_scaled(std, number("normal", "mean", mean), source)
+        result = _normal_scaled(of_each(std), number("normal", "mean", mean), source)
     else:
-        result = _normal_between(mean, std, shape, source)
+        result = _normal_between(of_each(mean), of_each(std), shape, source)
     return result
 
 
@@ -171,6 +171,7 @@ def bernoulli(
         tensor([0., 1., 1.])
     """
     check_tensor("bernoulli", input)
+    input = of_each(input)
     if p is not ...:
         blank = wrap(input._device.backend.empty(input.shape, input._data.dtype), input._device)
         return bernoulli_(blank, p, generator=generator)
@@ -196,7 +197,7 @@ def poisson(input: Tensor, generator: Any = None) -> Tensor:
     """
     check_tensor("poisson", input)
     need("poisson", input.dtype, (FLOATING,), NotImplementedError)
-    return _poisson(input, source_of("poisson", generator, input._device))
+    return _poisson(of_each(input), source_of("poisson", generator, input._device))
 
 
 @public(method=False)
@@ -229,7 +230,7 @@ def binomial(count: Tensor, prob: Tensor, generator: Any = None) -> Tensor:
             f"binomial(): count and prob must have one dtype, got {count.dtype} and {prob.dtype}"
         )
     source = source_of("binomial", generator, count._device)
-    return _binomial(*broadcast_tensors(count, prob), source)
+    return _binomial(*map(of_each, broadcast_tensors(count, prob)), source)
 
 
 def draw_standard_gamma(concentration: Tensor, generator: Any = None) -> Tensor:
@@ -238,7 +239,7 @@ def draw_standard_gamma(concentration: Tensor, generator: Any = None) -> Tensor:
     Source: Marsaglia and Tsang 2000, "A simple method for generating gamma variables".
     """
     source = source_of("standard_gamma", generator, concentration._device)
-    return _standard_gamma(concentration, source)
+    return _standard_gamma(of_each(concentration), source)
 
 
 @public(out=True)
@@ -280,6 +281,7 @@ def multinomial(
         )
     check_shape("multinomial", (*input._data.shape[:-1], count))
     source = source_of("multinomial", generator, input._device)
+    input = of_each(input)
     B = input._device.backend
     returns = bool(replacement) and count > 1  # a single draw takes torch's numbers either way
     drawn = B.multinomial(input._data, count, returns, source)

@@ -1,0 +1,93 @@
+"""Random numbers in transforms: torch's, for whatever is drawn beside what differs between examples,
+and beside what does not."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable
+from types import ModuleType
+from typing import Any
+
+import numpy as np
+import pytest
+
+import nnkit
+
+DRAWS: dict[str, Callable[[Any, Any], Any]] = {
+    "dropout": lambda T, x: T.nn.functional.dropout(x, 0.4, True),
+    "dropout2d": lambda T, x: T.nn.functional.dropout2d(x, 0.4, True),
+    "alpha_dropout": lambda T, x: T.nn.functional.alpha_dropout(x, 0.4, True),
+    "feature_alpha_dropout": lambda T, x: T.nn.functional.feature_alpha_dropout(x, 0.4, True),
+    "randn_like": lambda T, x: T.randn_like(x),
+    "rand_like": lambda T, x: T.rand_like(x),
+    "rand": lambda T, x: T.rand(3, dtype=T.float64),
+    "randperm": lambda T, x: T.randperm(4).double(),
+    "bernoulli": lambda T, x: T.bernoulli(x.abs().clamp(max=1)),
+    "multinomial": lambda T, x: T.multinomial(x[0, 0].abs(), 2, True).double(),
+    "poisson": lambda T, x: T.poisson(x.abs()),
+    "normal": lambda T, x: T.normal(x, 1.0),
+}
+MAPS: dict[str, Callable] = {
+    "what is the same": lambda T, f, x, p: T.func.vmap(
+        lambda p, x: f(x).sum(-1) * p, (0, None), randomness="different"
+    )(p, x),
+    "what differs": lambda T, f, x, p: T.func.vmap(lambda x: f(x).sum(-1), randomness="different")(
+        T.stack([x, x + 1])
+    ),
+    "gradients": lambda T, f, x, p: T.func.vmap(
+        T.func.grad(lambda p, x: (f(x) * p).sum()), (0, None), randomness="different"
+    )(p, x),
+}
+
+
+def drawn(T: ModuleType, name: str, over: str) -> tuple:
+    T.manual_seed(0)
+    x, p = T.randn(3, 4, 5, 5, dtype=T.float64), T.ones(2, dtype=T.float64)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        found = MAPS[over](T, lambda x: DRAWS[name](T, x), x, p)
+    return found.numpy(), T.rand(2).numpy()
+
+
+@pytest.mark.parametrize("over", MAPS)
+@pytest.mark.parametrize("name", DRAWS)
+def test_different_numbers_are_drawn(name: str, over: str, torch: ModuleType) -> None:
+    for ours, theirs in zip(drawn(nnkit, name, over), drawn(torch, name, over), strict=True):
+        np.testing.assert_allclose(ours, theirs, rtol=1e-12)
+
+
+def test_what_is_the_same_is_drawn_for_each() -> None:
+    x = nnkit.ones(64)
+    out = nnkit.func.vmap(
+        lambda p, x: nnkit.nn.functional.dropout(x * 1, 0.5, True) + p, (0, None),
+        randomness="different",
+    )(nnkit.zeros(2), x)  # fmt: skip
+    assert not out[0].equal(out[1])
+
+
+def test_the_same_memory_cannot_hold_different_numbers(lib: ModuleType) -> None:
+    x = lib.ones(3)
+    with pytest.raises(RuntimeError, match="(?i)vmap: .*different"):
+        lib.func.vmap(lambda p: x.normal_() * p, randomness="different")(lib.ones(2))
+
+
+@pytest.mark.filterwarnings("ignore:`torch.jit.script` is deprecated")  # by torch itself
+@pytest.mark.parametrize("transform", ["vjp", "jvp", "grad", "nothing"])
+@pytest.mark.parametrize("name", ["dropout", "alpha_dropout"])
+def test_masks_lie_by_rows_in_transforms(name: str, transform: str, torch: ModuleType) -> None:
+    def of(T: ModuleType) -> np.ndarray:
+        T.manual_seed(0)
+        x = T.randn(4, 6, 5, dtype=T.float64).transpose(0, 1)
+
+        def f(x: Any) -> Any:
+            return getattr(T.nn.functional, name)(x, 0.5, True)
+
+        if transform == "grad":
+            return T.func.grad(lambda x: f(x).sum())(x).numpy()
+        if transform == "nothing":
+            return f(x).numpy()
+        if transform == "vjp":
+            return T.func.vjp(f, x)[0].numpy()
+        return T.func.jvp(f, (x,), (x,))[1].numpy()
+
+    np.testing.assert_allclose(of(nnkit), of(torch), rtol=1e-12)
