@@ -1,5 +1,5 @@
-"""Random numbers in transforms: torch's, for whatever is drawn beside what differs between examples,
-and beside what does not."""
+"""Random numbers in transforms: torch's, for whatever is drawn beside what differs between
+examples, and beside what does not."""
 
 from __future__ import annotations
 

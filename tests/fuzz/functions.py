@@ -38,6 +38,13 @@ def one(p, x):
     return loss(p, x.unsqueeze(0))
 def of_each(p, b, x):
     return T.func.functional_call(several[0], (p, b), (x,))
+def forwards(x):
+    ad = T.autograd.forward_ad
+    with ad.dual_level():
+        return tuple(ad.unpack_dual(model(ad.make_dual(x, x * 0 + 0.1))))
+def again(x):
+    found = T.utils.checkpoint.checkpoint(model, x, use_reentrant=False)
+    return T.autograd.grad((found ** 2).sum(), list(model.parameters()))
 """
 ENSEMBLE = """
 several = [make() for _ in range(3)]
@@ -74,6 +81,18 @@ CALLS = {
         "T.func.vmap(T.func.jacrev(lambda x: out(given, x.unsqueeze(0)).squeeze(0)), "
         "randomness=draws)(x)"
     ),
+    "functional.jacobian": (
+        "T.autograd.functional.jacobian(lambda x: out(given, x), x, vectorize=vectorize)"
+    ),
+    "functional.hessian": (
+        "T.autograd.functional.hessian(lambda x: loss(given, x), x[:1], vectorize=vectorize)"
+    ),
+    "functional.hvp": "T.autograd.functional.hvp(lambda x: loss(given, x), x, x * 0 + 1)",
+    "functional.vhp": "T.autograd.functional.vhp(lambda x: loss(given, x), x, x * 0 + 1)",
+    "functional.jvp": "T.autograd.functional.jvp(lambda x: out(given, x), x, x * 0 + 1)",
+    "functional.vjp": "T.autograd.functional.vjp(lambda x: loss(given, x), x)",
+    "forward_ad": "forwards(x)",
+    "checkpoint": "again(x)",
     "ensemble": "T.func.vmap(of_each, (0, 0, None), randomness=draws)(p, b, x)",
     "grad of an ensemble": (
         "T.func.vmap(T.func.grad(lambda p, b, x: (of_each(p, b, x) ** 2).sum()), (0, 0, None), "
@@ -90,7 +109,7 @@ OF_EACH = r"PReLU"
 
 def write(seed: int, oracle: ModuleType) -> tuple[str, str]:
     """The name of a transform and a program that puts a network through it."""
-    draw = random.Random(seed)
+    draw = random.Random(f"transform {seed}")
     program = Writer(seed, oracle).program()
     name = draw.choice(list(CALLS))
     left_out = LEFT_OUT + (f"|{OF_EACH}" if "each" in name or "ensemble" in name else "")
@@ -101,7 +120,8 @@ def write(seed: int, oracle: ModuleType) -> tuple[str, str]:
     source = NETWORK.format(
         seed=seed, layers=", ".join(layers), data=program.data, training=draw.random() < 0.4
     )
-    return name, f"{source}{ENSEMBLE}draws = {draws!r}\nfound = {CALLS[name]}\n"
+    options = f"draws, vectorize = {draws!r}, {draw.random() < 0.5}"
+    return name, f"{source}{ENSEMBLE}{options}\nfound = {CALLS[name]}\n"
 
 
 def results(source: str, T: ModuleType) -> dict[str, np.ndarray] | str:

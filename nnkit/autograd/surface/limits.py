@@ -166,8 +166,8 @@ def fitting_beside(name: str, value: Any, other: Tensor, single: bool = False) -
 
 
 def check_numbers(name: str, d: dtype, *numbers: Any) -> None:
-    """RuntimeError for a real number that overflows where elements of dtype ``d`` are computed with,
-    which is float32 if they are shorter."""
+    """RuntimeError for a real number that overflows where one computes with elements of dtype
+    ``d``, which is float32 if they are shorter."""
     for number in numbers:
         if number.__class__ is not complex and not -LARGEST <= number <= LARGEST:
             fitting(name, number, float32 if d.array in HALF else d)
