@@ -42,6 +42,28 @@ d = torch.manual_seed(0) and torch._standard_gamma(a.requires_grad_(), torch.def
 print(d.sum(), *torch.autograd.grad(d.sum(), a))
 print(torch._sample_dirichlet(a.detach(), None))
 """
+PRIVATE = """
+import torch
+from torch.nn.modules.transformer import _get_activation_fn
+print(torch.backends.opt_einsum.is_available(), torch.backends.opt_einsum.strategy)
+print(int(torch.onnx.TrainingMode.TRAINING), torch.onnx.OperatorExportTypes.ONNX.name)
+print(_get_activation_fn("gelu") is torch.nn.functional.gelu)
+with torch._tensor_str.printoptions(precision=1):
+    print(torch.tensor(0.25), torch._tensor_str.get_printoptions()["precision"])
+print(torch.tensor(0.25))
+try:
+    torch.linalg.inv(torch.zeros(2, 2))
+except torch._C._LinAlgError as error:
+    print(type(error) is torch.linalg.LinAlgError)
+w = torch.nn.Parameter(torch.empty(2))
+init = torch.nn.init
+print(init._no_grad_fill_(w, 2.0).tolist(), init._no_grad_zero_(w).tolist(), w.grad_fn)
+print(init._no_grad_uniform_(w, 3, 3).tolist(), init._no_grad_normal_(w, 4, 0).tolist())
+print(torch.profiler.profiler._default_schedule_fn(3).name)
+with torch.overrides.TorchFunctionMode():
+    print(torch._C._is_torch_function_mode_enabled())
+print(torch._C._is_torch_function_mode_enabled())
+"""
 PRINTED = """\
 RuntimeError RuntimeError RuntimeError
 RuntimeError True False
@@ -57,10 +79,26 @@ True
 tensor([0.9080, 1.3217, 0.9598]) tensor([0.2185, 0.2234, 0.0724])
 tensor(9.7798, grad_fn=<SumBackward0>) tensor([0.0113, 0.5744, 1.0269])
 tensor([0.0106, 0.0977, 0.8917])"""
+PRIVATELY_PRINTED = """\
+False None
+2 ONNX
+True
+tensor(0.2) 1
+tensor(0.2500)
+True
+[2.0, 2.0] [0.0, 0.0] None
+[3.0, 3.0] [4.0, 4.0]
+RECORD
+True
+False"""
 
 
 def test_what_they_print() -> None:
     assert run(PROGRAM) == PRINTED
+
+
+def test_private_names_that_libraries_borrow() -> None:
+    assert run(PRIVATE) == PRIVATELY_PRINTED
 
 
 def test_files_of_the_other_order_are_refused() -> None:
