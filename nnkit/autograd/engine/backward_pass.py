@@ -253,7 +253,10 @@ class Pass:
                     results = self._after(node, results, arrived)
                 if node.saves_arrays and not self.retain:
                     node.values = None
-                for edge, result in zip(node.edges, results):
+                sent = zip(node.edges, results)
+                if node.is_reordered:
+                    sent = zip(node.shown_edges, [results[i] for i in node.slots])
+                for edge, result in sent:
                     if edge is None:
                         continue
                     if (
@@ -502,7 +505,7 @@ class Pass:
         if self.expected is None:
             self._watch(None)
             return
-        for edge in node.edges:
+        for edge in node.shown_edges if node.is_reordered else node.edges:
             if isinstance(edge, Tensor):
                 self.expected[edge] -= 1
                 if not self.expected[edge] and edge in self.leaves:

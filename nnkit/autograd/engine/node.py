@@ -12,7 +12,7 @@ import itertools
 import threading
 import weakref
 from collections import OrderedDict
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any, NamedTuple
 
 sequence = itertools.count(1)
@@ -35,6 +35,7 @@ class Node:
     runs_freed = False  # whether the rules themselves notice that what they read was freed
     inner: Node | None = None  # which torch runs as a part of this one
     slots: tuple | None = None  # the inputs with a rule, which alone are shown; None for all
+    is_reordered = False  # whether the slots have another order, in which gradients are sent
     shows_unasked = True  # whether its hooks see gradients that it gave and nobody wants
 
     def __init__(self, edges: tuple, values: Any, device: Any, meta: Any = None) -> None:
@@ -63,10 +64,14 @@ class Node:
         return type(self).__name__
 
     @property
+    def shown_edges(self) -> Sequence:
+        """The edges of the inputs with a rule, in torch's order."""
+        return self.edges if self.slots is None else [self.edges[i] for i in self.slots]
+
+    @property
     def next_functions(self) -> tuple:
         """A pair (node, output number) for each input; ``(None, 0)`` where none is recorded."""
-        edges = self.edges if self.slots is None else [self.edges[i] for i in self.slots]
-        return tuple(describe_edge(e) for e in edges)
+        return tuple(describe_edge(e) for e in self.shown_edges)
 
     @property
     def metadata(self) -> dict:
