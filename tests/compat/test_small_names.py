@@ -101,6 +101,30 @@ def test_private_names_that_libraries_borrow() -> None:
     assert run(PRIVATE) == PRIVATELY_PRINTED
 
 
+def test_what_plain_pickles_of_tensors_call() -> None:
+    program = """
+import io, torch
+from torch import _utils, serialization
+file = io.BytesIO()
+torch.save(torch.arange(4.0).storage(), file, _use_new_zipfile_serialization=False)
+storage = torch.storage._load_from_bytes(file.getvalue())
+parts = storage, 1, (2,), (2,), False, {}
+print(_utils._rebuild_tensor_v2(*parts), _utils._rebuild_tensor(*parts[:4]).tolist())
+print(_utils._rebuild_tensor_v3(storage, 1, (2,), (2,), False, {}, torch.float32).tolist())
+print(type(_utils._rebuild_parameter(torch.ones(1), True, {})).__name__)
+print(_utils._rebuild_meta_tensor_no_storage(torch.int8, (2,), (1,), False))
+x = torch._tensor._rebuild_from_type_v2(_utils._rebuild_tensor_v2, torch.Tensor, parts, {"a": 5})
+print(x.a, x.tolist() == [1, 3], serialization._get_layout("torch.strided"))
+"""
+    assert run(program).splitlines() == [
+        "tensor([1., 3.]) [1.0, 3.0]",
+        "[1.0, 3.0]",
+        "Parameter",
+        "tensor(..., device='meta', size=(2,), dtype=torch.int8)",
+        "5 True torch.strided",
+    ]
+
+
 def test_files_of_the_other_order_are_refused() -> None:
     program = """
 from torch.serialization import LoadEndianness, set_default_load_endianness
