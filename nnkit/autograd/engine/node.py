@@ -63,15 +63,17 @@ class Node:
         """The class name, such as ``AddBackward0``."""
         return type(self).__name__
 
-    @property
-    def shown_edges(self) -> Sequence:
-        """The edges of the inputs with a rule, in torch's order."""
-        return self.edges if self.slots is None else [self.edges[i] for i in self.slots]
+    def sent(self, results: Sequence) -> Iterable[tuple[Any, Any]]:
+        """Each edge with the gradient that goes along it, in the order in which they are sent."""
+        if self.is_reordered and self.slots:
+            return [(self.edges[i], results[i]) for i in self.slots]
+        return zip(self.edges, results)
 
     @property
     def next_functions(self) -> tuple:
         """A pair (node, output number) for each input; ``(None, 0)`` where none is recorded."""
-        return tuple(describe_edge(e) for e in self.shown_edges)
+        edges = self.edges if self.slots is None else [self.edges[i] for i in self.slots]
+        return tuple(describe_edge(e) for e in edges)
 
     @property
     def metadata(self) -> dict:
