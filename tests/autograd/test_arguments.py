@@ -74,7 +74,11 @@ WRONG = [
     (RuntimeError, "linalg.solve", "torch.linalg.solve(x.expand(2, 2, 2), x.expand(3, 2, 2))"),
     (RuntimeError, "gru_cell(): expected biases", "torch.gru_cell(x, x, w, w, b[1:], b)"),
     (RuntimeError, "gru_cell(): w_ih and w_hh must", "torch.gru_cell(x, x, w[1:], w, b, b)"),
-    (RuntimeError, "cholesky_solve(): input2 of shape", "torch.cholesky_solve(torch.ones(3, 2), x)"),
+    (
+        RuntimeError,
+        "cholesky_solve(): input2 of shape",
+        "torch.cholesky_solve(torch.ones(3, 2), x)",
+    ),
     (
         RuntimeError,
         "solve_triangular: incompatible",

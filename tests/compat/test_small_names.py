@@ -63,6 +63,8 @@ print(torch.profiler.profiler._default_schedule_fn(3).name)
 with torch.overrides.TorchFunctionMode():
     print(torch._C._is_torch_function_mode_enabled())
 print(torch._C._is_torch_function_mode_enabled())
+dist = torch.distributed
+print(dist._rank_not_in_group(None), dist._rank_not_in_group(dist.GroupMember.NON_GROUP_MEMBER))
 """
 PRINTED = """\
 RuntimeError RuntimeError RuntimeError
@@ -90,7 +92,8 @@ True
 [3.0, 3.0] [4.0, 4.0]
 RECORD
 True
-False"""
+False
+False True"""
 
 
 def test_what_they_print() -> None:
