@@ -64,6 +64,7 @@ with torch.overrides.TorchFunctionMode():
     print(torch._C._is_torch_function_mode_enabled())
 print(torch._C._is_torch_function_mode_enabled())
 dist = torch.distributed
+print(torch.distributions.Wishart(4.0, torch.eye(2))._bartlett_sampling(torch.Size([3])).shape)
 print(dist._rank_not_in_group(None), dist._rank_not_in_group(dist.GroupMember.NON_GROUP_MEMBER))
 """
 PRINTED = """\
@@ -93,6 +94,7 @@ True
 RECORD
 True
 False
+torch.Size([3, 2, 2])
 False True"""
 
 
