@@ -204,6 +204,10 @@ RIGHT = [
     "torch.dropout(x.int(), 1.0, True)",
     "torch.split(x, (2, False), 1)[0]",
     "torch.histogram(x)[0]",
+    "torch.FloatTensor(np.array([1.0, 2.0]))",
+    "torch.Tensor(np.arange(3))",
+    "torch.IntTensor(np.array([[1, 2]]))",
+    "x.new(np.array([1.0, 2.0]))",
 ]
 
 
