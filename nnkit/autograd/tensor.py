@@ -333,6 +333,11 @@ class Tensor(Living):
         self._grad = None
 
     @property
+    def _cdata(self) -> int:
+        """A number that this object alone has."""
+        return id(self)
+
+    @property
     def _version(self) -> int:
         """The number of writes to its storage in place."""
         counter = counter_of(self._writes)

@@ -222,6 +222,9 @@ class Tensor(_Living):
         ...
     def __xor__(self, other: _Any) -> Tensor:
         ...
+    @builtins.property
+    def _cdata(self) -> builtins.int:
+        """A number that this object alone has."""
     def _conj(self) -> Tensor:
         """`conj` of a tensor that must be complex."""
     @builtins.property
