@@ -130,19 +130,19 @@ FOUND_IN: builtins.dict
 __version__: builtins.str
 def abs(input: _Any, *, out: _Any = None) -> Tensor:
     """The absolute value; of a complex number its modulus."""
-def abs_(self: _Any) -> Tensor:
+def abs_(input: _Any) -> Tensor:
     """In-place version of `abs`; returns the tensor."""
 def absolute(input: _Any, *, out: _Any = None) -> Tensor:
     """The absolute value; of a complex number its modulus."""
-def absolute_(self: _Any) -> Tensor:
+def absolute_(input: _Any) -> Tensor:
     """In-place version of `abs`; returns the tensor."""
 def acos(input: _Any, *, out: _Any = None) -> Tensor:
     """The angle whose cosine is ``input``."""
-def acos_(self: _Any) -> Tensor:
+def acos_(input: _Any) -> Tensor:
     """In-place version of `acos`; returns the tensor."""
 def acosh(input: _Any, *, out: _Any = None) -> Tensor:
     """The inverse of `cosh`, ``log(x + sqrt(x**2 - 1))``."""
-def acosh_(self: _Any) -> Tensor:
+def acosh_(input: _Any) -> Tensor:
     """In-place version of `acosh`; returns the tensor."""
 def adaptive_avg_pool1d(
     input: Tensor,
@@ -360,31 +360,31 @@ def arange(
     """
 def arccos(input: _Any, *, out: _Any = None) -> Tensor:
     """The angle whose cosine is ``input``."""
-def arccos_(self: _Any) -> Tensor:
+def arccos_(input: _Any) -> Tensor:
     """In-place version of `acos`; returns the tensor."""
 def arccosh(input: _Any, *, out: _Any = None) -> Tensor:
     """The inverse of `cosh`, ``log(x + sqrt(x**2 - 1))``."""
-def arccosh_(self: _Any) -> Tensor:
+def arccosh_(input: _Any) -> Tensor:
     """In-place version of `acosh`; returns the tensor."""
 def arcsin(input: _Any, *, out: _Any = None) -> Tensor:
     """The angle whose sine is ``input``."""
-def arcsin_(self: _Any) -> Tensor:
+def arcsin_(input: _Any) -> Tensor:
     """In-place version of `asin`; returns the tensor."""
 def arcsinh(input: _Any, *, out: _Any = None) -> Tensor:
     """The inverse of `sinh`, ``log(x + sqrt(x**2 + 1))``."""
-def arcsinh_(self: _Any) -> Tensor:
+def arcsinh_(input: _Any) -> Tensor:
     """In-place version of `asinh`; returns the tensor."""
 def arctan(input: _Any, *, out: _Any = None) -> Tensor:
     """The angle whose tangent is ``input``."""
 def arctan2(input: _Any, other: _Any, *, out: _Any = None) -> Tensor:
     """The angle of the point (``other``, ``input``)."""
-def arctan2_(self: _Any, other: _Any) -> Tensor:
+def arctan2_(input: _Any, other: _Any) -> Tensor:
     """In-place version of `atan2`; returns the tensor."""
-def arctan_(self: _Any) -> Tensor:
+def arctan_(input: _Any) -> Tensor:
     """In-place version of `atan`; returns the tensor."""
 def arctanh(input: _Any, *, out: _Any = None) -> Tensor:
     """The inverse of `tanh`, ``log((1 + x) / (1 - x)) / 2``."""
-def arctanh_(self: _Any) -> Tensor:
+def arctanh_(input: _Any) -> Tensor:
     """In-place version of `atanh`; returns the tensor."""
 def argmax(
     input: Tensor,
@@ -450,23 +450,23 @@ def asarray(
     """``obj`` as a tensor that shares its memory where it can."""
 def asin(input: _Any, *, out: _Any = None) -> Tensor:
     """The angle whose sine is ``input``."""
-def asin_(self: _Any) -> Tensor:
+def asin_(input: _Any) -> Tensor:
     """In-place version of `asin`; returns the tensor."""
 def asinh(input: _Any, *, out: _Any = None) -> Tensor:
     """The inverse of `sinh`, ``log(x + sqrt(x**2 + 1))``."""
-def asinh_(self: _Any) -> Tensor:
+def asinh_(input: _Any) -> Tensor:
     """In-place version of `asinh`; returns the tensor."""
 def atan(input: _Any, *, out: _Any = None) -> Tensor:
     """The angle whose tangent is ``input``."""
 def atan2(input: _Any, other: _Any, *, out: _Any = None) -> Tensor:
     """The angle of the point (``other``, ``input``)."""
-def atan2_(self: _Any, other: _Any) -> Tensor:
+def atan2_(input: _Any, other: _Any) -> Tensor:
     """In-place version of `atan2`; returns the tensor."""
-def atan_(self: _Any) -> Tensor:
+def atan_(input: _Any) -> Tensor:
     """In-place version of `atan`; returns the tensor."""
 def atanh(input: _Any, *, out: _Any = None) -> Tensor:
     """The inverse of `tanh`, ``log((1 + x) / (1 - x)) / 2``."""
-def atanh_(self: _Any) -> Tensor:
+def atanh_(input: _Any) -> Tensor:
     """In-place version of `atanh`; returns the tensor."""
 def atleast_1d(*tensors: _Any) -> _Any:
     """The tensor, or each of several, with at least one dimension."""
@@ -542,27 +542,27 @@ def binomial(count: Tensor, prob: Tensor, generator: _Any = None) -> Tensor:
     """Random numbers of successes among ``count`` trials, each of probability ``prob``."""
 def bitwise_and(input: _Any, other: _Any, *, out: _Any = None) -> Tensor:
     """Bits set in both (logic for bool)."""
-def bitwise_and_(self: _Any, other: _Any) -> Tensor:
+def bitwise_and_(input: _Any, other: _Any) -> Tensor:
     """In-place version of `bitwise_and`; returns the tensor."""
 def bitwise_left_shift(input: _Any, other: _Any, *, out: _Any = None) -> Tensor:
     """Bits moved left: ``input * 2**other``."""
-def bitwise_left_shift_(self: _Any, other: _Any) -> Tensor:
+def bitwise_left_shift_(input: _Any, other: _Any) -> Tensor:
     """In-place version of `bitwise_left_shift`; returns the tensor."""
 def bitwise_not(input: _Any, *, out: _Any = None) -> Tensor:
     """All bits flipped (logical not for bool)."""
-def bitwise_not_(self: _Any) -> Tensor:
+def bitwise_not_(input: _Any) -> Tensor:
     """In-place version of `bitwise_not`; returns the tensor."""
 def bitwise_or(input: _Any, other: _Any, *, out: _Any = None) -> Tensor:
     """Bits set in either (logic for bool)."""
-def bitwise_or_(self: _Any, other: _Any) -> Tensor:
+def bitwise_or_(input: _Any, other: _Any) -> Tensor:
     """In-place version of `bitwise_or`; returns the tensor."""
 def bitwise_right_shift(input: _Any, other: _Any, *, out: _Any = None) -> Tensor:
     """Bits moved right, sign kept."""
-def bitwise_right_shift_(self: _Any, other: _Any) -> Tensor:
+def bitwise_right_shift_(input: _Any, other: _Any) -> Tensor:
     """In-place version of `bitwise_right_shift`; returns the tensor."""
 def bitwise_xor(input: _Any, other: _Any, *, out: _Any = None) -> Tensor:
     """Bits set in one of both."""
-def bitwise_xor_(self: _Any, other: _Any) -> Tensor:
+def bitwise_xor_(input: _Any, other: _Any) -> Tensor:
     """In-place version of `bitwise_xor`; returns the tensor."""
 def blackman_window(
     window_length: builtins.int,
@@ -621,7 +621,7 @@ def cdist(
 cdouble: _dtype
 def ceil(input: _Any, *, out: _Any = None) -> Tensor:
     """The smallest integer not below each element."""
-def ceil_(self: _Any) -> Tensor:
+def ceil_(input: _Any) -> Tensor:
     """In-place version of `ceil`; returns the tensor."""
 def celu(input: Tensor, alpha: builtins.float = ...) -> Tensor:
     """``max(0, x) + min(0, alpha * (exp(x / alpha) - 1))``"""
@@ -642,7 +642,7 @@ def cholesky_inverse(input: Tensor, upper: builtins.bool = False, *, out: _Any =
     """The inverse of ``L @ L.mH`` (of ``L.mH @ L`` with ``upper``) from the triangular L."""
 def cholesky_solve(
     input: Tensor,
-    L: Tensor,
+    input2: Tensor,
     upper: builtins.bool = False,
     *,
     out: _Any = None,
@@ -796,17 +796,17 @@ def conv_transpose3d(
     """3-dimensional transposed convolution; see `conv_transpose2d`."""
 def copysign(input: _Any, other: _Any, *, out: _Any = None) -> Tensor:
     """The magnitude of ``input``, the sign of ``other``."""
-def copysign_(self: _Any, other: _Any) -> Tensor:
+def copysign_(input: _Any, other: _Any) -> Tensor:
     """In-place version of `copysign`; returns the tensor."""
 def corrcoef(input: Tensor) -> Tensor:
     """The correlation coefficients of variables (rows): `cov` over the standard deviations."""
 def cos(input: _Any, *, out: _Any = None) -> Tensor:
     """The cosine of an angle in radians."""
-def cos_(self: _Any) -> Tensor:
+def cos_(input: _Any) -> Tensor:
     """In-place version of `cos`; returns the tensor."""
 def cosh(input: _Any, *, out: _Any = None) -> Tensor:
     """The hyperbolic cosine, ``(exp(x) + exp(-x)) / 2``."""
-def cosh_(self: _Any) -> Tensor:
+def cosh_(input: _Any) -> Tensor:
     """In-place version of `cosh`; returns the tensor."""
 def cosine_similarity(
     x1: Tensor,
@@ -861,7 +861,7 @@ def cumulative_trapezoid(
 default_generator: _Generator
 def deg2rad(input: _Any, *, out: _Any = None) -> Tensor:
     """Degrees to radians."""
-def deg2rad_(self: _Any) -> Tensor:
+def deg2rad_(input: _Any) -> Tensor:
     """In-place version of `deg2rad`; returns the tensor."""
 def det(input: Tensor, *, out: _Any = None) -> Tensor:
     """The determinants of square matrices. Singular matrices have a gradient, too."""
@@ -918,7 +918,7 @@ def diff(
     """
 def digamma(input: _Any, *, out: _Any = None) -> Tensor:
     """The derivative of `lgamma`."""
-def digamma_(self: _Any) -> Tensor:
+def digamma_(input: _Any) -> Tensor:
     """In-place version of `digamma`; returns the tensor."""
 def dist(input: Tensor, other: Tensor, p: builtins.float = 2) -> Tensor:
     """The p-norm of ``input - other``."""
@@ -981,7 +981,7 @@ def embedding(
 ) -> Tensor:
     """``weight[indices]``: a row of the table for each index."""
 def embedding_renorm_(
-    weight: Tensor,
+    input: Tensor,
     indices: Tensor,
     max_norm: builtins.float,
     norm_type: builtins.float,
@@ -1008,6 +1008,7 @@ def empty_like(
     layout: _Any = None,
     device: _Any = None,
     requires_grad: builtins.bool = False,
+    pin_memory: builtins.bool = False,
     memory_format: _Any = None,
 ) -> Tensor:
     """Uninitialised memory with the shape, dtype and device of ``input``."""
@@ -1037,29 +1038,29 @@ def empty_strided(
     """Uninitialised memory under a shape with given strides, counted in elements."""
 def eq(input: _Any, other: _Any, *, out: _Any = None) -> Tensor:
     """``input == other``."""
-def eq_(self: _Any, other: _Any) -> Tensor:
+def eq_(input: _Any, other: _Any) -> Tensor:
     """In-place version of `eq`; returns the tensor."""
 def equal(input: Tensor, other: Tensor) -> builtins.bool:
     """Whether both have the same shape and the same elements."""
 def erf(input: _Any, *, out: _Any = None) -> Tensor:
     """``2 / sqrt(pi)`` times the integral of ``exp(-t**2)`` from 0 to x."""
-def erf_(self: _Any) -> Tensor:
+def erf_(input: _Any) -> Tensor:
     """In-place version of `erf`; returns the tensor."""
 def erfc(input: _Any, *, out: _Any = None) -> Tensor:
     """``1 - erf(input)``, exact for large input."""
-def erfc_(self: _Any) -> Tensor:
+def erfc_(input: _Any) -> Tensor:
     """In-place version of `erfc`; returns the tensor."""
 def erfinv(input: _Any, *, out: _Any = None) -> Tensor:
     """The inverse of the error function."""
-def erfinv_(self: _Any) -> Tensor:
+def erfinv_(input: _Any) -> Tensor:
     """In-place version of `erfinv`; returns the tensor."""
 def exp(input: _Any, *, out: _Any = None) -> Tensor:
     """``e ** input``."""
 def exp2(input: _Any, *, out: _Any = None) -> Tensor:
     """``2 ** input``."""
-def exp2_(self: _Any) -> Tensor:
+def exp2_(input: _Any) -> Tensor:
     """In-place version of `exp2`; returns the tensor."""
-def exp_(self: _Any) -> Tensor:
+def exp_(input: _Any) -> Tensor:
     """In-place version of `exp`; returns the tensor."""
 def expand_copy(
     input: Tensor,
@@ -1071,7 +1072,7 @@ def expand_copy(
     """What ``expand`` shows, as a copy."""
 def expm1(input: _Any, *, out: _Any = None) -> Tensor:
     """``e ** input - 1``, exact near 0."""
-def expm1_(self: _Any) -> Tensor:
+def expm1_(input: _Any) -> Tensor:
     """In-place version of `expm1`; returns the tensor."""
 def eye(
     n: builtins.int,
@@ -1118,7 +1119,7 @@ def fill(input: Tensor, value: Tensor | builtins.complex) -> Tensor:
     """A copy of ``input`` in which every element is ``value``."""
 def fix(input: _Any, *, out: _Any = None) -> Tensor:
     """Each element rounded towards zero."""
-def fix_(self: _Any) -> Tensor:
+def fix_(input: _Any) -> Tensor:
     """In-place version of `trunc`; returns the tensor."""
 def flatten(input: Tensor, start_dim: builtins.int = 0, end_dim: builtins.int = -1) -> Tensor:
     """Merge the dimensions from ``start_dim`` to ``end_dim`` (both included) into one."""
@@ -1152,11 +1153,11 @@ def float_power_(input: Tensor | builtins.complex, exponent: Tensor | builtins.c
     """``input ** exponent`` computed in float64 (complex128 for complex operands)."""
 def floor(input: _Any, *, out: _Any = None) -> Tensor:
     """The largest integer not above each element."""
-def floor_(self: _Any) -> Tensor:
+def floor_(input: _Any) -> Tensor:
     """In-place version of `floor`; returns the tensor."""
 def floor_divide(input: _Any, other: _Any, *, out: _Any = None) -> Tensor:
     """``input / other`` rounded down; has no derivative (`div` with a rounding mode has)."""
-def floor_divide_(self: _Any, other: _Any) -> Tensor:
+def floor_divide_(input: _Any, other: _Any) -> Tensor:
     """In-place version of `floor_divide`; returns the tensor."""
 def fmax(input: _Any, other: _Any, *, out: _Any = None) -> Tensor:
     """The larger of two elements, ignoring a single NaN."""
@@ -1164,11 +1165,11 @@ def fmin(input: _Any, other: _Any, *, out: _Any = None) -> Tensor:
     """The smaller of two elements, ignoring a single NaN."""
 def fmod(input: _Any, other: _Any, *, out: _Any = None) -> Tensor:
     """The remainder of ``input / other`` with the sign of ``input`` (C's ``fmod``)."""
-def fmod_(self: _Any, other: _Any) -> Tensor:
+def fmod_(input: _Any, other: _Any) -> Tensor:
     """In-place version of `fmod`; returns the tensor."""
 def frac(input: _Any, *, out: _Any = None) -> Tensor:
     """The part after the point, with the sign of the element."""
-def frac_(self: _Any) -> Tensor:
+def frac_(input: _Any) -> Tensor:
     """In-place version of `frac`; returns the tensor."""
 def frexp(input: Tensor, *, out: _Any = None) -> _Any:
     """The mantissa, of size 1/2 to 1, and the int32 exponent with ``mantissa * 2**exponent``."""
@@ -1222,6 +1223,7 @@ def full_like(
     layout: _Any = None,
     device: _Any = None,
     requires_grad: builtins.bool = False,
+    pin_memory: builtins.bool = False,
     memory_format: _Any = None,
 ) -> Tensor:
     """``fill_value`` with the shape, dtype and device of ``input``."""
@@ -1240,7 +1242,7 @@ def gcd_(input: Tensor, other: Tensor) -> Tensor:
     """The greatest common divisor of two integers, not negative; ``gcd(0, 0)`` is 0."""
 def ge(input: _Any, other: _Any, *, out: _Any = None) -> Tensor:
     """``input >= other``."""
-def ge_(self: _Any, other: _Any) -> Tensor:
+def ge_(input: _Any, other: _Any) -> Tensor:
     """In-place version of `ge`; returns the tensor."""
 def geqrf(input: Tensor, *, out: _Any = None) -> _Any:
     """The QR factorization in LAPACK's form: R on and above the diagonal, reflections below
@@ -1264,11 +1266,11 @@ def gradient(
     """
 def greater(input: _Any, other: _Any, *, out: _Any = None) -> Tensor:
     """``input > other``."""
-def greater_(self: _Any, other: _Any) -> Tensor:
+def greater_(input: _Any, other: _Any) -> Tensor:
     """In-place version of `gt`; returns the tensor."""
 def greater_equal(input: _Any, other: _Any, *, out: _Any = None) -> Tensor:
     """``input >= other``."""
-def greater_equal_(self: _Any, other: _Any) -> Tensor:
+def greater_equal_(input: _Any, other: _Any) -> Tensor:
     """In-place version of `ge`; returns the tensor."""
 def group_norm(
     input: Tensor,
@@ -1302,7 +1304,7 @@ def gru_cell(
     """One step of `gru` on a batch (N, input_size) with states (N, hidden_size)."""
 def gt(input: _Any, other: _Any, *, out: _Any = None) -> Tensor:
     """``input > other``."""
-def gt_(self: _Any, other: _Any) -> Tensor:
+def gt_(input: _Any, other: _Any) -> Tensor:
     """In-place version of `gt`; returns the tensor."""
 half: _dtype
 def hamming_window(
@@ -1339,12 +1341,10 @@ def hash_tensor(
     mode: builtins.int = 0,
 ) -> Tensor:
     """The exclusive or of the elements' bits, as uint64: of floats as float64, else as int64."""
-def heaviside(input: _Any, other: _Any, *, out: _Any = None) -> Tensor:
-    """0 where ``input < 0`` or NaN, 1 where ``input > 0``, ``other`` where it is 0; no
-    derivative.
-    """
-def heaviside_(self: _Any, other: _Any) -> Tensor:
-    """In-place version of `heaviside`; returns the tensor."""
+def heaviside(input: Tensor, values: Tensor, *, out: _Any = None) -> Tensor:
+    """0 where ``input < 0`` or NaN, 1 where ``input > 0``, ``values`` where it is 0."""
+def heaviside_(input: Tensor, values: Tensor) -> Tensor:
+    """0 where ``input < 0`` or NaN, 1 where ``input > 0``, ``values`` where it is 0."""
 def histc(
     input: Tensor,
     bins: builtins.int = 100,
@@ -1388,21 +1388,21 @@ def hstack(tensors: _Any, *, out: _Any = None) -> Tensor:
     """`cat` along dimension 1 (0 for 1-dim tensors), after `atleast_1d`."""
 def hypot(input: _Any, other: _Any, *, out: _Any = None) -> Tensor:
     """``sqrt(input**2 + other**2)`` without overflow."""
-def hypot_(self: _Any, other: _Any) -> Tensor:
+def hypot_(input: _Any, other: _Any) -> Tensor:
     """In-place version of `hypot`; returns the tensor."""
 def i0(input: _Any, *, out: _Any = None) -> Tensor:
     """The modified Bessel function of the first kind of order 0."""
-def i0_(self: _Any) -> Tensor:
+def i0_(input: _Any) -> Tensor:
     """In-place version of `i0`; returns the tensor."""
 def igamma(input: _Any, other: _Any, *, out: _Any = None) -> Tensor:
     """The lower regularised incomplete gamma function: the share of ``Gamma(input)`` that its
     integral has up to ``other``.
     """
-def igamma_(self: _Any, other: _Any) -> Tensor:
+def igamma_(input: _Any, other: _Any) -> Tensor:
     """In-place version of `igamma`; returns the tensor."""
 def igammac(input: _Any, other: _Any, *, out: _Any = None) -> Tensor:
     """The upper regularised incomplete gamma function, ``1 - igamma(input, other)``."""
-def igammac_(self: _Any, other: _Any) -> Tensor:
+def igammac_(input: _Any, other: _Any) -> Tensor:
     """In-place version of `igammac`; returns the tensor."""
 def imag(input: Tensor) -> Tensor:
     """The imaginary part of a complex tensor, as a view."""
@@ -1550,14 +1550,18 @@ def isclose(
 def isfinite(input: _Any, *, out: _Any = None) -> Tensor:
     """Neither infinite nor NaN."""
 def isin(
-    elements: Tensor | builtins.complex,
-    test_elements: Tensor | builtins.complex,
+    elements: Tensor | builtins.complex = ...,
+    test_elements: Tensor | builtins.complex = ...,
     *,
     assume_unique: builtins.bool = False,
     invert: builtins.bool = False,
+    element: builtins.complex = ...,
+    test_element: builtins.complex = ...,
     out: _Any = None,
 ) -> Tensor:
-    """Whether each element is one of ``test_elements``; one of the two may be a number."""
+    """Whether each element is one of ``test_elements``; one of the two may be a number, which
+    is also called ``element`` or ``test_element``.
+    """
 def isinf(input: _Any, *, out: _Any = None) -> Tensor:
     """Infinite, for each element."""
 def isnan(input: _Any, *, out: _Any = None) -> Tensor:
@@ -1625,7 +1629,7 @@ def ldexp_(input: Tensor, other: Tensor) -> Tensor:
     """``input * 2**other``; for integers ``other`` neither factor overflows by itself."""
 def le(input: _Any, other: _Any, *, out: _Any = None) -> Tensor:
     """``input <= other``."""
-def le_(self: _Any, other: _Any) -> Tensor:
+def le_(input: _Any, other: _Any) -> Tensor:
     """In-place version of `le`; returns the tensor."""
 def lerp(
     input: Tensor,
@@ -1639,15 +1643,15 @@ def lerp_(input: Tensor, end: Tensor, weight: Tensor | builtins.complex) -> Tens
     """``input + weight * (end - input)``, computed from the nearer end."""
 def less(input: _Any, other: _Any, *, out: _Any = None) -> Tensor:
     """``input < other``."""
-def less_(self: _Any, other: _Any) -> Tensor:
+def less_(input: _Any, other: _Any) -> Tensor:
     """In-place version of `lt`; returns the tensor."""
 def less_equal(input: _Any, other: _Any, *, out: _Any = None) -> Tensor:
     """``input <= other``."""
-def less_equal_(self: _Any, other: _Any) -> Tensor:
+def less_equal_(input: _Any, other: _Any) -> Tensor:
     """In-place version of `le`; returns the tensor."""
 def lgamma(input: _Any, *, out: _Any = None) -> Tensor:
     """The logarithm of ``|Gamma(input)|``."""
-def lgamma_(self: _Any) -> Tensor:
+def lgamma_(input: _Any) -> Tensor:
     """In-place version of `lgamma`; returns the tensor."""
 def linspace(
     start: Tensor | builtins.complex,
@@ -1666,17 +1670,17 @@ def log(input: _Any, *, out: _Any = None) -> Tensor:
     """The natural logarithm; -inf at 0, NaN for negative real numbers."""
 def log10(input: _Any, *, out: _Any = None) -> Tensor:
     """The logarithm to base 10; NaN for negative real numbers."""
-def log10_(self: _Any) -> Tensor:
+def log10_(input: _Any) -> Tensor:
     """In-place version of `log10`; returns the tensor."""
 def log1p(input: _Any, *, out: _Any = None) -> Tensor:
     """``log(1 + input)``, exact near 0."""
-def log1p_(self: _Any) -> Tensor:
+def log1p_(input: _Any) -> Tensor:
     """In-place version of `log1p`; returns the tensor."""
 def log2(input: _Any, *, out: _Any = None) -> Tensor:
     """The logarithm to base 2; NaN for negative real numbers."""
-def log2_(self: _Any) -> Tensor:
+def log2_(input: _Any) -> Tensor:
     """In-place version of `log2`; returns the tensor."""
-def log_(self: _Any) -> Tensor:
+def log_(input: _Any) -> Tensor:
     """In-place version of `log`; returns the tensor."""
 def log_softmax(
     input: Tensor,
@@ -1696,19 +1700,19 @@ def logdet(input: Tensor) -> Tensor:
     """The logarithms of determinants: NaN for negative ones, -inf for 0."""
 def logical_and(input: _Any, other: _Any, *, out: _Any = None) -> Tensor:
     """Both are not zero."""
-def logical_and_(self: _Any, other: _Any) -> Tensor:
+def logical_and_(input: _Any, other: _Any) -> Tensor:
     """In-place version of `logical_and`; returns the tensor."""
 def logical_not(input: _Any, *, out: _Any = None) -> Tensor:
     """Each element is zero."""
-def logical_not_(self: _Any) -> Tensor:
+def logical_not_(input: _Any) -> Tensor:
     """In-place version of `logical_not`; returns the tensor."""
 def logical_or(input: _Any, other: _Any, *, out: _Any = None) -> Tensor:
     """At least one is not zero."""
-def logical_or_(self: _Any, other: _Any) -> Tensor:
+def logical_or_(input: _Any, other: _Any) -> Tensor:
     """In-place version of `logical_or`; returns the tensor."""
 def logical_xor(input: _Any, other: _Any, *, out: _Any = None) -> Tensor:
     """Exactly one is not zero."""
-def logical_xor_(self: _Any, other: _Any) -> Tensor:
+def logical_xor_(input: _Any, other: _Any) -> Tensor:
     """In-place version of `logical_xor`; returns the tensor."""
 def logit(input: Tensor, eps: builtins.float | None = None, *, out: _Any = None) -> Tensor:
     """``log(input / (1 - input))``, the inverse of `sigmoid`; not of complex numbers."""
@@ -1764,7 +1768,7 @@ def lstm_cell(
     """One step of `lstm` on a batch."""
 def lt(input: _Any, other: _Any, *, out: _Any = None) -> Tensor:
     """``input < other``."""
-def lt_(self: _Any, other: _Any) -> Tensor:
+def lt_(input: _Any, other: _Any) -> Tensor:
     """In-place version of `lt`; returns the tensor."""
 def lu(
     A: Tensor,
@@ -1923,7 +1927,7 @@ def msort(input: Tensor, *, out: _Any = None) -> Tensor:
     """The elements sorted along the first dimension."""
 def mul(input: _Any, other: _Any, *, out: _Any = None) -> Tensor:
     """The product ``input * other``, with broadcasting."""
-def mul_(self: _Any, other: _Any) -> Tensor:
+def mul_(input: _Any, other: _Any) -> Tensor:
     """In-place version of `mul`; returns the tensor."""
 def multinomial(
     input: Tensor,
@@ -1936,7 +1940,7 @@ def multinomial(
     """Indices drawn from each row with chances in proportion to its elements."""
 def multiply(input: _Any, other: _Any, *, out: _Any = None) -> Tensor:
     """The product ``input * other``, with broadcasting."""
-def multiply_(self: _Any, other: _Any) -> Tensor:
+def multiply_(input: _Any, other: _Any) -> Tensor:
     """In-place version of `mul`; returns the tensor."""
 def mv(input: Tensor, vec: Tensor, *, out: _Any = None) -> Tensor:
     """The product of a matrix and a vector."""
@@ -2021,20 +2025,20 @@ def native_dropout(
     """`dropout` together with the mask of the elements that stay."""
 def ne(input: _Any, other: _Any, *, out: _Any = None) -> Tensor:
     """``input != other``."""
-def ne_(self: _Any, other: _Any) -> Tensor:
+def ne_(input: _Any, other: _Any) -> Tensor:
     """In-place version of `ne`; returns the tensor."""
 def neg(input: _Any, *, out: _Any = None) -> Tensor:
     """``-input``."""
-def neg_(self: _Any) -> Tensor:
+def neg_(input: _Any) -> Tensor:
     """In-place version of `neg`; returns the tensor."""
 def negative(input: _Any, *, out: _Any = None) -> Tensor:
     """``-input``."""
-def negative_(self: _Any) -> Tensor:
+def negative_(input: _Any) -> Tensor:
     """In-place version of `neg`; returns the tensor."""
 newaxis: None
 def nextafter(input: _Any, other: _Any, *, out: _Any = None) -> Tensor:
     """The next floating-point number after ``input`` towards ``other``."""
-def nextafter_(self: _Any, other: _Any) -> Tensor:
+def nextafter_(input: _Any, other: _Any) -> Tensor:
     """In-place version of `nextafter`; returns the tensor."""
 def nonzero(input: Tensor, *, as_tuple: builtins.bool = False, out: _Any = None) -> _Any:
     """The indices of all elements that are not zero: a row for each, or, ``as_tuple``, one
@@ -2074,7 +2078,7 @@ def normal(
     """Numbers of the normal distribution, each with its own mean and standard deviation."""
 def not_equal(input: _Any, other: _Any, *, out: _Any = None) -> Tensor:
     """``input != other``."""
-def not_equal_(self: _Any, other: _Any) -> Tensor:
+def not_equal_(input: _Any, other: _Any) -> Tensor:
     """In-place version of `ne`; returns the tensor."""
 def numel(input: Tensor) -> builtins.int:
     """The number of elements."""
@@ -2096,21 +2100,22 @@ def ones_like(
     layout: _Any = None,
     device: _Any = None,
     requires_grad: builtins.bool = False,
+    pin_memory: builtins.bool = False,
     memory_format: _Any = None,
 ) -> Tensor:
     """Ones with the shape, dtype and device of ``input``."""
-def orgqr(input: Tensor, tau: Tensor, *, out: _Any = None) -> Tensor:
+def orgqr(input: Tensor, input2: Tensor, *, out: _Any = None) -> Tensor:
     """The first columns of the orthogonal matrix whose reflections `geqrf` gave."""
 def ormqr(
     input: Tensor,
-    tau: Tensor,
-    other: Tensor,
+    input2: Tensor,
+    input3: Tensor,
     left: builtins.bool = True,
     transpose: builtins.bool = False,
     *,
     out: _Any = None,
 ) -> Tensor:
-    """The orthogonal matrix of `geqrf` (its transpose) times ``other``, or ``other`` times
+    """The orthogonal matrix of `geqrf` (its transpose) times ``input3``, or ``input3`` times
     it.
     """
 def outer(input: Tensor, vec2: Tensor, *, out: _Any = None) -> Tensor:
@@ -2198,7 +2203,7 @@ def quantile(
     """The q-quantiles along ``dim`` (of all elements without one); NaN if there is a NaN."""
 def rad2deg(input: _Any, *, out: _Any = None) -> Tensor:
     """Radians to degrees."""
-def rad2deg_(self: _Any) -> Tensor:
+def rad2deg_(input: _Any) -> Tensor:
     """In-place version of `rad2deg`; returns the tensor."""
 def rand(
     *shape: _Any,
@@ -2220,6 +2225,7 @@ def rand_like(
     layout: _Any = None,
     device: _Any = None,
     requires_grad: builtins.bool = False,
+    pin_memory: builtins.bool = False,
     memory_format: _Any = None,
 ) -> Tensor:
     """Numbers of the uniform distribution on [0, 1) in a tensor like ``input``."""
@@ -2247,6 +2253,7 @@ def randint_like(
     layout: _Any = None,
     device: _Any = None,
     requires_grad: builtins.bool = False,
+    pin_memory: builtins.bool = False,
     memory_format: _Any = None,
 ) -> Tensor:
     """Integers of [low, high) in a tensor like ``input``: ``randint_like(input, low=0,
@@ -2272,6 +2279,7 @@ def randn_like(
     layout: _Any = None,
     device: _Any = None,
     requires_grad: builtins.bool = False,
+    pin_memory: builtins.bool = False,
     memory_format: _Any = None,
 ) -> Tensor:
     """Numbers of the normal distribution with mean 0 and variance 1 in a tensor like
@@ -2308,15 +2316,15 @@ def real(input: Tensor) -> Tensor:
     """The real part, as a view; a real tensor itself."""
 def reciprocal(input: _Any, *, out: _Any = None) -> Tensor:
     """``1 / input``."""
-def reciprocal_(self: _Any) -> Tensor:
+def reciprocal_(input: _Any) -> Tensor:
     """In-place version of `reciprocal`; returns the tensor."""
 def relu(input: _Any, *, out: _Any = None) -> Tensor:
     """``max(input, 0)``; the gradient at 0 is 0."""
-def relu_(self: _Any) -> Tensor:
+def relu_(input: _Any) -> Tensor:
     """In-place version of `relu`; returns the tensor."""
 def remainder(input: _Any, other: _Any, *, out: _Any = None) -> Tensor:
     """The remainder of ``input / other`` with the sign of ``other`` (Python's ``%``)."""
-def remainder_(self: _Any, other: _Any) -> Tensor:
+def remainder_(input: _Any, other: _Any) -> Tensor:
     """In-place version of `remainder`; returns the tensor."""
 def renorm(
     input: Tensor,
@@ -2347,7 +2355,14 @@ def resolve_conj(input: Tensor) -> Tensor:
     """The tensor itself, or a copy if its conjugation is put off."""
 def resolve_neg(input: Tensor) -> Tensor:
     """The tensor itself, or a copy if its negation is put off."""
-def result_type(tensor: _Any, other: _Any) -> _dtype:
+def result_type(
+    tensor: _Any = None,
+    other: _Any = None,
+    *,
+    scalar: _Any = None,
+    scalar1: _Any = None,
+    scalar2: _Any = None,
+) -> _dtype:
     """The dtype of an operation between two tensors or numbers."""
 def rms_norm(
     input: Tensor,
@@ -2425,6 +2440,7 @@ def rrelu(
     lower: builtins.float = ...,
     upper: builtins.float = ...,
     training: builtins.bool = False,
+    generator: _Any = None,
 ) -> Tensor:
     """``x`` where it is positive, else ``a * x``; for each element ``a`` is drawn between
     ``lower`` and ``upper`` in training, and it is their mean otherwise.
@@ -2434,13 +2450,14 @@ def rrelu_(
     lower: builtins.float = ...,
     upper: builtins.float = ...,
     training: builtins.bool = False,
+    generator: _Any = None,
 ) -> Tensor:
     """``x`` where it is positive, else ``a * x``; for each element ``a`` is drawn between
     ``lower`` and ``upper`` in training, and it is their mean otherwise.
     """
 def rsqrt(input: _Any, *, out: _Any = None) -> Tensor:
     """``1 / sqrt(input)``."""
-def rsqrt_(self: _Any) -> Tensor:
+def rsqrt_(input: _Any) -> Tensor:
     """In-place version of `rsqrt`; returns the tensor."""
 def rsub(input: Tensor, other: Tensor | builtins.complex, *, alpha: builtins.complex = 1) -> Tensor:
     """``other - alpha * input``."""
@@ -2553,25 +2570,25 @@ def sgn_(input: Tensor) -> Tensor:
 short: _dtype
 def sigmoid(input: _Any, *, out: _Any = None) -> Tensor:
     """``1 / (1 + exp(-input))``."""
-def sigmoid_(self: _Any) -> Tensor:
+def sigmoid_(input: _Any) -> Tensor:
     """In-place version of `sigmoid`; returns the tensor."""
 def sign(input: _Any, *, out: _Any = None) -> Tensor:
     """-1, 0 or 1 by the sign of each element."""
-def sign_(self: _Any) -> Tensor:
+def sign_(input: _Any) -> Tensor:
     """In-place version of `sign`; returns the tensor."""
 def signbit(input: _Any, *, out: _Any = None) -> Tensor:
     """The sign bit is set."""
 def sin(input: _Any, *, out: _Any = None) -> Tensor:
     """The sine of an angle in radians."""
-def sin_(self: _Any) -> Tensor:
+def sin_(input: _Any) -> Tensor:
     """In-place version of `sin`; returns the tensor."""
 def sinc(input: _Any, *, out: _Any = None) -> Tensor:
     """``sin(pi * input) / (pi * input)``, 1 at 0."""
-def sinc_(self: _Any) -> Tensor:
+def sinc_(input: _Any) -> Tensor:
     """In-place version of `sinc`; returns the tensor."""
 def sinh(input: _Any, *, out: _Any = None) -> Tensor:
     """The hyperbolic sine, ``(exp(x) - exp(-x)) / 2``."""
-def sinh_(self: _Any) -> Tensor:
+def sinh_(input: _Any) -> Tensor:
     """In-place version of `sinh`; returns the tensor."""
 def slice_copy(
     input: Tensor,
@@ -2652,11 +2669,11 @@ def split_with_sizes_copy(
     """What ``split_with_sizes`` shows, as a copy."""
 def sqrt(input: _Any, *, out: _Any = None) -> Tensor:
     """The square root; NaN for negative real numbers."""
-def sqrt_(self: _Any) -> Tensor:
+def sqrt_(input: _Any) -> Tensor:
     """In-place version of `sqrt`; returns the tensor."""
 def square(input: _Any, *, out: _Any = None) -> Tensor:
     """The square of each element."""
-def square_(self: _Any) -> Tensor:
+def square_(input: _Any) -> Tensor:
     """In-place version of `square`; returns the tensor."""
 def squeeze(input: Tensor, dim: builtins.int | _Sequence[builtins.int] = ...) -> Tensor:
     """Drop the dimensions of size 1: all, or those named by ``dim`` (an int or a tuple)."""
@@ -2780,11 +2797,11 @@ def take_along_dim(
     """
 def tan(input: _Any, *, out: _Any = None) -> Tensor:
     """The tangent of an angle in radians."""
-def tan_(self: _Any) -> Tensor:
+def tan_(input: _Any) -> Tensor:
     """In-place version of `tan`; returns the tensor."""
 def tanh(input: _Any, *, out: _Any = None) -> Tensor:
     """The hyperbolic tangent, ``sinh(x) / cosh(x)``."""
-def tanh_(self: _Any) -> Tensor:
+def tanh_(input: _Any) -> Tensor:
     """In-place version of `tanh`; returns the tensor."""
 def tensor(
     data: _Any,
@@ -2800,6 +2817,7 @@ def tensor_split(
     indices_or_sections: _Any = ...,
     dim: builtins.int = 0,
     *,
+    tensor_indices_or_sections: Tensor = ...,
     indices: _Sequence[builtins.int] = ...,
     sections: builtins.int = ...,
 ) -> builtins.tuple[Tensor, ...]:
@@ -2882,6 +2900,8 @@ def tril_indices(
     dtype: _Any = None,
     device: _Any = None,
     layout: _Any = None,
+    requires_grad: builtins.bool = False,
+    pin_memory: builtins.bool = False,
 ) -> Tensor:
     """The row and column indices of the lower triangle of a matrix, a (2, n) tensor."""
 def triu(input: Tensor, diagonal: builtins.int = 0, *, out: _Any = None) -> Tensor:
@@ -2896,6 +2916,8 @@ def triu_indices(
     dtype: _Any = None,
     device: _Any = None,
     layout: _Any = None,
+    requires_grad: builtins.bool = False,
+    pin_memory: builtins.bool = False,
 ) -> Tensor:
     """The row and column indices of the upper triangle of a matrix, a (2, n) tensor."""
 def true_divide(
@@ -2909,7 +2931,7 @@ def true_divide_(input: Tensor | builtins.complex, other: Tensor | builtins.comp
     """``input / other``; integers are divided as floats."""
 def trunc(input: _Any, *, out: _Any = None) -> Tensor:
     """Each element rounded towards zero."""
-def trunc_(self: _Any) -> Tensor:
+def trunc_(input: _Any) -> Tensor:
     """In-place version of `trunc`; returns the tensor."""
 uint16: _dtype
 uint32: _dtype
@@ -2959,7 +2981,7 @@ def unsafe_chunk(
 ) -> builtins.tuple[Tensor, ...]:
     """`chunk` into pieces that may be written into one by one."""
 def unsafe_split(
-    tensor: Tensor,
+    input: Tensor,
     split_size: builtins.int,
     dim: builtins.int = 0,
 ) -> builtins.tuple[Tensor, ...]:
@@ -3010,7 +3032,7 @@ def view_as_real(input: Tensor) -> Tensor:
     """A complex tensor as a real one whose last dimension holds real and imaginary part."""
 def view_as_real_copy(input: Tensor, *, out: _Any = None) -> Tensor:
     """What ``view_as_real`` shows, as a copy."""
-def view_copy(input: Tensor, size: _Any, *, out: _Any = None) -> Tensor:
+def view_copy(input: Tensor, size: _Any = ..., *, dtype: _Any = ..., out: _Any = None) -> Tensor:
     """What ``view`` shows, as a copy."""
 def vsplit(
     input: Tensor,
@@ -3061,6 +3083,7 @@ def zeros_like(
     layout: _Any = None,
     device: _Any = None,
     requires_grad: builtins.bool = False,
+    pin_memory: builtins.bool = False,
     memory_format: _Any = None,
 ) -> Tensor:
     """Zeros with the shape, dtype and device of ``input``."""

@@ -193,12 +193,20 @@ def save(
     if isinstance(f, (str, os.PathLike)):
         with replacing(f) as stream:
             write(stream)
-    elif note is not None:
+        return
+    if not hasattr(f, "write"):
+        raise AttributeError(
+            f"save: expected 'f' to be a path or a file with a 'write' attribute, "
+            f"got {type(f).__name__}"
+        )
+    if note is not None:
         write(f)
     else:
         whole = io.BytesIO()  # nothing is written of what cannot be pickled
         write(whole)
         f.write(whole.getbuffer())
+    if hasattr(f, "flush"):  # some files act only then
+        f.flush()
 
 
 def _write_torch(
@@ -285,7 +293,21 @@ def load(
     if isinstance(f, (str, os.PathLike)):
         with open(f, "rb") as stream:
             return read(stream)
-    return read(f if f.seekable() else io.BytesIO(f.read()))
+    return read(_sought(f))
+
+
+def _sought(f: BinaryIO) -> BinaryIO:
+    """The file, if it says that one can seek in it, or what it holds."""
+    if not hasattr(f, "seekable"):
+        for method in ("seek", "tell"):
+            if not hasattr(f, method):
+                raise AttributeError(
+                    f"load: f must be a path or a file that one can seek in, got "
+                    f"{type(f).__name__}, which has no attribute '{method}'"
+                )
+    elif f.seekable():
+        return f
+    return io.BytesIO(f.read())
 
 
 def _placed(map_location: Any, array: Any, location: str = "cpu") -> Tensor:

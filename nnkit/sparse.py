@@ -270,30 +270,48 @@ def _check_compressed(kind: Any, starts: Tensor, others: Tensor, count: int) -> 
         raise RuntimeError(f"`0 <= {second} < {count}` is not satisfied")
 
 
-def _constructor(stored: layout, first: str, second: str, what: str) -> Callable:
-    def construct(
-        compressed_indices: Any, plain_indices: Any, values: Any,
-        size: Sequence[int] | None = None, *, dtype: Any = None, device: Any = None,
-        pin_memory: bool = False, requires_grad: bool = False,
-        check_invariants: bool | None = None,
-    ) -> Tensor:  # fmt: skip
+def _constructor(stored: layout, what: str) -> Callable:
+    """The function of one layout, whose first parameters are called as its indices are."""
+
+    def made(
+        starts: Any, others: Any, values: Any, size: Any, dtype: Any, device: Any, *flags: Any
+    ) -> Tensor:
         return sparse_compressed_tensor(
-            compressed_indices, plain_indices, values, size, dtype=dtype, layout=stored,
-            device=device, requires_grad=requires_grad, check_invariants=check_invariants,
+            starts, others, values, size, dtype=dtype, layout=stored, device=device,
+            requires_grad=flags[0], check_invariants=flags[1],
         )  # fmt: skip
 
+    def by_rows(
+        crow_indices: Any, col_indices: Any, values: Any, size: Sequence[int] | None = None, *,
+        dtype: Any = None, device: Any = None, pin_memory: bool = False,
+        requires_grad: bool = False, check_invariants: bool | None = None,
+    ) -> Tensor:  # fmt: skip
+        flags = requires_grad, check_invariants
+        return made(crow_indices, col_indices, values, size, dtype, device, *flags)
+
+    def by_columns(
+        ccol_indices: Any, row_indices: Any, values: Any, size: Sequence[int] | None = None, *,
+        dtype: Any = None, device: Any = None, pin_memory: bool = False,
+        requires_grad: bool = False, check_invariants: bool | None = None,
+    ) -> Tensor:  # fmt: skip
+        flags = requires_grad, check_invariants
+        return made(ccol_indices, row_indices, values, size, dtype, device, *flags)
+
+    kind = compressed.CLASSES[stored]
+    construct = by_rows if kind.by_rows else by_columns
+    first, second = kind.names_of_indices()
     construct.__name__ = construct.__qualname__ = f"{stored.name}_tensor"
     construct.__doc__ = (
-        f"A matrix by {what} from ``{first}_indices``, ``{second}_indices`` and values; see "
+        f"A matrix by {what} from ``{first}``, ``{second}`` and values; see "
         "`sparse_compressed_tensor`."
     )
     return construct
 
 
-sparse_csr_tensor = _constructor(sparse_csr, "crow", "col", "rows")
-sparse_csc_tensor = _constructor(sparse_csc, "ccol", "row", "columns")
-sparse_bsr_tensor = _constructor(sparse_bsr, "crow", "col", "rows of blocks")
-sparse_bsc_tensor = _constructor(sparse_bsc, "ccol", "row", "columns of blocks")
+sparse_csr_tensor = _constructor(sparse_csr, "rows")
+sparse_csc_tensor = _constructor(sparse_csc, "columns")
+sparse_bsr_tensor = _constructor(sparse_bsr, "rows of blocks")
+sparse_bsc_tensor = _constructor(sparse_bsc, "columns of blocks")
 
 
 def _product(name: str, *arguments: Any, **options: Any) -> Any:
@@ -339,9 +357,9 @@ def addmm(
     return _product("addmm", mat, mat1, mat2, beta=beta, alpha=alpha)
 
 
-def smm(input: Tensor, mat: Tensor) -> Tensor:
+def smm(input: Tensor, mat2: Tensor) -> Tensor:
     """The product of a sparse and a strided matrix, as a sparse one of whole rows."""
-    return linalg.smm(input, mat)  # type: ignore[arg-type]
+    return linalg.smm(input, mat2)  # type: ignore[arg-type]
 
 
 def hspmm(mat1: Tensor, mat2: Tensor) -> Tensor:

@@ -182,6 +182,7 @@ def seen(lib: ModuleType, name: str) -> list[Any]:
     lib.manual_seed(3)
     d = make(dist(lib), lib)
     shown = repr(d).replace(f"{lib.__name__}.", "")
+    assert type(d.batch_shape) is type(d.event_shape) is lib.Size
     shapes = [shown, tuple(d.batch_shape), tuple(d.event_shape), d.has_rsample]
     drawn = [d.sample(), d.sample((2,)), d.sample((3, 2))]
     drawn.append(d.log_prob(d.sample((4,))))

@@ -16,6 +16,7 @@ import numpy as np
 import pytest
 
 import nnkit
+from tests.frameworks import raises
 
 DTYPES = (
     *("bool", "uint8", "int8", "int16", "int32", "int64"),
@@ -75,6 +76,32 @@ def test_round_trip_of_a_stream() -> None:
     nnkit.save(state(), stream)
     stream.seek(0)
     assert same(nnkit.load(stream), state())
+
+
+class Kept:
+    """A file that has no more than torch asks of one, and acts when it is flushed."""
+
+    def __init__(self) -> None:
+        self.memory, self.flushed = io.BytesIO(), 0
+        for name in ("write", "read", "readline", "seek", "tell"):
+            setattr(self, name, getattr(self.memory, name))
+
+    def flush(self) -> None:
+        self.flushed += 1
+
+
+@pytest.mark.parametrize("value", [{"x": [1, None]}, {1, 2}], ids=["state", "pickle"])
+def test_files_of_other_classes(lib: ModuleType, value: Any) -> None:
+    file: Any = Kept()
+    lib.save(value, file)
+    assert file.flushed
+    file.seek(0)
+    assert lib.load(file, weights_only=False) == value
+    for other in (None, 3):
+        with raises(lib, AttributeError, "'write'"):
+            lib.save(value, other)
+        with raises(lib, AttributeError, "'seek'"):
+            lib.load(other)
 
 
 def test_one_tensor(tmp_path: Path) -> None:

@@ -20,6 +20,7 @@ from nnkit.autograd.living import Living
 from nnkit.backend.array import Array
 from nnkit.backend.device import cpu, device
 from nnkit.backend.dtype import FLOATING, OF_ARRAY, dtype, package_of
+from nnkit.backend.memory import sparse_coo
 
 TRACED: set[type] = set()  # classes of ints that remember where they come from
 
@@ -315,16 +316,26 @@ class Tensor(Living):
                 f"assigned grad has data located on a different device: got {new._device}, "
                 f"expected {self._device}"
             )
-        if new._data.shape != self._data.shape:
+        if new.layout is not self.layout and new.layout is not sparse_coo:
             raise RuntimeError(
-                f"assigned grad has data of a different size: got {list(new._data.shape)}, "
-                f"expected {list(self._data.shape)}"
+                f"assigned grad has data of a different layout: got {new.layout}, "
+                f"expected {self.layout} or {sparse_coo}"
+            )
+        if new.shape != self.shape:
+            raise RuntimeError(
+                f"assigned grad has data of a different size: got {list(new.shape)}, "
+                f"expected {list(self.shape)}"
             )
         self._grad = new
 
     @grad.deleter
     def grad(self) -> None:
         self._grad = None
+
+    @property
+    def _cdata(self) -> int:
+        """A number that this object alone has."""
+        return id(self)
 
     @property
     def _version(self) -> int:

@@ -222,6 +222,9 @@ class Tensor(_Living):
         ...
     def __xor__(self, other: _Any) -> Tensor:
         ...
+    @builtins.property
+    def _cdata(self) -> builtins.int:
+        """A number that this object alone has."""
     def _conj(self) -> Tensor:
         """`conj` of a tensor that must be complex."""
     @builtins.property
@@ -573,7 +576,7 @@ class Tensor(_Living):
         """
     def cholesky_inverse(self, upper: builtins.bool = False) -> Tensor:
         """The inverse of ``L @ L.mH`` (of ``L.mH @ L`` with ``upper``) from the triangular L."""
-    def cholesky_solve(self, L: Tensor, upper: builtins.bool = False) -> Tensor:
+    def cholesky_solve(self, input2: Tensor, upper: builtins.bool = False) -> Tensor:
         """The X with ``L @ L.mH @ X = input`` (``L.mH @ L`` with ``upper``)."""
     def chunk(self, chunks: builtins.int, dim: builtins.int = 0) -> builtins.tuple[Tensor, ...]:
         """At most ``chunks`` equal pieces (the last may be smaller), as views."""
@@ -960,11 +963,9 @@ class Tensor(_Living):
         """The exclusive or of the elements' bits, as uint64: of floats as float64, else as
         int64.
         """
-    def heaviside(self, other: _Any) -> Tensor:
-        """0 where ``input < 0`` or NaN, 1 where ``input > 0``, ``other`` where it is 0; no
-        derivative.
-        """
-    def heaviside_(self, other: _Any) -> Tensor:
+    def heaviside(self, values: Tensor) -> Tensor:
+        """0 where ``input < 0`` or NaN, 1 where ``input > 0``, ``values`` where it is 0."""
+    def heaviside_(self, values: Tensor) -> Tensor:
         """In-place version of `heaviside`; returns the tensor."""
     def histc(
         self,
@@ -1624,16 +1625,16 @@ class Tensor(_Living):
         """The number of elements."""
     def numpy(self, *, force: builtins.bool = False) -> _Any:
         """A NumPy array on the memory of the tensor."""
-    def orgqr(self, tau: Tensor) -> Tensor:
+    def orgqr(self, input2: Tensor) -> Tensor:
         """The first columns of the orthogonal matrix whose reflections `geqrf` gave."""
     def ormqr(
         self,
-        tau: Tensor,
-        other: Tensor,
+        input2: Tensor,
+        input3: Tensor,
         left: builtins.bool = True,
         transpose: builtins.bool = False,
     ) -> Tensor:
-        """The orthogonal matrix of `geqrf` (its transpose) times ``other``, or ``other``
+        """The orthogonal matrix of `geqrf` (its transpose) times ``input3``, or ``input3``
         times it.
         """
     def outer(self, vec2: Tensor) -> Tensor:
@@ -1773,7 +1774,7 @@ class Tensor(_Living):
         """``input.reshape(other.shape)``."""
     def resize(self, *sizes: _Any) -> Tensor:
         """`reshape`, under a name torch has deprecated."""
-    def resize_(self, *sizes: _Any, memory_format: _Any = None) -> Tensor:
+    def resize_(self, *sizes: _Any, size: _Any = None, memory_format: _Any = None) -> Tensor:
         """Give the tensor another number of elements: what it holds stays in front, the rest
         of a larger one is uninitialised.
         """
@@ -1922,7 +1923,7 @@ class Tensor(_Living):
         """A copy of ``input`` with ``src`` in ``start:end:step`` of dimension ``dim``."""
     def slogdet(self) -> _Any:
         """The sign and the logarithm of the absolute value of determinants, without overflow."""
-    def smm(self, mat: Tensor) -> Tensor:
+    def smm(self, mat2: Tensor) -> Tensor:
         """The product of a sparse and a strided matrix, as a sparse one of whole rows."""
     def softmax(self, dim: builtins.int, dtype: _dtype | None = None) -> Tensor:
         """``exp(input) / sum(exp(input), dim)``: positive numbers that add up to 1 along
@@ -2076,6 +2077,7 @@ class Tensor(_Living):
         indices_or_sections: _Any = ...,
         dim: builtins.int = 0,
         *,
+        tensor_indices_or_sections: Tensor = ...,
         indices: _Sequence[builtins.int] = ...,
         sections: builtins.int = ...,
     ) -> builtins.tuple[Tensor, ...]:

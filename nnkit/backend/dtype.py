@@ -223,7 +223,7 @@ for _a in DTYPES.values():
             _TABLE[_a, _b] = _common
 
 
-def promote_types(a: dtype, b: dtype) -> dtype:
+def promote_types(type1: dtype, type2: dtype) -> dtype:
     """The smallest dtype that both convert to, as ``torch.promote_types``.
 
     Raises:
@@ -235,7 +235,7 @@ def promote_types(a: dtype, b: dtype) -> dtype:
         >>> nnkit.promote_types(nnkit.int64, nnkit.float16)
         nnkit.float16
     """
-    return _TABLE[a, b]
+    return _TABLE[type1, type2]
 
 
 def python_number(value: Any) -> Any:

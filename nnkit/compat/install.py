@@ -65,10 +65,23 @@ class TorchModule(ModuleType):
         if holder is None:
             super().__setattr__(name, value)
         elif not isinstance(value, ModuleType):
+            before = vars(self)["__replaced__"].setdefault(name, getattr(holder, name))
             setattr(holder, name, value)
+            if value is before:
+                del vars(self)["__replaced__"][name]
             vars(self).pop(name, None)
+            if not isinstance(value, _PLAIN):
+                vars(self)[name] = value
         elif isinstance(getattr(holder, name), ModuleType):
             super().__setattr__(name, value)  # else a function hides the module, as in torch
+
+    def __delattr__(self, name: str) -> None:
+        """Take back what was written, as `unittest.mock` does with what it has replaced."""
+        before = vars(self)["__replaced__"]
+        if name in before:
+            setattr(self, name, before[name])
+        else:
+            super().__delattr__(name)
 
     def __dir__(self) -> list[str]:
         places = namesakes(self.__name__)
@@ -125,7 +138,7 @@ class Finder(importlib.abc.MetaPathFinder, importlib.abc.Loader):
         if spec.name.partition(".")[0] == OLD:
             return importlib.import_module(f"{__package__}.{spec.name}")
         module = TorchModule(spec.name)
-        vars(module)["__load__"] = importlib.import_module
+        vars(module).update(__load__=importlib.import_module, __replaced__={})
         return module
 
     def exec_module(self, module: ModuleType) -> None:

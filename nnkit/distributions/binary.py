@@ -54,7 +54,7 @@ class BinaryDistribution(Distribution):
         given, *counts = parameters(probs if logits is None else logits, *others.values())
         self.__dict__["probs" if logits is None else "logits"] = given
         self.__dict__.update(zip(others, [count.type_as(given) for count in counts], strict=True))
-        super().__init__(given.shape, (), validate_args)
+        super().__init__(given.shape, validate_args=validate_args)
 
     @lazy_property
     def probs(self) -> Tensor:

@@ -43,7 +43,7 @@ class Categorical(Distribution):
         given = probs if logits is None else logits
         if given.ndim < 1:
             raise ValueError("Categorical: probs or logits must be at least one-dimensional")
-        super().__init__(given.shape[:-1], (), validate_args)
+        super().__init__(given.shape[:-1], validate_args=validate_args)
         if logits is None:
             total = probs.sum(-1, keepdim=True)
             self._check_parameter(

@@ -40,7 +40,7 @@ class Uniform(Distribution):
 
     def __init__(self, low: Any, high: Any, validate_args: bool | None = None) -> None:
         self.low, self.high = parameters(low, high)
-        super().__init__(self.low.shape, (), validate_args)
+        super().__init__(self.low.shape, validate_args=validate_args)
         self._check_parameter("low", self.low, self.low < self.high, "below high")
 
     @constraints.dependent_property(is_discrete=False, event_dim=0)
@@ -93,7 +93,7 @@ class Exponential(ExponentialFamily):
 
     def __init__(self, rate: Any, validate_args: bool | None = None) -> None:
         (self.rate,) = parameters(rate)
-        super().__init__(self.rate.shape, (), validate_args)
+        super().__init__(self.rate.shape, validate_args=validate_args)
 
     mean = property(lambda self: self.rate.reciprocal())
     mode = property(lambda self: self.rate.new_zeros(self.rate.shape))
@@ -140,7 +140,7 @@ class Laplace(Distribution):
 
     def __init__(self, loc: Any, scale: Any, validate_args: bool | None = None) -> None:
         self.loc, self.scale = parameters(loc, scale)
-        super().__init__(self.loc.shape, (), validate_args)
+        super().__init__(self.loc.shape, validate_args=validate_args)
 
     mean = property(lambda self: self.loc)
     mode = property(lambda self: self.loc)

@@ -37,7 +37,7 @@ class Poisson(ExponentialFamily):
 
     def __init__(self, rate: Any, validate_args: bool | None = None) -> None:
         (self.rate,) = parameters(rate)
-        super().__init__(self.rate.shape, (), validate_args)
+        super().__init__(self.rate.shape, validate_args=validate_args)
 
     mean = property(lambda self: self.rate)
     mode = property(lambda self: self.rate.floor())

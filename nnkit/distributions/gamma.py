@@ -45,7 +45,7 @@ class Gamma(ExponentialFamily):
 
     def __init__(self, concentration: Any, rate: Any, validate_args: bool | None = None) -> None:
         self.concentration, self.rate = parameters(concentration, rate)
-        super().__init__(self.concentration.shape, (), validate_args)
+        super().__init__(self.concentration.shape, validate_args=validate_args)
 
     mean = property(lambda self: self.concentration / self.rate)
     mode = property(lambda self: ((self.concentration - 1) / self.rate).clamp(min=0))
@@ -183,7 +183,7 @@ class Beta(ExponentialFamily):
         self, concentration1: Any, concentration0: Any, validate_args: bool | None = None
     ) -> None:
         self.concentration1, self.concentration0 = parameters(concentration1, concentration0)
-        super().__init__(self.concentration1.shape, (), validate_args)
+        super().__init__(self.concentration1.shape, validate_args=validate_args)
 
     def _of_both(self) -> Dirichlet:
         both = stack([self.concentration1, self.concentration0], -1)
@@ -233,7 +233,7 @@ class StudentT(Distribution):
         self, df: Any, loc: Any = 0.0, scale: Any = 1.0, validate_args: bool | None = None
     ) -> None:
         self.df, self.loc, self.scale = parameters(df, loc, scale)
-        super().__init__(self.df.shape, (), validate_args)
+        super().__init__(self.df.shape, validate_args=validate_args)
 
     mean = property(lambda self: self.loc.masked_fill(self.df <= 1, math.nan))
     mode = property(lambda self: self.loc)
@@ -288,7 +288,7 @@ class FisherSnedecor(Distribution):
         self.df1, self.df2 = parameters(df1, df2)
         self._gamma1 = Gamma(self.df1 * 0.5, self.df1)
         self._gamma2 = Gamma(self.df2 * 0.5, self.df2)
-        super().__init__(self.df1.shape, (), validate_args)
+        super().__init__(self.df1.shape, validate_args=validate_args)
 
     def expand(self, batch_shape: Any, _instance: Any = None) -> Any:
         new = super().expand(batch_shape, _instance)

@@ -157,17 +157,17 @@ class Wishart(CholeskyParameters, ExponentialFamily):
         return self.df[..., None, None] * (v.pow(2) + both)
 
     def rsample(self, sample_shape: Any = (), max_try_correction: int | None = None) -> Tensor:
-        drawn = self._bartlett(sample_shape)
+        drawn = self._bartlett_sampling(sample_shape)
         # torch's numbers: it takes what is definite for singular here, and draws that again.
         wrong = self.support.check(drawn)
         for _ in range(10 if max_try_correction is None else max_try_correction):
             if not bool(wrong.any()):
                 break
-            drawn = self._bartlett(sample_shape).where(wrong[..., None, None], drawn)
+            drawn = self._bartlett_sampling(sample_shape).where(wrong[..., None, None], drawn)
             wrong = wrong & ~self.support.check(drawn)
         return drawn
 
-    def _bartlett(self, sample_shape: Any) -> Tensor:
+    def _bartlett_sampling(self, sample_shape: Any) -> Tensor:
         rows = self.event_shape[-1]
         diagonal = self._chi2.rsample(sample_shape).sqrt()
         triangle = diagonal.clamp(min=finfo(diagonal.dtype).eps).diag_embed()

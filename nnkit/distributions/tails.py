@@ -46,7 +46,7 @@ class Cauchy(Distribution):
 
     def __init__(self, loc: Any, scale: Any, validate_args: bool | None = None) -> None:
         self.loc, self.scale = parameters(loc, scale)
-        super().__init__(self.loc.shape, (), validate_args)
+        super().__init__(self.loc.shape, validate_args=validate_args)
 
     mean = property(lambda self: self.loc.new_full(self._extended_shape(), math.nan))
     mode = property(lambda self: self.loc)
@@ -302,7 +302,7 @@ class GeneralizedPareto(Distribution):
         self, loc: Any, scale: Any, concentration: Any, validate_args: bool | None = None
     ) -> None:
         self.loc, self.scale, self.concentration = parameters(loc, scale, concentration)
-        super().__init__(self.loc.shape, (), validate_args)
+        super().__init__(self.loc.shape, validate_args=validate_args)
 
     def _split(self, value: Tensor) -> tuple[Tensor, Tensor, Tensor]:
         """``z``, whether c is 0, and c where it is not."""

@@ -74,7 +74,11 @@ WRONG = [
     (RuntimeError, "linalg.solve", "torch.linalg.solve(x.expand(2, 2, 2), x.expand(3, 2, 2))"),
     (RuntimeError, "gru_cell(): expected biases", "torch.gru_cell(x, x, w, w, b[1:], b)"),
     (RuntimeError, "gru_cell(): w_ih and w_hh must", "torch.gru_cell(x, x, w[1:], w, b, b)"),
-    (RuntimeError, "cholesky_solve(): L of shape", "torch.cholesky_solve(torch.ones(3, 2), x)"),
+    (
+        RuntimeError,
+        "cholesky_solve(): input2 of shape",
+        "torch.cholesky_solve(torch.ones(3, 2), x)",
+    ),
     (
         RuntimeError,
         "solve_triangular: incompatible",
@@ -200,6 +204,10 @@ RIGHT = [
     "torch.dropout(x.int(), 1.0, True)",
     "torch.split(x, (2, False), 1)[0]",
     "torch.histogram(x)[0]",
+    "torch.FloatTensor(np.array([1.0, 2.0]))",
+    "torch.Tensor(np.arange(3))",
+    "torch.IntTensor(np.array([[1, 2]]))",
+    "x.new(np.array([1.0, 2.0]))",
 ]
 
 
@@ -209,6 +217,34 @@ def test_what_is_taken(torch: ModuleType, call: str) -> None:
     for lib in (nnkit, torch):
         results.append(eval(call, scope(lib)).tolist())
     np.testing.assert_allclose(*results, atol=1e-6)
+
+
+# What torch's parsers call parameters, whatever its documentation does.
+NAMED = [
+    "torch.abs_(input=x)", "torch.heaviside(x, values=x)", "x.clone().heaviside_(values=x)",
+    *(f"torch.{kind}_like(x, pin_memory=False)" for kind in ("empty", "zeros", "ones", "rand")),
+    "torch.full_like(x, 1, pin_memory=False)", "torch.randint_like(x, 3, pin_memory=False)",
+    "torch.isin(element=1, test_elements=x)", "torch.isin(x, test_element=1)",
+    "torch.cholesky_solve(x, input2=torch.eye(2))", "torch.orgqr(x, input2=x[0])",
+    "torch.ormqr(x, input2=x[0], input3=x)", "torch.promote_types(type1=b.dtype, type2=x.dtype)",
+    "torch.result_type(scalar=1, tensor=x)", "torch.result_type(scalar1=1, scalar2=2.5)",
+    "torch.rrelu(x, 0.1, 0.2, True, generator=torch.Generator())",
+    "torch.smm(x.to_sparse(), mat2=x)", "torch.unsafe_split(input=x, split_size=1)",
+    "torch.sparse_csr_tensor(crow_indices=[0, 1], col_indices=[0], values=[1.0])",
+    "torch.sparse_csc_tensor(ccol_indices=[0, 1], row_indices=[0], values=[1.0])",
+    "torch.sparse_bsr_tensor(crow_indices=[0, 1], col_indices=[0], values=[[[1.0]]])",
+    "torch.sparse_bsc_tensor(ccol_indices=[0, 1], row_indices=[0], values=[[[1.0]]])",
+    "torch.tensor_split(x, tensor_indices_or_sections=torch.tensor(2))",
+    "torch.tril_indices(2, 2, requires_grad=False, pin_memory=False)",
+    "torch.view_copy(x, dtype=torch.int32)", "x.clone().resize_(size=(1, 1))",
+    "torch.embedding_renorm_(input=x, indices=torch.tensor([0]), max_norm=1.0, norm_type=2.0)",
+]  # fmt: skip
+
+
+@pytest.mark.filterwarnings("ignore:Sparse")
+@pytest.mark.parametrize("call", NAMED)
+def test_names_of_parameters(lib: ModuleType, call: str) -> None:
+    eval(call, scope(lib))
 
 
 class Sub(Tensor):

@@ -96,6 +96,11 @@ VALUES = [
     ("torch.matrix_exp(torch.full((2, 2), math.inf))", [math.nan] * 4),
     ("torch.matrix_exp(torch.eye(1, dtype=torch.bfloat16))", [2.71875]),
     ("torch.block_diag()", []),
+    (  # what is added to a product is not multiplied by a complex 1
+        f"{F}.linear(*torch.ones(2, 1, 1) + 0j, torch.tensor([complex(1, math.inf)]))",
+        [complex(2, math.inf)],
+    ),
+    ("torch.addmm(torch.tensor([complex(1, math.nan)]), *torch.ones(2, 1, 1) + 0j).real", [2]),
     ("torch.cov(torch.zeros(2, 0))", [math.nan] * 4),
     ("torch.einsum('i,j->ij', torch.ones(1), torch.ones(1, dtype=torch.int64))", [1.0]),
     (

@@ -144,6 +144,36 @@ except ModuleNotFoundError: print(False)
     assert run(program, start="").splitlines() == ["True True False", "False"]
 
 
+def test_mock_takes_back_what_it_replaces() -> None:
+    """It deletes the attribute of a module that had none in its dictionary."""
+    program = """
+import torch
+from unittest import mock
+for name in ("cuda.is_available", "load", "nn.functional.relu", "distributed.is_initialized"):
+    place, _, function = f"torch.{name}".rpartition(".")
+    with mock.patch(f"torch.{name}") as outer:
+        with mock.patch(f"torch.{name}") as inner:
+            getattr(eval(place), function)()
+        getattr(eval(place), function)()
+    print(outer.call_count, inner.call_count, type(getattr(eval(place), function)) is mock.Mock)
+print(torch.cuda.is_available(), torch.nn.ReLU()(-torch.ones(1)))
+with mock.patch("torch.relu", torch.neg):
+    print(torch.relu(torch.ones(1)))
+print(torch.relu(-torch.ones(1)), isinstance(torch.load, mock.MagicMock))
+try:
+    del torch.relu_of_no_module
+except AttributeError as error:
+    print(type(error).__name__)
+"""
+    assert run(program).splitlines() == [
+        *["1 1 False"] * 4,
+        "False tensor([0.])",
+        "tensor([-1.])",
+        "tensor([0.]) False",
+        "AttributeError",
+    ]
+
+
 def test_a_loaded_torch_is_not_replaced() -> None:
     program = """
 import sys, types

@@ -42,6 +42,31 @@ d = torch.manual_seed(0) and torch._standard_gamma(a.requires_grad_(), torch.def
 print(d.sum(), *torch.autograd.grad(d.sum(), a))
 print(torch._sample_dirichlet(a.detach(), None))
 """
+PRIVATE = """
+import torch
+from torch.nn.modules.transformer import _get_activation_fn
+print(torch.backends.opt_einsum.is_available(), torch.backends.opt_einsum.strategy)
+print(int(torch.onnx.TrainingMode.TRAINING), torch.onnx.OperatorExportTypes.ONNX.name)
+print(_get_activation_fn("gelu") is torch.nn.functional.gelu)
+with torch._tensor_str.printoptions(precision=1):
+    print(torch.tensor(0.25), torch._tensor_str.get_printoptions()["precision"])
+print(torch.tensor(0.25))
+try:
+    torch.linalg.inv(torch.zeros(2, 2))
+except torch._C._LinAlgError as error:
+    print(type(error) is torch.linalg.LinAlgError)
+w = torch.nn.Parameter(torch.empty(2))
+init = torch.nn.init
+print(init._no_grad_fill_(w, 2.0).tolist(), init._no_grad_zero_(w).tolist(), w.grad_fn)
+print(init._no_grad_uniform_(w, 3, 3).tolist(), init._no_grad_normal_(w, 4, 0).tolist())
+print(torch.profiler.profiler._default_schedule_fn(3).name)
+with torch.overrides.TorchFunctionMode():
+    print(torch._C._is_torch_function_mode_enabled())
+print(torch._C._is_torch_function_mode_enabled())
+dist = torch.distributed
+print(torch.distributions.Wishart(4.0, torch.eye(2))._bartlett_sampling(torch.Size([3])).shape)
+print(dist._rank_not_in_group(None), dist._rank_not_in_group(dist.GroupMember.NON_GROUP_MEMBER))
+"""
 PRINTED = """\
 RuntimeError RuntimeError RuntimeError
 RuntimeError True False
@@ -57,10 +82,52 @@ True
 tensor([0.9080, 1.3217, 0.9598]) tensor([0.2185, 0.2234, 0.0724])
 tensor(9.7798, grad_fn=<SumBackward0>) tensor([0.0113, 0.5744, 1.0269])
 tensor([0.0106, 0.0977, 0.8917])"""
+PRIVATELY_PRINTED = """\
+False None
+2 ONNX
+True
+tensor(0.2) 1
+tensor(0.2500)
+True
+[2.0, 2.0] [0.0, 0.0] None
+[3.0, 3.0] [4.0, 4.0]
+RECORD
+True
+False
+torch.Size([3, 2, 2])
+False True"""
 
 
 def test_what_they_print() -> None:
     assert run(PROGRAM) == PRINTED
+
+
+def test_private_names_that_libraries_borrow() -> None:
+    assert run(PRIVATE) == PRIVATELY_PRINTED
+
+
+def test_what_plain_pickles_of_tensors_call() -> None:
+    program = """
+import io, torch
+from torch import _utils, serialization
+file = io.BytesIO()
+torch.save(torch.arange(4.0).storage(), file, _use_new_zipfile_serialization=False)
+storage = torch.storage._load_from_bytes(file.getvalue())
+parts = storage, 1, (2,), (2,), False, {}
+print(_utils._rebuild_tensor_v2(*parts), _utils._rebuild_tensor(*parts[:4]).tolist())
+print(_utils._rebuild_tensor_v3(storage, 1, (2,), (2,), False, {}, torch.float32).tolist())
+print(type(_utils._rebuild_parameter(torch.ones(1), True, {})).__name__)
+print(_utils._rebuild_meta_tensor_no_storage(torch.int8, (2,), (1,), False))
+x = torch._tensor._rebuild_from_type_v2(_utils._rebuild_tensor_v2, torch.Tensor, parts, {"a": 5})
+print(x.a, x.tolist() == [1, 3], serialization._get_layout("torch.strided"))
+"""
+    assert run(program).splitlines() == [
+        "tensor([1., 3.]) [1.0, 3.0]",
+        "[1.0, 3.0]",
+        "Parameter",
+        "tensor(..., device='meta', size=(2,), dtype=torch.int8)",
+        "5 True torch.strided",
+    ]
 
 
 def test_files_of_the_other_order_are_refused() -> None:

@@ -309,3 +309,15 @@ def test_dict_misses(lib: ModuleType) -> None:
             access("x")
     with raises(lib, NotImplementedError, 'is missing the required "forward" function'):
         modules(3)
+
+
+def test_positions_as_names(lib: ModuleType) -> None:
+    for items in (
+        lib.nn.ModuleList([lib.nn.ReLU()] * 3),
+        lib.nn.ParameterList([lib.ones(1)] * 3),
+    ):
+        assert [items._get_abs_string_index(i) for i in (0, -1)] == ["0", "2"]
+        with raises(lib, IndexError, "index 3 is out of range"):
+            items._get_abs_string_index(3)
+    x, y = lib.ones(1), lib.ones(1)
+    assert x._cdata == x._cdata != y._cdata

@@ -100,3 +100,18 @@ def test_flatten_and_unflatten(lib: ModuleType) -> None:
 def test_identity(lib: ModuleType) -> None:
     x = lib.ones(2)
     assert lib.nn.Identity(54, unused=True)(x) is x
+
+
+def test_gradients_come_in_the_order_of_torch(lib: ModuleType) -> None:
+    """That of a product added to the bias: hooks of optimizers and profilers see it."""
+    order: list[str] = []
+    net = lib.nn.Sequential(lib.nn.Linear(2, 2), lib.nn.ReLU(), lib.nn.Linear(2, 2))
+    for name, parameter in net.named_parameters():
+        parameter.register_post_accumulate_grad_hook(lambda p, name=name: order.append(name))
+    x = lib.ones(3, 2, requires_grad=True)
+    x.register_hook(lambda g: order.append("x"))
+    out = net(x)
+    out.sum().backward()
+    assert order == ["2.bias", "2.weight", "0.bias", "x", "0.weight"]
+    kinds = [type(node).__name__ for node, _ in out.grad_fn.next_functions]
+    assert kinds[:2] == ["AccumulateGrad", "ReluBackward0"]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import gc
 import warnings
 from collections import OrderedDict
@@ -258,6 +259,27 @@ def test_private_state_dict_hook_may_replace(lib: ModuleType) -> None:
     net = lib.nn.Linear(1, 1)
     net._register_state_dict_hook(lambda *given: {"other": 1})
     assert net.state_dict() == {"other": 1}
+
+
+def test_hooks_are_kept_as_torch_keeps_them(lib: ModuleType) -> None:
+    """Modules with a state of their own call what is registered."""
+    net, seen = lib.nn.Linear(1, 1), []
+    hooks = [lambda *given, k=k: seen.append((k, *given)) for k in range(5)]
+    net._register_state_dict_hook(hooks[0])
+    net.register_state_dict_post_hook(hooks[1])
+    assert list(net._state_dict_hooks.values()) == hooks[:2]
+    net.register_load_state_dict_pre_hook(hooks[2])
+    net._register_load_state_dict_pre_hook(hooks[3])
+    net._register_load_state_dict_pre_hook(hooks[4], with_module=True)
+    for hook in net._load_state_dict_pre_hooks.values():
+        hook({}, "p.")
+    assert seen == [(2, net, {}, "p."), (3, {}, "p."), (4, net, {}, "p.")]
+    again = copy.deepcopy(net)
+    for hook in again._load_state_dict_pre_hooks.values():
+        hook()
+    assert seen[3:] == [(2, again), (3,), (4, again)]
+    with raises(lib, RuntimeError, "previously registered"):
+        net._register_state_dict_hook(hooks[1])
 
 
 def test_load_pre_hook_renames(lib: ModuleType) -> None:

@@ -317,3 +317,18 @@ def test_nothing_of_it_is_put_off(lib: ModuleType) -> None:
     x = lib.ones(2, dtype=lib.complex64).conj().to_sparse()
     assert not x.is_conj() and not x.is_neg() and not x.to_dense().is_conj()
     assert not lib.eye(2).to_sparse_csr().is_conj()
+
+
+def test_new(lib: ModuleType) -> None:
+    """The older way to make a tensor of the same kind, which sparse optimizers take."""
+    x = lib.eye(3).to_sparse()
+    again = x.new(x._indices(), x._values() * 2, x.size())
+    assert again.to_dense().tolist() == (lib.eye(3) * 2).tolist()
+    assert x.new(x._indices(), x._values().double()).dtype is lib.float64
+    for empty, shape in ((x.new(), (0,)), (x.new(2, 3), (2, 3)), (x.new(lib.Size([4])), (4,))):
+        assert empty.layout is lib.sparse_coo and empty._nnz() == 0 and empty.shape == shape
+    assert x.new().resize_as_(x).shape == (3, 3)
+    with raises(lib, RuntimeError, "expected indices of int64"):
+        x.new(x._indices().int(), x._values())
+    with raises(lib, TypeError, "expected indices and values"):
+        x.new(x._indices())

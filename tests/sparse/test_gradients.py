@@ -326,3 +326,19 @@ def test_modules_whose_memory_gets_another_layout(lib: ModuleType) -> None:
     bias = module.bias
     assert module.to("meta").bias is not bias and not bias.is_meta
     assert not module.bias.requires_grad and module.bias.is_meta
+
+
+def test_sparse_gradients_assigned(lib: ModuleType) -> None:
+    """One in coordinates goes with any layout, and its shape is that of the whole tensor."""
+    dense = lib.eye(3, 2)
+    for leaf in (dense.clone(), dense.to_sparse(), dense.to_sparse_csr()):
+        leaf.requires_grad_().grad = dense.to_sparse()
+        assert leaf.grad.layout is lib.sparse_coo
+    leaf = dense.clone().requires_grad_()
+    with raises(lib, RuntimeError, r"of a different size: got \[2, 3\]"):
+        leaf.grad = dense.t().to_sparse()
+    for x, grad in (
+        (dense, dense.to_sparse_csr()), (dense.to_sparse(), dense), (dense.to_sparse_csr(), dense)
+    ):  # fmt: skip
+        with raises(lib, RuntimeError, "of a different layout"):
+            x.clone().requires_grad_().grad = grad

@@ -253,7 +253,7 @@ class Pass:
                     results = self._after(node, results, arrived)
                 if node.saves_arrays and not self.retain:
                     node.values = None
-                for edge, result in zip(node.edges, results):
+                for edge, result in node.sent(results):
                     if edge is None:
                         continue
                     if (
@@ -502,7 +502,7 @@ class Pass:
         if self.expected is None:
             self._watch(None)
             return
-        for edge in node.edges:
+        for edge, _ in node.sent(node.edges):
             if isinstance(edge, Tensor):
                 self.expected[edge] -= 1
                 if not self.expected[edge] and edge in self.leaves:

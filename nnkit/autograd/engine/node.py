@@ -12,7 +12,7 @@ import itertools
 import threading
 import weakref
 from collections import OrderedDict
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any, NamedTuple
 
 sequence = itertools.count(1)
@@ -35,6 +35,7 @@ class Node:
     runs_freed = False  # whether the rules themselves notice that what they read was freed
     inner: Node | None = None  # which torch runs as a part of this one
     slots: tuple | None = None  # the inputs with a rule, which alone are shown; None for all
+    is_reordered = False  # whether the slots have another order, in which gradients are sent
     shows_unasked = True  # whether its hooks see gradients that it gave and nobody wants
 
     def __init__(self, edges: tuple, values: Any, device: Any, meta: Any = None) -> None:
@@ -61,6 +62,12 @@ class Node:
     def name(self) -> str:
         """The class name, such as ``AddBackward0``."""
         return type(self).__name__
+
+    def sent(self, results: Sequence) -> Iterable[tuple[Any, Any]]:
+        """Each edge with the gradient that goes along it, in the order in which they are sent."""
+        if self.is_reordered and self.slots:
+            return [(self.edges[i], results[i]) for i in self.slots]
+        return zip(self.edges, results)
 
     @property
     def next_functions(self) -> tuple:

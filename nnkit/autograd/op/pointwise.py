@@ -479,45 +479,45 @@ def _in_place(
     taken = (Tensor, int, float, complex) if weak else Tensor
     fast = () if kind == "bool" else _unchecked(refuses)
 
-    def write_one(self: Any) -> Tensor:
-        if self.__class__ not in PLAIN or ENTERED:
-            answered = ask(write_one, (self,))
+    def write_one(input: Any) -> Tensor:
+        if input.__class__ not in PLAIN or ENTERED:
+            answered = ask(write_one, (input,))
             if answered is not NOBODY:
                 return answered
         kernel = None
         try:
-            dtype = self._data.dtype
+            dtype = input._data.dtype
         except AttributeError:
-            raise wrong_type(label, "input", self) from None
+            raise wrong_type(label, "input", input) from None
         if dtype in fast:
-            kernel = getattr(self._device.backend, label)
-        elif refused in self.dtype.kinds:
-            kind = "complex" if self.is_complex() else self.dtype.name
+            kernel = getattr(input._device.backend, label)
+        elif refused in input.dtype.kinds:
+            kind = "complex" if input.is_complex() else input.dtype.name
             raise RuntimeError(
                 f"In-place {label.removesuffix('_')} is not supported for {kind} tensors."
             )
-        return write(self, label, promoting, kernel=kernel)
+        return write(input, label, promoting, kernel=kernel)
 
-    def write_two(self: Any, other: Any) -> Tensor:
-        if self.__class__ not in PLAIN or other.__class__ not in PLAIN or ENTERED:
-            answered = ask(write_two, (self, other))
+    def write_two(input: Any, other: Any) -> Tensor:
+        if input.__class__ not in PLAIN or other.__class__ not in PLAIN or ENTERED:
+            answered = ask(write_two, (input, other))
             if answered is not NOBODY:
                 return answered
         kernel = None
         try:
-            dtype = self._data.dtype
+            dtype = input._data.dtype
         except AttributeError:
-            raise wrong_type(label, "input", self) from None
+            raise wrong_type(label, "input", input) from None
         if other.__class__ is not Tensor and not isinstance(python_number(other), taken):
             raise wrong_type(name, "other", other)
-        if dtype in fast and is_plain_operand(other, self):
-            kernel = getattr(self._device.backend, label)
+        if dtype in fast and is_plain_operand(other, input):
+            kernel = getattr(input._device.backend, label)
         else:  # torch asks for shape and cast before it asks for a kernel
             if isinstance(other, Tensor):
-                check_fits(label, broadcast_shape(name, [self.shape, other.shape]), self)
+                check_fits(label, broadcast_shape(name, [input.shape, other.shape]), input)
             if kind != "bool":
-                check_cast(label, promoted_dtype(name, self, other), OF_ARRAY[dtype])
-        return write(self, label, promoting, other, kernel=kernel)
+                check_cast(label, promoted_dtype(name, input, other), OF_ARRAY[dtype])
+        return write(input, label, promoting, other, kernel=kernel)
 
     write_in_place: Any = write_one if len(op.primitive.arrays) == 1 else write_two
     write_in_place.__name__ = write_in_place.__qualname__ = label

@@ -115,7 +115,7 @@ class Op:
     __slots__ = (
         "alone", "also", "apart", "broadcasts", "depends", "differentiable", "fixed", "is_view",
         "joint", "linear",
-        "name", "node_name", "node_type", "only_first", "primitive", "private", "record",
+        "name", "node_name", "node_type", "only_first", "order", "primitive", "private", "record",
         "reflected", "rules", "values",
     )  # fmt: skip
 
@@ -124,7 +124,7 @@ class Op:
         node: str, view: bool, broadcasts: bool, nondifferentiable: tuple[str, ...],
         private: tuple[str, ...] = (), depends: str | None = None, alone: Any = None,
         apart: Any = (), also: Mapping[str, tuple[str, ...]] | None = None,
-        fixed: tuple[str, ...] = (), linear: bool = False,
+        fixed: tuple[str, ...] = (), linear: bool = False, order: tuple[str, ...] = (),
     ) -> None:  # fmt: skip
         self.linear = linear
         self.name = primitive.name
@@ -144,6 +144,7 @@ class Op:
             for name, names in (also or {}).items()
         }
         self.joint = Rule(joint, parameter_names(joint)[1:], primitive) if joint else None
+        self.order = [primitive.arrays.index(n) for n in order] or range(len(primitive.arrays))
         self.rules: list[Rule | None] = [None] * len(primitive.arrays)
         for name, function in rules.items():
             if name not in primitive.arrays:
@@ -186,6 +187,7 @@ class Op:
         members = {
             "__slots__": (), "gradients": scope["gradients"], "op": self, "operation": self.name,
             "saves_arrays": scope["saves_arrays"], "slots": self.slots(), "source": source,
+            "is_reordered": self.order.__class__ is list,
             "shows_unasked": bool(self.primitive.sequences),
             "__module__": "nnkit.autograd", **saved_attributes(self),
         }  # fmt: skip
@@ -200,7 +202,7 @@ class Op:
             return tuple([i for i, n in enumerate(self.primitive.arrays) if n not in self.fixed])
         if self.joint or self.primitive.sequences:
             return None
-        return tuple([i for i, r in enumerate(self.rules) if r is not None])
+        return tuple([i for i in self.order if self.rules[i] is not None])
 
     def _compiled(self, record: Callable) -> Callable:
         """The compiled form of ``record``, where it knows all that must be saved."""
@@ -271,6 +273,7 @@ def rule(
     also: Mapping[str, tuple[str, ...]] | None = None,
     fixed: tuple[str, ...] = (),
     linear: bool = False,
+    order: tuple[str, ...] = (),
     **rules: Callable,
 ) -> Callable:
     """Declare how primitive ``name`` is differentiated and get its function on Tensors.
@@ -305,6 +308,8 @@ def rule(
         fixed: inputs of a joint rule that never have a gradient, and which no node shows.
         linear: whether forward mode puts the tangents through the op itself. So it must where
             elements may be written several times: the last one stays, and all get its gradient.
+        order: the inputs as torch's node has them, where that is another order than here; so it
+            shows them and sends their gradients.
         rules: for each differentiable input a function ``(B, g, ...)`` that returns its gradient,
             with the *output's* broadcast shape where the op broadcasts (the engine reduces it).
     """
@@ -312,7 +317,7 @@ def rule(
     node = node or node_name_of(name)
     op = Op(
         primitive, rules, joint, node, view, broadcasts, nondifferentiable, private, depends,
-        alone, apart, also, fixed, linear,
+        alone, apart, also, fixed, linear, order,
     )  # fmt: skip
     apply = _make_apply(op)
     apply.__name__ = apply.__qualname__ = name

@@ -103,19 +103,19 @@ def embedding(
 
 
 @public(method=False)
-def embedding_renorm_(weight: Tensor, indices: Tensor, max_norm: float, norm_type: float) -> Tensor:
+def embedding_renorm_(input: Tensor, indices: Tensor, max_norm: float, norm_type: float) -> Tensor:
     """Scale the rows of a table that the indices meet down to a norm of ``max_norm``, in place.
 
     Args:
-        weight: the table, (V, D).
+        input: the table, (V, D).
         indices: of any shape, int32 or int64.
         max_norm: the largest norm that a row may keep.
         norm_type: which norm.
 
     Raises:
         IndexError: an index outside the table.
-        RuntimeError: ``weight`` is no matrix, or ``indices`` are no integers.
-        NotImplementedError: ``weight`` requires a gradient, outside of `no_grad`.
+        RuntimeError: ``input`` is no matrix, or ``indices`` are no integers.
+        NotImplementedError: ``input`` requires a gradient, outside of `no_grad`.
 
     Example:
         >>> import nnkit
@@ -124,15 +124,15 @@ def embedding_renorm_(weight: Tensor, indices: Tensor, max_norm: float, norm_typ
         tensor([[3.0000, 4.0000],
                 [0.6000, 0.8000]])
     """
-    check_tensor("embedding_renorm_", weight, "weight")
+    check_tensor("embedding_renorm_", input)
     check_indices("embedding_renorm_", indices)
-    if weight.ndim != 2:
-        raise RuntimeError(f"embedding_renorm_(): 'weight' must be 2-D, got {list(weight.shape)}")
-    if weight.dtype.category < FLOATING:
-        raise RuntimeError(f"embedding_renorm_(): expected a floating weight, got {weight.dtype}")
+    if input.ndim != 2:
+        raise RuntimeError(f"embedding_renorm_(): 'input' must be 2-D, got {list(input.shape)}")
+    if input.dtype.category < FLOATING:
+        raise RuntimeError(f"embedding_renorm_(): expected a floating weight, got {input.dtype}")
     return write(
-        weight, "embedding_renorm_", None, indices, float(max_norm), float(norm_type),
-        kernel=weight._device.backend.embedding_renorm_,
+        input, "embedding_renorm_", None, indices, float(max_norm), float(norm_type),
+        kernel=input._device.backend.embedding_renorm_,
     )  # fmt: skip
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from nnkit.autograd.arguments.dims import sizes_of
 from nnkit.autograd.op.public import PUBLIC
 from nnkit.autograd.sparse.coordinates import (
     CoordinateTensor,
@@ -14,6 +15,7 @@ from nnkit.autograd.sparse.coordinates import (
 from nnkit.autograd.sparse.table import FUNCTIONS, defines, refuse
 from nnkit.autograd.sparse.tensor import SparseTensor
 from nnkit.autograd.tensor import Size, Tensor
+from nnkit.backend.dtype import int64
 
 
 @defines("clone")
@@ -113,6 +115,31 @@ def new_tensor(input: SparseTensor, data: Any, *, dtype: Any = None, device: Any
     )  # fmt: skip
 
 
+@defines("new")
+def new(
+    input: CoordinateTensor, *arguments: Any, size: Any = None, device: Any = None
+) -> CoordinateTensor:
+    """A sparse tensor of indices and values, or one of this dtype without elements."""
+    place = input.device if device is None else device
+    if not arguments or not isinstance(arguments[0], Tensor):
+        shape = sizes_of("new", arguments or ((0,) if size is None else ()), size)
+        return empty(shape, len(shape), input.dtype, place)
+    rows, values, *given = (*arguments, size)[:3]
+    if not isinstance(values, Tensor) or len(arguments) > 3:
+        raise TypeError("new(): expected indices and values, both tensors, and maybe a size")
+    if rows.dtype is not int64:
+        raise RuntimeError(f"new(): expected indices of int64, got {rows.dtype}")
+    shape = given[0] if given and given[0] is not None else None
+    if shape is None:
+        shape = (*(rows.amax(1) + 1).tolist(), *values.shape[1:])
+    if len(shape) != rows.shape[0] + values.ndim - 1:
+        raise RuntimeError(
+            f"new(): indices {list(rows.shape)} and values {list(values.shape)} do not fit a "
+            f"tensor of size {list(shape)}"
+        )
+    return CoordinateTensor.of(rows.to(place), values.to(place), shape, False)
+
+
 @defines("zero_")
 def zero_(input: CoordinateTensor) -> CoordinateTensor:
     return input._become(empty(input._shape, input.sparse_dims, input.dtype, input.device))
@@ -160,8 +187,10 @@ def sparse_resize_and_clear_(input: Any, size: Any, sparse_dim: int, dense_dim: 
     return input._become(empty(size, sparse_dim, input.dtype, input.device))
 
 
-@defines("resize_as_sparse_")
-def resize_as_sparse_(input: CoordinateTensor, the_template: CoordinateTensor) -> Any:
+@defines("resize_as_sparse_", "resize_as_")
+def resize_as_sparse_(
+    input: CoordinateTensor, the_template: CoordinateTensor, *, memory_format: Any = None
+) -> Any:
     if not isinstance(input, CoordinateTensor):
         raise RuntimeError("resize_as_sparse_() needs sparse tensors, got a strided one")
     other = the_template

@@ -121,8 +121,8 @@ def linear(input: Any, weight: Any, bias: Any = None) -> Any:
 
 
 @defines("smm")
-def smm(input: CoordinateTensor, mat: Tensor) -> CoordinateTensor:
-    return _of_rows(input, mm(input, mat))
+def smm(input: CoordinateTensor, mat2: Tensor) -> CoordinateTensor:
+    return _of_rows(input, mm(input, mat2))
 
 
 def _of_rows(input: CoordinateTensor, product: Tensor) -> CoordinateTensor:

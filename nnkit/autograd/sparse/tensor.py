@@ -116,12 +116,7 @@ class SparseTensor(Tensor):
 
     @grad.setter
     def grad(self, new: Any) -> None:
-        if new is not None and (new.shape != self.shape or new.dtype is not self.dtype):
-            raise RuntimeError(
-                f"assigned grad has shape {list(new.shape)} and dtype {new.dtype}, expected "
-                f"{list(self.shape)} and {self.dtype}"
-            )
-        self._grad = new
+        Tensor.grad.__set__(self, new)
 
     @grad.deleter
     def grad(self) -> None:

@@ -321,12 +321,23 @@ def can_cast(from_: dtype_type, to: dtype_type) -> bool:
 
 
 @public(method=False)
-def result_type(tensor: Any, other: Any) -> dtype_type:
+def result_type(
+    tensor: Any = None, other: Any = None, *, scalar: Any = None, scalar1: Any = None,
+    scalar2: Any = None,
+) -> dtype_type:  # fmt: skip
     """The dtype of an operation between two tensors or numbers.
+
+    Numbers are also called ``scalar``, beside a tensor, or ``scalar1`` and ``scalar2``.
+
+    Raises:
+        TypeError: there are not two.
 
     Example:
         >>> import nnkit
         >>> nnkit.result_type(nnkit.tensor([1]), 2.5)
         nnkit.float32
     """
-    return promoted_dtype("result_type", tensor, other)
+    given = [v for v in (tensor, other, scalar, scalar1, scalar2) if v is not None]
+    if len(given) != 2:
+        raise TypeError(f"result_type(): expected two tensors or numbers, got {len(given)}")
+    return promoted_dtype("result_type", *given)

@@ -162,7 +162,7 @@ def resize_as_sparse_(input: Tensor, the_template: Tensor) -> Tensor:
 
 
 @public(namespace=False)
-def smm(input: Tensor, mat: Tensor) -> Tensor:
+def smm(input: Tensor, mat2: Tensor) -> Tensor:
     """The product of a sparse and a strided matrix, as a sparse one of whole rows.
 
     Raises:

@@ -79,7 +79,9 @@ def einsum(B: Any, operands: tuple, equation: str) -> Any:
     inputs, output = parse(equation, tuple(x.ndim for x in operands))
     sizes = _sizes(operands, inputs)
     acc, labels = None, ()
-    place = (*output, *sorted(a for a in sizes if a not in output)).index
+    summed = {a for a in sizes if a not in output}
+    letters = sorted(a for a in summed if isinstance(a, str))
+    place = (*output, *sorted(summed.difference(letters)), *letters).index
     # As in torch a product over a single element is no matrix product.
     dropped = {a for a in sizes if sizes[a] == 1 and a not in output and len(operands) > 1}
     for i, (x, own) in enumerate(zip(operands, inputs, strict=True)):

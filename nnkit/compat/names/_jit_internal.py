@@ -10,3 +10,4 @@ from nnkit.compat.names.jit import unused as unused
 from nnkit.compat.passing import unchanged
 
 _overload = _overload_method = boolean_dispatch = weak_module = weak_script_method = unchanged
+_copy_to_script_wrapper = unchanged

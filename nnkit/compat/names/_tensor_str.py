@@ -2,12 +2,31 @@
 
 from __future__ import annotations
 
+import contextlib
+from collections.abc import Iterator
 from typing import Any
 
 from nnkit.autograd.surface.printing import OPTIONS as PRINT_OPTS
 from nnkit.autograd.surface.printing import set_printoptions as set_printoptions
 
-__all__ = ["PRINT_OPTS", "set_printoptions"]
+__all__ = ["PRINT_OPTS", "get_printoptions", "printoptions", "set_printoptions"]
+
+
+def get_printoptions() -> dict[str, Any]:
+    """The settings of `set_printoptions` by their names."""
+    names = "precision", "threshold", "edgeitems", "linewidth", "sci_mode"
+    return {name: getattr(PRINT_OPTS, name) for name in names}
+
+
+@contextlib.contextmanager
+def printoptions(**options: Any) -> Iterator[None]:
+    """Print with other settings in a ``with`` block."""
+    before = get_printoptions()
+    set_printoptions(**options)
+    try:
+        yield
+    finally:
+        set_printoptions(**before)
 
 
 def _tensor_str(self: Any, indent: int) -> str:

@@ -6,6 +6,15 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 import nnkit
+from nnkit.torch_rebuild import _rebuild_parameter as _rebuild_parameter
+from nnkit.torch_rebuild import _rebuild_parameter_with_state as _rebuild_parameter_with_state
+from nnkit.torch_rebuild import _rebuild_sparse as _rebuild_sparse_tensor
+from nnkit.torch_rebuild import _rebuild_stored as _rebuild_tensor_v3
+from nnkit.torch_rebuild import _rebuild_tensor as _rebuild_tensor
+from nnkit.torch_rebuild import _rebuild_without_memory as _rebuild_meta_tensor_no_storage
+
+__all__ = ["_rebuild_meta_tensor_no_storage", "_rebuild_sparse_tensor", "_rebuild_tensor_v3"]
+_rebuild_tensor_v2 = _rebuild_tensor
 
 
 def _element_size(dtype: Any) -> int:

@@ -8,6 +8,9 @@ from typing import Any
 
 from nnkit import serialization
 from nnkit.serialization import DEFAULT_PROTOCOL as DEFAULT_PROTOCOL
+from nnkit.torch_rebuild import _layout as _get_layout
+
+__all__ = ["_get_layout"]
 
 MAP_LOCATION = Any
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 from typing import Any
 
 from nnkit.autograd.ops.creation.conversion import TYPE_NAMES
@@ -26,3 +27,10 @@ def _storage_type_to_dtype_map() -> dict[str, Any]:
 def _dtype_to_storage_type_map() -> dict[Any, str]:
     """The names of the classes of storages by dtype."""
     return {DTYPES[kind]: storage_name(DTYPES[kind]) for kind in TYPE_NAMES}
+
+
+def _load_from_bytes(b: bytes) -> Any:
+    """What a file of ``torch.save`` holds; pickles of torch's storages are made of it."""
+    from nnkit import load
+
+    return load(io.BytesIO(b), weights_only=False)

@@ -19,7 +19,7 @@ __all__ = ["ModuleDict", "ModuleList", "Sequential"]
 class _IndexedModules(Module):
     """The base of Sequential and ModuleList: modules "0", "1", ..., reached by position."""
 
-    def _key(self, index: Any) -> str:
+    def _get_abs_string_index(self, index: Any) -> str:
         names = list(self._modules)
         position = operator.index(index)
         if not -len(names) <= position < len(names):
@@ -39,10 +39,14 @@ class _IndexedModules(Module):
         return iter(self._modules.values())
 
     def __setitem__(self, index: int, module: Module) -> None:
-        setattr(self, self._key(index), module)
+        setattr(self, self._get_abs_string_index(index), module)
 
     def __delitem__(self, index: int | slice) -> None:
-        keys = list(self._modules)[index] if isinstance(index, slice) else [self._key(index)]
+        keys = (
+            list(self._modules)[index]
+            if isinstance(index, slice)
+            else [self._get_abs_string_index(index)]
+        )
         for key in keys:
             del self._modules[key]
         self._put(self)
@@ -97,7 +101,7 @@ class Sequential(_IndexedModules):
     def __getitem__(self, index: int | slice) -> Any:
         if isinstance(index, slice):
             return type(self)(OrderedDict(list(self._modules.items())[index]))
-        return self._modules[self._key(index)]
+        return self._modules[self._get_abs_string_index(index)]
 
     def __add__(self, other: Sequential) -> Sequential:
         return Sequential(*chain(self, _sequential(other)))
@@ -176,7 +180,7 @@ class ModuleList(_IndexedModules):
     def __getitem__(self, index: int | slice) -> Any:
         if isinstance(index, slice):
             return type(self)(list(self._modules.values())[index])
-        return self._modules[self._key(index)]
+        return self._modules[self._get_abs_string_index(index)]
 
     def __add__(self, other: Iterable[Module]) -> ModuleList:
         return ModuleList(chain(self, other))

@@ -20,35 +20,14 @@ _OF_STATES = (
 )
 
 
-class _WrappedHook:
-    """torch's entry for a hook that runs before ``load_state_dict``."""
-
-    def __init__(self, hook: Any, module: Any = None) -> None:
-        self.hook = hook
-        self.with_module = module is not None
-        if self.with_module:
-            self.module = module
-
-
 def state_for_torch(module: Any, state: dict[str, Any]) -> dict[str, Any]:
     """The pickled state of a module, with what a module of torch holds besides."""
     hooks: dict[str, Any] = {
         name: OrderedDict(getattr(module, name)) for name in (*_OF_CALLS, *_SETTINGS, *_OF_STATES)
     }
-    for name, wrap in (("_state_dict_hooks", _first), ("_load_state_dict_pre_hooks", _wrapped)):
-        hooks[name] = OrderedDict((k, wrap(entry, module)) for k, entry in hooks[name].items())
     hooks["_is_full_backward_hook"] = module._is_full_backward_hook
     kept = {name: getattr(module, name) for name in module._kept_by_torch}
     return {**{k: v for k, v in state.items() if k != "_hooked"}, **hooks, **kept}
-
-
-def _first(entry: tuple[Any, bool], module: Any) -> Any:
-    return entry[0]
-
-
-def _wrapped(entry: tuple[Any, bool], module: Any) -> _WrappedHook:
-    hook, with_module = entry
-    return _WrappedHook(hook, module if with_module else None)
 
 
 def state_from_torch(state: dict[str, Any]) -> dict[str, Any]:
@@ -57,13 +36,6 @@ def state_from_torch(state: dict[str, Any]) -> dict[str, Any]:
     state.setdefault("_non_persistent_buffers_set", set())
     if any(map(state.get, _OF_CALLS)):
         state["_hooked"] = True
-    for key, hook in (state.get("_state_dict_hooks") or {}).items():
-        if not isinstance(hook, tuple):
-            public = getattr(hook, "_from_public_api", False)
-            state["_state_dict_hooks"][key] = (hook, public)
-    for key, hook in (state.get("_load_state_dict_pre_hooks") or {}).items():
-        if isinstance(hook, _WrappedHook):
-            state["_load_state_dict_pre_hooks"][key] = (hook.hook, hook.with_module)
     for name in (*_OF_CALLS, *_SETTINGS, *_OF_STATES):
         if not state.get(name, True):
             del state[name]

@@ -7,6 +7,7 @@ second writes. So a dictionary that does not fit leaves the module as it was.
 from __future__ import annotations
 
 import warnings
+import weakref
 from collections import OrderedDict
 from collections.abc import Callable, Iterator, Mapping
 from functools import partial
@@ -45,6 +46,32 @@ class _IncompatibleKeys(NamedTuple):
     __str__ = __repr__
 
 
+class _WrappedHook:
+    """A hook that runs before ``load_state_dict``, called without the module that it may want."""
+
+    def __init__(self, hook: Callable, module: Any = None) -> None:
+        self.hook = hook
+        self.with_module = module is not None
+        self.module = weakref.ref(module) if self.with_module else None
+
+    def __call__(self, *arguments: Any) -> Any:
+        if self.module is None:
+            return self.hook(*arguments)
+        module = self.module()
+        if module is None:
+            raise RuntimeError(f"the module of the hook {self.hook!r:.80} is no more")
+        return self.hook(module, *arguments)
+
+    def __getstate__(self) -> dict[str, Any]:
+        """As torch's: the module itself, where the hook wants it."""
+        state = {"hook": self.hook, "with_module": self.with_module}
+        return {**state, "module": self.module()} if self.module else state
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self.hook, self.with_module = state["hook"], state["with_module"]
+        self.module = weakref.ref(state["module"]) if self.with_module else None
+
+
 class ModuleState(ModuleTree):
     """The part of Module that saves and loads its state."""
 
@@ -79,15 +106,16 @@ class ModuleState(ModuleTree):
 
         The call to ``state_dict`` raises RuntimeError where the hook returns something.
         """
-        return add_hook(self, "_state_dict_hooks", (hook, True))
+        hook._from_public_api = True  # type: ignore[attr-defined]
+        return add_hook(self, "_state_dict_hooks", hook)
 
     def _register_state_dict_hook(self, hook: Callable) -> RemovableHandle:
-        if (hook, True) in self._state_dict_hooks.values():
+        if getattr(hook, "_from_public_api", False):
             raise RuntimeError(
                 "Cannot register the same function as the state dict post hook that was previously "
                 "registered via register_state_dict_post_hook"
             )
-        return add_hook(self, "_state_dict_hooks", (hook, False))
+        return add_hook(self, "_state_dict_hooks", hook)
 
     def register_load_state_dict_pre_hook(self, hook: Callable) -> RemovableHandle:
         """Run ``hook`` before the module's state is compared; it may change the dictionary.
@@ -95,12 +123,13 @@ class ModuleState(ModuleTree):
         It is called as ``hook(module, state_dict, prefix, local_metadata, strict, missing_keys,
         unexpected_keys, error_msgs)``.
         """
-        return add_hook(self, "_load_state_dict_pre_hooks", (hook, True))
+        return self._register_load_state_dict_pre_hook(hook, with_module=True)
 
     def _register_load_state_dict_pre_hook(
         self, hook: Callable, with_module: bool = False
     ) -> RemovableHandle:
-        return add_hook(self, "_load_state_dict_pre_hooks", (hook, with_module))
+        wrapped = _WrappedHook(hook, self if with_module else None)
+        return add_hook(self, "_load_state_dict_pre_hooks", wrapped)
 
     def register_load_state_dict_post_hook(self, hook: Callable) -> RemovableHandle:
         """Run ``hook(module, incompatible_keys)`` once all is loaded, children before parents.
@@ -157,11 +186,11 @@ class ModuleState(ModuleTree):
                 module.state_dict(
                     destination=destination, prefix=f"{prefix}{name}.", keep_vars=keep_vars
                 )
-        for hook, returns_nothing in self._state_dict_hooks.values():
+        for hook in self._state_dict_hooks.values():
             result = hook(self, destination, prefix, local_metadata)
             if result is None:
                 continue
-            if returns_nothing:
+            if getattr(hook, "_from_public_api", False):
                 raise RuntimeError(
                     f"state_dict post-hook must return None, got {type(result).__name__}"
                 )
@@ -241,8 +270,8 @@ class ModuleState(ModuleTree):
     ) -> None:
         arguments = (state_dict, prefix, local_metadata, strict)
         found = (missing_keys, unexpected_keys, error_msgs)
-        for hook, with_module in list(self._load_state_dict_pre_hooks.values()):
-            hook(*((self,) if with_module else ()), *arguments, *found)
+        for hook in list(self._load_state_dict_pre_hooks.values()):
+            hook(*arguments, *found)
         writes: list[Callable[[], Any]] = local_metadata.get(_WRITES, [])
         assign = local_metadata.get("assign_to_params_buffers", False)
         own = dict(self._own_state())

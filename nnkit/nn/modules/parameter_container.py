@@ -52,12 +52,12 @@ class ParameterList(Module):
     def __getitem__(self, index: Any) -> Any:
         if isinstance(index, slice):
             return type(self)(self[position] for position in range(*index.indices(len(self))))
-        return getattr(self, self._key(index))
+        return getattr(self, self._get_abs_string_index(index))
 
     def __setitem__(self, index: int, value: Any) -> None:
-        setattr(self, self._key(index), _as_parameter(value))
+        setattr(self, self._get_abs_string_index(index), _as_parameter(value))
 
-    def _key(self, index: Any) -> str:
+    def _get_abs_string_index(self, index: Any) -> str:
         position = operator.index(index)
         if not -len(self) <= position < len(self):
             raise IndexError(f"index {position} is out of range of {len(self)} parameters")

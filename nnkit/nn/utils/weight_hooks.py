@@ -194,8 +194,9 @@ def remove_spectral_norm(module: Module, name: str = "weight") -> Module:
     hook = _taken_off(module, name, SpectralNorm)
     registries: Any = (module._state_dict_hooks, module._load_state_dict_pre_hooks)
     for registry in registries:
-        for key in [k for k, (f, _) in registry.items() if getattr(f, "__self__", None) is hook]:
-            del registry[key]
+        for key, each in list(registry.items()):
+            if getattr(getattr(each, "hook", each), "__self__", None) is hook:
+                del registry[key]
     with no_grad():
         weight = hook.compute_weight(module, False)
     delattr(module, name)

@@ -193,7 +193,7 @@ def _like(
 @public(method=False)
 def zeros_like(
     input: Tensor, *, dtype: Any = None, layout: Any = None, device: Any = None,
-    requires_grad: bool = False, memory_format: Any = None,
+    requires_grad: bool = False, pin_memory: bool = False, memory_format: Any = None,
 ) -> Tensor:  # fmt: skip
     """Zeros with the shape, dtype and device of ``input``.
 
@@ -208,7 +208,7 @@ def zeros_like(
 @public(method=False)
 def ones_like(
     input: Tensor, *, dtype: Any = None, layout: Any = None, device: Any = None,
-    requires_grad: bool = False, memory_format: Any = None,
+    requires_grad: bool = False, pin_memory: bool = False, memory_format: Any = None,
 ) -> Tensor:  # fmt: skip
     """Ones with the shape, dtype and device of ``input``.
 
@@ -223,7 +223,7 @@ def ones_like(
 @public(method=False)
 def empty_like(
     input: Tensor, *, dtype: Any = None, layout: Any = None, device: Any = None,
-    requires_grad: bool = False, memory_format: Any = None,
+    requires_grad: bool = False, pin_memory: bool = False, memory_format: Any = None,
 ) -> Tensor:  # fmt: skip
     """Uninitialised memory with the shape, dtype and device of ``input``.
 
@@ -244,6 +244,7 @@ def full_like(
     layout: Any = None,
     device: Any = None,
     requires_grad: bool = False,
+    pin_memory: bool = False,
     memory_format: Any = None,
 ) -> Tensor:
     """``fill_value`` with the shape, dtype and device of ``input``.

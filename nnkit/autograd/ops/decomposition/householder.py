@@ -93,12 +93,12 @@ def _reflected(
 
 @public(out=True)
 @single(node="LinalgHouseholderProductBackward0")
-def orgqr(input: Tensor, tau: Tensor) -> Tensor:
+def orgqr(input: Tensor, input2: Tensor) -> Tensor:
     """The first columns of the orthogonal matrix whose reflections `geqrf` gave.
 
     Args:
         input: (*, m, n), the vectors of the reflections below the diagonal.
-        tau: (*, k), their scales, with k <= n <= m.
+        input2: (*, k), their scales, with k <= n <= m.
 
     Returns:
         (*, m, n).
@@ -111,21 +111,21 @@ def orgqr(input: Tensor, tau: Tensor) -> Tensor:
     """
     rows, columns = check_matrices("orgqr", input, ())[-2:]
     start = eye(rows, columns, dtype=input.dtype, device=input.device)
-    out = column_major(_reflected("orgqr", start, input, tau).expand(input._data.shape))
-    return guarded("orgqr", out, input, tau, out)
+    out = column_major(_reflected("orgqr", start, input, input2).expand(input._data.shape))
+    return guarded("orgqr", out, input, input2, out)
 
 
 @public(out=True)
 @single(node="OrmqrBackward0")
 def ormqr(
-    input: Tensor, tau: Tensor, other: Tensor, left: bool = True, transpose: bool = False
+    input: Tensor, input2: Tensor, input3: Tensor, left: bool = True, transpose: bool = False
 ) -> Tensor:
-    """The orthogonal matrix of `geqrf` (its transpose) times ``other``, or ``other`` times it.
+    """The orthogonal matrix of `geqrf` (its transpose) times ``input3``, or ``input3`` times it.
 
     Args:
         input: (*, m, k), the vectors of the reflections below the diagonal.
-        tau: (*, k), their scales.
-        other: (*, m, n) with ``left``, else (*, n, m).
+        input2: (*, k), their scales.
+        input3: (*, m, n) with ``left``, else (*, n, m).
 
     Example:
         >>> import nnkit
@@ -134,25 +134,27 @@ def ormqr(
         nnkit.Size([2, 2])
     """
     rows = check_matrices("ormqr", input, ())[-2]
-    size_at("ormqr", tau, -1, "tau")
-    if other.ndim != input.ndim:
+    size_at("ormqr", input2, -1, "input2")
+    if input3.ndim != input.ndim:
         raise RuntimeError(
-            f"ormqr(): other must have as many dimensions as input, got shapes "
-            f"{list(other.shape)} and {list(input.shape)}"
+            f"ormqr(): input3 must have as many dimensions as input, got shapes "
+            f"{list(input3.shape)} and {list(input.shape)}"
         )
-    sides = (other._data.shape[-2 if left else -1], input._data.shape[-1])
-    if tau._data.shape[-1:] != (min(sides),):
+    sides = (input3._data.shape[-2 if left else -1], input._data.shape[-1])
+    if input2._data.shape[-1:] != (min(sides),):
         raise RuntimeError(
-            f"ormqr(): tau must have {min(sides)} elements in its last dimension, got shape "
-            f"{list(tau.shape)}"
+            f"ormqr(): input2 must have {min(sides)} elements in its last dimension, got shape "
+            f"{list(input2.shape)}"
         )
     if sides[0] != rows:
         raise RuntimeError(
-            f"ormqr(): other of shape {list(other.shape)} cannot be multiplied with a matrix of "
+            f"ormqr(): input3 of shape {list(input3.shape)} cannot be multiplied with a matrix of "
             f"{rows} by {rows}"
         )
-    q = _reflected("ormqr", eye(rows, dtype=input.dtype, device=input.device), input, tau, other)
+    q = _reflected(
+        "ormqr", eye(rows, dtype=input.dtype, device=input.device), input, input2, input3
+    )
     if transpose:
         q = q.mH
-    out = column_major(matmul(q, other) if left else matmul(other, q))
-    return guarded("ormqr", out, input, tau, other, out)
+    out = column_major(matmul(q, input3) if left else matmul(input3, q))
+    return guarded("ormqr", out, input, input2, input3, out)

@@ -116,12 +116,12 @@ def powers(x: Tensor, count: int) -> Tensor:
 
 @public(out=True)
 @single(node="CholeskySolveBackward0")
-def cholesky_solve(input: Tensor, L: Tensor, upper: bool = False) -> Tensor:
+def cholesky_solve(input: Tensor, input2: Tensor, upper: bool = False) -> Tensor:
     """The X with ``L @ L.mH @ X = input`` (``L.mH @ L`` with ``upper``).
 
     Args:
         input: (*, n, k).
-        L: (*, n, n), triangular, as `cholesky` gives it.
+        input2: L, (*, n, n), triangular, as `cholesky` gives it.
 
     Example:
         >>> import nnkit
@@ -130,15 +130,15 @@ def cholesky_solve(input: Tensor, L: Tensor, upper: bool = False) -> Tensor:
         tensor([[1.],
                 [1.]])
     """
-    check_square("cholesky_solve", L, ())
-    check_operands("cholesky_solve", ("input", input), ("L", L))
-    if check_matrices("cholesky_solve", input, ())[-2] != L._data.shape[-1]:
+    check_square("cholesky_solve", input2, ())
+    check_operands("cholesky_solve", ("input", input), ("input2", input2))
+    if check_matrices("cholesky_solve", input, ())[-2] != input2._data.shape[-1]:
         raise RuntimeError(
-            f"cholesky_solve(): L of shape {list(L.shape)} does not fit input of shape "
+            f"cholesky_solve(): input2 of shape {list(input2.shape)} does not fit input of shape "
             f"{list(input.shape)}"
         )
-    out = column_major(rules.cholesky_solve(input, L, bool(upper)))
-    return guarded("cholesky_solve", out, input, L, out)
+    out = column_major(rules.cholesky_solve(input, input2, bool(upper)))
+    return guarded("cholesky_solve", out, input, input2, out)
 
 
 @public(out=True)

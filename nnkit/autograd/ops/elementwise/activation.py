@@ -283,7 +283,8 @@ def _selu(elu: Callable, input: Tensor) -> Tensor:
 
 @public(method=False)
 def rrelu(
-    input: Tensor, lower: float = 1.0 / 8, upper: float = 1.0 / 3, training: bool = False
+    input: Tensor, lower: float = 1.0 / 8, upper: float = 1.0 / 3, training: bool = False,
+    generator: Any = None,
 ) -> Tensor:
     """``x`` where it is positive, else ``a * x``; for each element ``a`` is drawn between ``lower``
     and ``upper`` in training, and it is their mean otherwise.
@@ -299,12 +300,12 @@ def rrelu(
         >>> nnkit.rrelu(nnkit.tensor([-1.0, 2.0]), 0.25, 0.25)
         tensor([-0.2500,  2.0000])
     """
-    return _rrelu(leaky_relu, _prelu, input, lower, upper, training)
+    return _rrelu(leaky_relu, _prelu, input, lower, upper, training, generator)
 
 
 def _rrelu(
     leaky_relu: Callable, prelu: Callable, input: Tensor, lower: float = 1.0 / 8,
-    upper: float = 1.0 / 3, training: bool = False,
+    upper: float = 1.0 / 3, training: bool = False, generator: Any = None,
 ) -> Tensor:
     check_floating("rrelu", input)
     for which, bound in (("lower", lower), ("upper", upper)):
@@ -320,7 +321,7 @@ def _rrelu(
         return leaky_relu(input, (lower + upper) / 2)
     if input.dtype is float16 and input._data.size:
         raise NotImplementedError("rrelu(): not implemented for 'float16' tensors in training")
-    source = source_of("rrelu", None, input._device)
+    source = source_of("rrelu", generator, input._device)
     input = of_each(input)
     noise = input._device.backend.rrelu_noise(input._data, lower, upper, source)
     return prelu(input, wrap(noise, input._device))
@@ -402,10 +403,11 @@ def _selu_(self: Tensor) -> Tensor:
 
 
 def _rrelu_(
-    self: Tensor, lower: float = 1.0 / 8, upper: float = 1.0 / 3, training: bool = False
+    self: Tensor, lower: float = 1.0 / 8, upper: float = 1.0 / 3, training: bool = False,
+    generator: Any = None,
 ) -> Tensor:
     compute = partial(_rrelu, in_place_of(leaky_relu, lower + upper), in_place_of(_prelu))
-    return write(self, "rrelu_", compute, lower, upper, training)
+    return write(self, "rrelu_", compute, lower, upper, training, generator)
 
 
 relu_ = PUBLIC["relu_"]

@@ -177,14 +177,9 @@ hypot = pointwise(
     refuses=("complex", "integer", "bool"), x=lambda g, x, out: g * x / out,
     y=lambda g, y, out: g * y / out, numbers="none",
 )
-heaviside = pointwise(
-    "heaviside", lambda x, y: fn.heaviside(x, y),
-    "0 where ``input < 0`` or NaN, 1 where ``input > 0``, ``other`` where it is 0; no derivative.",
-    example=(
-        "nnkit.tensor([-1.0, 0.0, 2.0]), nnkit.tensor([0.5])",
-        "tensor([0.0000, 0.5000, 1.0000])",
-    ),
-    refuses=("complex",), numbers="none", node="NotImplemented",
+_heaviside = pointwise(
+    "heaviside", lambda x, y: fn.heaviside(x, y), public=False, refuses=("complex",),
+    numbers="none", node="NotImplemented",
     x=lambda g, y: _no_derivative("heaviside"), y=lambda g, x: _no_derivative("heaviside"),
 )
 nextafter = pointwise(
@@ -467,6 +462,33 @@ def addcdiv(input: Tensor, tensor1: Tensor, tensor2: Tensor, *, value: complex =
     operands = promote("addcdiv", input, tensor1, tensor2, parameters=THREE)
     _real("addcdiv", value, operands[0])
     return _addcdiv(*operands, value)
+
+
+def _heaviside_(self: Tensor, values: Tensor) -> Tensor:
+    return _heaviside.in_place(self, values)  # type: ignore[attr-defined]
+
+
+@public(out=True, in_place=_heaviside_)
+def heaviside(input: Tensor, values: Tensor) -> Tensor:
+    """0 where ``input < 0`` or NaN, 1 where ``input > 0``, ``values`` where it is 0.
+
+    It has no derivative.
+
+    Args:
+        input: a tensor of any shape.
+        values: a tensor that broadcasts with it.
+
+    Raises:
+        TypeError: one of them is no tensor.
+        RuntimeError: the shapes do not broadcast, the devices or the dtypes differ, or these are
+            complex.
+
+    Example:
+        >>> import nnkit
+        >>> nnkit.heaviside(nnkit.tensor([-1.0, 0.0, 2.0]), nnkit.tensor([0.5]))
+        tensor([0.0000, 0.5000, 1.0000])
+    """
+    return _heaviside(input, values)
 
 
 @public(out=True, in_place=True)

@@ -576,6 +576,7 @@ def _legacy(name: str, cls: type, arguments: tuple, place: Any, d: dtype_type) -
         self._writes = first._writes
         return self
     counted = hasattr(first, "__index__") and not isinstance(first, bool)
+    counted = counted and not getattr(first, "ndim", 0)  # an array has that method too
     if counted or isinstance(first, Size):
         shape = shape_of(name, arguments)
         fill(self, place.backend.empty(shape, d.array), place)

@@ -45,7 +45,7 @@ def _viewed(x: Tensor, weight: Tensor, bias: Tensor | None) -> tuple[str, ...]:
 
 
 _linear = rule(
-    "linear", node="AddmmBackward0", apart=_viewed,
+    "linear", node="AddmmBackward0", apart=_viewed, order=("bias", "x", "weight"),
     x=_grad_linear_x, weight=_grad_linear_weight, bias=_grad_linear_bias,
 )  # fmt: skip
 

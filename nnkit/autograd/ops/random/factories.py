@@ -188,7 +188,8 @@ def randperm(
 @public(method=False)
 def rand_like(
     input: Tensor, *, generator: Any = None, dtype: Any = None, layout: Any = None,
-    device: Any = None, requires_grad: bool = False, memory_format: Any = None,
+    device: Any = None, requires_grad: bool = False, pin_memory: bool = False,
+    memory_format: Any = None,
 ) -> Tensor:  # fmt: skip
     """Numbers of the uniform distribution on [0, 1) in a tensor like ``input``.
 
@@ -205,7 +206,8 @@ def rand_like(
 @public(method=False)
 def randn_like(
     input: Tensor, *, generator: Any = None, dtype: Any = None, layout: Any = None,
-    device: Any = None, requires_grad: bool = False, memory_format: Any = None,
+    device: Any = None, requires_grad: bool = False, pin_memory: bool = False,
+    memory_format: Any = None,
 ) -> Tensor:  # fmt: skip
     """Numbers of the normal distribution with mean 0 and variance 1 in a tensor like ``input``.
 
@@ -230,6 +232,7 @@ def randint_like(
     layout: Any = None,
     device: Any = None,
     requires_grad: bool = False,
+    pin_memory: bool = False,
     memory_format: Any = None,
 ) -> Tensor:
     """Integers of [low, high) in a tensor like ``input``: ``randint_like(input, low=0, high)``.

@@ -117,7 +117,10 @@ def unsqueeze_copy(input: Tensor, dim: int) -> Tensor:
     return _copied(reshaping.unsqueeze(input, dim))
 
 
-def view_copy(input: Tensor, size: Any) -> Tensor:
+def view_copy(input: Tensor, size: Any = ..., *, dtype: Any = ...) -> Tensor:
+    size = dtype if size is ... else size
+    if size is ...:
+        raise TypeError("view_copy(): argument 'size' must be given, or 'dtype'")
     if isinstance(size, (int, Tensor)):
         got = type(size).__name__
         raise TypeError(f"view_copy(): argument 'size' must be tuple of ints or a dtype, not {got}")
@@ -169,7 +172,7 @@ for _function in (
 
 
 @public
-def unsafe_split(tensor: Tensor, split_size: int, dim: int = 0) -> tuple[Tensor, ...]:
+def unsafe_split(input: Tensor, split_size: int, dim: int = 0) -> tuple[Tensor, ...]:
     """`split` into pieces that may be written into one by one while gradients are recorded.
 
     Example:
@@ -177,7 +180,7 @@ def unsafe_split(tensor: Tensor, split_size: int, dim: int = 0) -> tuple[Tensor,
         >>> nnkit.unsafe_split(nnkit.arange(3), 2)
         (tensor([0, 1]), tensor([2]))
     """
-    return tuple(map(on_its_own, joining.split(tensor, split_size, dim)))
+    return tuple(map(on_its_own, joining.split(input, split_size, dim)))
 
 
 @public

@@ -345,18 +345,22 @@ def _the_one(name: str, *given: Any) -> Any:
 @public
 def tensor_split(
     input: Tensor, indices_or_sections: Any = ..., dim: int = 0, *,
+    tensor_indices_or_sections: Tensor = ...,  # pyright: ignore[reportArgumentType]
     indices: Sequence[int] = ..., sections: int = ...,  # pyright: ignore[reportArgumentType]
 ) -> tuple[Tensor, ...]:  # fmt: skip
     """Views of pieces: that many nearly equal ones, or cut at the given indices.
 
     Args:
         indices_or_sections: an int (also called ``sections``), or a sequence or 1-dim tensor of
-            positions to cut at (also called ``indices``).
+            positions to cut at (also called ``indices``; a tensor
+            ``tensor_indices_or_sections``).
     """
     check_tensor("tensor_split", input)
     axis = _axis(input, dim, "tensor_split")
     total = input._data.shape[axis]
-    given = _the_one("tensor_split", indices_or_sections, indices, sections)
+    given = _the_one(
+        "tensor_split", indices_or_sections, indices, sections, tensor_indices_or_sections
+    )
     if isinstance(given, (tuple, list)):
         positions = sizes_of("tensor_split", (given,), None, "indices")
         check_integers("tensor_split", "indices", positions)

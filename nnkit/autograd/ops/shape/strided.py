@@ -422,14 +422,14 @@ for _name, _function in (
 
 
 @public(namespace=False)
-def resize_(input: Tensor, *sizes: Any, memory_format: Any = None) -> Tensor:
+def resize_(input: Tensor, *sizes: Any, size: Any = None, memory_format: Any = None) -> Tensor:
     """Give the tensor another number of elements: what it holds stays in front, the rest of a
     larger one is uninitialised.
 
     Raises:
         RuntimeError: it requires a gradient.
     """
-    shape = sizes_of("resize_", sizes)
+    shape = sizes_of("resize_", sizes, size)
     check_shape("resize_", shape, "sizes")
     if input.requires_grad and not (MODE.inference or input.is_inference()):
         raise RuntimeError("resize_(): cannot resize variables that require grad")

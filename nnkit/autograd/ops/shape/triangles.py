@@ -93,7 +93,7 @@ def _triangle_indices(
 @public(method=False)
 def tril_indices(
     row: int, col: int, offset: int = 0, *, dtype: Any = None, device: Any = None,
-    layout: Any = None,
+    layout: Any = None, requires_grad: bool = False, pin_memory: bool = False,
 ) -> Tensor:  # fmt: skip
     """The row and column indices of the lower triangle of a matrix, a (2, n) tensor.
 
@@ -103,13 +103,14 @@ def tril_indices(
         tensor([[0, 1, 1],
                 [0, 0, 1]])
     """
-    return _triangle_indices("tril_indices", row, col, offset, dtype, device)
+    made = _triangle_indices("tril_indices", row, col, offset, dtype, device)
+    return made._set_requires_grad(requires_grad)
 
 
 @public(method=False)
 def triu_indices(
     row: int, col: int, offset: int = 0, *, dtype: Any = None, device: Any = None,
-    layout: Any = None,
+    layout: Any = None, requires_grad: bool = False, pin_memory: bool = False,
 ) -> Tensor:  # fmt: skip
     """The row and column indices of the upper triangle of a matrix, a (2, n) tensor.
 
@@ -119,7 +120,8 @@ def triu_indices(
         tensor([[0, 0, 1],
                 [0, 1, 1]])
     """
-    return _triangle_indices("triu_indices", row, col, offset, dtype, device)
+    made = _triangle_indices("triu_indices", row, col, offset, dtype, device)
+    return made._set_requires_grad(requires_grad)
 
 
 @public(out=True)

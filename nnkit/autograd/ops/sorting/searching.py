@@ -248,19 +248,26 @@ def unravel_index(indices: Tensor, shape: Any) -> tuple[Tensor, ...]:
 
 @public(out=True, method=False)
 def isin(
-    elements: Tensor | complex,
-    test_elements: Tensor | complex,
+    elements: Tensor | complex = ...,  # pyright: ignore[reportArgumentType]
+    test_elements: Tensor | complex = ...,  # pyright: ignore[reportArgumentType]
     *,
     assume_unique: bool = False,
     invert: bool = False,
+    element: complex = ...,  # pyright: ignore[reportArgumentType]
+    test_element: complex = ...,  # pyright: ignore[reportArgumentType]
 ) -> Tensor:
-    """Whether each element is one of ``test_elements``; one of the two may be a number.
+    """Whether each element is one of ``test_elements``; one of the two may be a number, which is
+    also called ``element`` or ``test_element``.
 
     Example:
         >>> import nnkit
         >>> nnkit.isin(nnkit.tensor([1, 2, 3]), nnkit.tensor([2, 5]))
         tensor([False,  True, False])
     """
+    elements = element if elements is ... else elements
+    test_elements = test_element if test_elements is ... else test_elements
+    if elements is ... or test_elements is ...:
+        raise TypeError("isin(): both elements and test_elements must be given")
     x, values = promote("isin", elements, test_elements)
     for each in (elements, test_elements, x):
         if isinstance(each, bool) or (

@@ -18,6 +18,8 @@ from nnkit.autograd.grad_mode import MODE
 from nnkit.autograd.ops.creation.conversion import destination
 from nnkit.autograd.surface.generator import Generator as Generator
 from nnkit.backend import reproducibility
+from nnkit.backend.errors import DistBackendError, DistError, LinAlgError
+from nnkit.backend.errors import OutOfMemoryError as OutOfMemoryError
 from nnkit.compat.names._nodes import _autograd as _autograd
 from nnkit.compat.names._nodes import _current_graph_task_id as _current_graph_task_id
 from nnkit.compat.names._nodes import _functions as _functions
@@ -72,6 +74,7 @@ _cuda_clearCublasWorkspaces = nothing
 _cuda_isInBadFork = false
 _ExcludeDispatchKeyGuard = Inert
 _DisableFuncTorch = Inert
+_LinAlgError, _DistError, _DistBackendError = LinAlgError, DistError, DistBackendError
 _TensorMeta = type(Tensor)
 _disabled_torch_function_impl = refuse
 
@@ -109,6 +112,10 @@ def _is_torch_function_enabled() -> bool:
 
 def _is_torch_function_all_disabled() -> bool:
     return _get_torch_function_state() is _TorchFunctionState.ALL_DISABLED
+
+
+def _is_torch_function_mode_enabled() -> bool:
+    return THREAD.asks and bool(THREAD.modes)
 
 
 def _len_torch_function_stack() -> int:

@@ -291,6 +291,18 @@ struct Factors {
     }
 };
 
+PyObject* linear(Arguments arguments);
+
+// The bias is added to the whole product, as a BLAS does: a NaN of one part is not in the other.
+PyObject* complex_linear(Arguments arguments) {
+    PyObject* values[] = {arguments[0], arguments[1], Py_None};
+    const bool plain = arguments.is_none(2);
+    if (!plain && arguments.array(2).number() != arguments.array(0).number()) return decline();
+    Owned product(by_parts(linear, Arguments(values, 3), Conjugate::none, true));
+    if (!product || plain) return product.release();
+    return PyNumber_InPlaceAdd(product.object(), arguments[2]);
+}
+
 PyObject* linear(Arguments arguments) {
     Array x = arguments.array(0), weight = arguments.array(1);
     if (arguments.count() != 3 || !x || !weight || x.ndim() < 1 || weight.ndim() != 2 ||
@@ -299,7 +311,7 @@ PyObject* linear(Arguments arguments) {
     }
     Factors factors;
     Input bias;
-    if (!factors.read(x, weight)) return by_parts(linear, arguments, Conjugate::none, true);
+    if (!factors.read(x, weight)) return complex_linear(arguments);
     if (!arguments.is_none(2)) {
         Array given = arguments.array(2);
         if (!bias.read_foreign(given, x.type(), weight.shape(0)) || given.ndim() != 1) {
@@ -350,6 +362,9 @@ PyObject* complex_addmm(Arguments arguments) {
     if (!product) return decline();
     Owned scaled(PyNumber_InPlaceMultiply(product.object(), alpha));
     if (!scaled || !arguments.truth(3)) return scaled.release();  // not even a NaN counts then
+    Owned one(PyLong_FromLong(1));
+    if (PyObject_RichCompareBool(beta, one.object(), Py_EQ) == 1)  // (1 + 0j) inf would have a NaN
+        return PyNumber_InPlaceAdd(scaled.object(), input);
     Owned added(PyNumber_Multiply(input, beta));
     return added ? PyNumber_InPlaceAdd(scaled.object(), added.object()) : nullptr;
 }

@@ -1,0 +1,11 @@
+"""torch.backends.opt_einsum: a library that orders products, which nnkit does without."""
+
+from __future__ import annotations
+
+from nnkit.compat.passing import Inert, false, nothing
+
+is_available = false
+get_opt_einsum = nothing
+enabled = False
+strategy = None
+flags = Inert
