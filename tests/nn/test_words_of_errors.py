@@ -44,11 +44,41 @@ def _hooked_twice(lib: Any) -> None:
     layer._register_state_dict_hook(hook)
 
 
+def _attend(lib: Any, query: tuple, key: tuple, value: tuple, **masks: tuple) -> None:
+    given = {name: lib.ones(shape) for name, shape in masks.items()}
+    lib.nn.MultiheadAttention(4, 2)(*(lib.ones(s) for s in (query, key, value)), **given)
+
+
 def _twice(layer: Any, norm: Any) -> None:
     norm(norm(layer))
 
 
 ROWS: list[Row] = [
+    ("attention_key", AssertionError,
+     r"For batched \(3-D\) `query`, expected `key` and `value` to be 3-D but found 2-D and 3-D",
+     lambda lib: _attend(lib, (3, 3, 4), (3, 4), (3, 3, 4))),
+    ("attention_query", AssertionError, "should be unbatched 2D or batched 3D tensor but received",
+     lambda lib: _attend(lib, (4,), (3, 4), (3, 4))),
+    ("attention_padding", AssertionError,
+     "expected `key_padding_mask` to be `None` or 1-D but found 2-D tensor instead",
+     lambda lib: _attend(lib, (3, 4), (3, 4), (3, 4), key_padding_mask=(3, 3))),
+    ("attention_mask", AssertionError,
+     "expected `attn_mask` to be `None`.* 2-D or 3-D but found 1-D tensor instead",
+     lambda lib: _attend(lib, (3, 3, 4), (3, 3, 4), (3, 3, 4), attn_mask=(2,))),
+    ("rnn_dtype", ValueError, r"Convert input: input\.to\(.*float32\), or convert model: model\.to",
+     lambda lib: lib.nn.RNN(2, 3)(lib.ones(1, 1, 2).double())),
+    ("cell", RuntimeError, "input has inconsistent input_size: got 3 expected 2",
+     lambda lib: lib.nn.GRUCell(2, 3)(lib.ones(1, 3))),
+    ("huber", TypeError, "delta must be a float or int, got: <class 'complex'>",
+     lambda lib: lib.nn.HuberLoss(delta=1j)),
+    ("pool", RuntimeError, r"non-empty 3D or 4D \(batch mode\) tensor expected for input",
+     lambda lib: lib.nn.MaxPool2d(2)(lib.ones(3, 4))),
+    ("embedding", IndexError, "index out of range in self",
+     lambda lib: lib.nn.Embedding(2, 3)(lib.tensor([2]))),
+    ("multi_margin", RuntimeError, r"1-D with size equal to.*Expected target size \[5\].*got \[3\]",
+     lambda lib: lib.nn.MultiMarginLoss()(lib.ones(5, 3), lib.ones(3).long())),
+    ("nll_weight", RuntimeError, "expected scalar type Float but found Half",
+     lambda lib: lib.nn.NLLLoss(lib.ones(3).half())(lib.ones(1, 3), lib.tensor([0]))),
     ("parametrized_shape", ValueError, "Registering a parametrization may not change the shape of",
      lambda lib: _parametrized(lib, lambda x: x[0])),
     ("parametrized_dtype", ValueError, "may not change the dtype",

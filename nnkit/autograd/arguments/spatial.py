@@ -163,6 +163,11 @@ def samples_of(name: str, input: Any, axes: int) -> Tensor:
         RuntimeError: another number of dimensions, or no elements in a sample.
     """
     check_tensor(name, input)
+    if input._data.ndim - axes not in (1, 2):
+        raise RuntimeError(
+            f"{name}(): non-empty {axes + 1}D or {axes + 2}D (batch mode) tensor expected for "
+            f"input, but got: {list(input.shape)}"
+        )
     x = batched(name, input, axes)
     if 0 in input._data.shape[1:]:
         refuse_empty(name, axes, input)

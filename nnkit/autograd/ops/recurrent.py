@@ -83,14 +83,14 @@ def _checked(
         )
     if x.shape[-1] != weight_ih.shape[1]:
         raise RuntimeError(
-            f"{name}(): input has inconsistent input_size: got {x.shape[-1]}, "
+            f"{name}(): input has inconsistent input_size: got {x.shape[-1]} "
             f"expected {weight_ih.shape[1]}"
         )
     rows = weight_hh.shape[0]
     for state, size in zip(states, (weight_hh.shape[1], rows // GATES[kind])):
         if state.shape[-1] != size:
             raise RuntimeError(
-                f"{name}(): hidden state has inconsistent hidden_size: got {state.shape[-1]}, "
+                f"{name}(): hidden state has inconsistent hidden_size: got {state.shape[-1]} "
                 f"expected {size}"
             )
     if rows != weight_ih.shape[0] or rows % GATES[kind]:
