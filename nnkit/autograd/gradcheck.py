@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import warnings
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any, NoReturn
 
 from nnkit.autograd.arguments.annotations import is_number
@@ -17,7 +18,7 @@ from nnkit.autograd.ops.shape.joining import stack
 from nnkit.autograd.tensor import Tensor, wrap
 from nnkit.backend.dtype import complex128, float64
 from nnkit.backend.lazy import plain
-from nnkit.backend.memory import has_expanded
+from nnkit.backend.memory import has_expanded, sparse_coo, strided
 
 
 class GradcheckError(RuntimeError):
@@ -33,12 +34,17 @@ def _differentiable(value: Any) -> tuple[Tensor, ...]:
     return tuple(t for t in _tensors(value) if t.requires_grad)
 
 
+def _values(t: Any) -> Tensor:
+    """What is stored of a tensor: all of one that is strided."""
+    return t if t.layout is strided else t.stored()
+
+
 def _indices(t: Tensor) -> Any:
-    return itertools.product(*(range(n) for n in t.shape))
+    return itertools.product(*(range(n) for n in t._data.shape))
 
 
 def _number(t: Tensor, index: tuple) -> Any:
-    return t.detach()[index].item()
+    return _values(t).detach()[index].item()
 
 
 def _wide(t: Tensor) -> Tensor:
@@ -78,7 +84,7 @@ def _numerical(function: Callable, x: Tensor, eps: float) -> list[Tensor]:
     tables = []
     for plus, minus in zip(zip(*after, strict=True), zip(*before, strict=True), strict=True):
         table = (stack(plus) - stack(minus)) / (2 * eps)
-        tables.append(table.reshape(len(_steps(x)), x.numel(), plus[0].numel()))
+        tables.append(table.reshape(len(_steps(x)), x._data.size, plus[0].numel()))
     return tables
 
 
@@ -96,8 +102,8 @@ def _analytical(outputs: tuple, x: Tensor, position: int, unit: Any) -> Tensor:
         seed = _zeros(out)
         _set(seed, index, unit)
         (g,) = grad(out, x, seed, retain_graph=True, allow_unused=True)
-        rows.append(_zeros(x) if g is None else g.detach())
-    return _wide(stack(rows) if rows else _zeros(x)[None][:0]).reshape(len(rows), x.numel())
+        rows.append(_zeros(x) if g is None else _values(g).detach())
+    return _wide(stack(rows) if rows else _zeros(x)[None][:0]).reshape(len(rows), x._data.size)
 
 
 def _zeros(like: Tensor) -> Tensor:
@@ -127,7 +133,8 @@ def gradcheck(
 
     Args:
         func: takes ``inputs``, returns a tensor or a tuple of tensors.
-        inputs: tensors; those that require grad (float64 or complex128) are checked.
+        inputs: tensors; those that require grad (float64 or complex128) are checked. Of a sparse
+            one the elements that are stored vary.
         eps: the step of the differences.
         atol, rtol: tolerances of the comparison.
         raise_exception: raise `GradcheckError` instead of returning False.
@@ -138,7 +145,7 @@ def gradcheck(
             accepted as torch does; every check here is the full one.
 
     Raises:
-        ValueError: no input requires grad.
+        ValueError: no input requires grad, or an output is sparse.
         AssertionError: neither ``check_backward_ad`` nor ``check_forward_ad`` is true.
         GradcheckError: a gradient is wrong.
 
@@ -150,7 +157,7 @@ def gradcheck(
     """
     if not (check_backward_ad or check_forward_ad):
         raise AssertionError(
-            "gradcheck(): expected check_backward_ad or check_forward_ad to be True"
+            "Expected at least one of check_forward_ad or check_backward_ad to be True"
         )
     for name, number in (("eps", eps), ("atol", atol), ("rtol", rtol)):
         if not is_number(number):
@@ -176,47 +183,100 @@ def _check(
     func: Callable, inputs: tuple, eps: float, atol: float, rtol: float, nondet_tol: float,
     backwards: bool, forwards: bool,
 ) -> None:  # fmt: skip
-    checked = [t for t in inputs if isinstance(t, Tensor) and t.requires_grad]
+    checked = _checked(inputs)
+    produced = func(*inputs)
+    outputs = _differentiable(produced)
+    if any(out.layout is not strided for out in outputs):
+        raise ValueError(
+            "Sparse output is not supported at gradcheck yet. Please call to_dense() on the output "
+            "of fn for gradcheck."
+        )
+    positions = [i for i, t in enumerate(_tensors(produced)) if t.requires_grad]
+    varied = [(k, x) for k, x in enumerate(checked) if x._data.size]
+    tables = {k: _numerical(lambda: func(*inputs), x, eps) for k, x in varied}
+    if not outputs and any((table.abs() > atol).any() for t in tables.values() for table in t):
+        raise GradcheckError(
+            "Numerical gradient for function expected to be zero: none of its outputs is "
+            "differentiable"
+        )
+    compare = partial(_compare, atol=atol, rtol=rtol)
+    silent = _of_no_gradient(outputs, checked) if backwards else []
+    for k, x in varied if backwards else ():
+        for position, out in enumerate(outputs):
+            for unit in reversed(_steps(out)):  # in torch's order
+                analytical = _analytical(outputs, x, position, unit)
+                again = _analytical(outputs, x, position, unit)
+                if ((analytical - again).abs() > nondet_tol).any():
+                    raise GradcheckError(f"Backward is not reentrant: input {k}, output {position}")
+                parts = (tables[k][positions[position]] * unit.conjugate()).real
+                # Backward gives the derivatives by the two parts of a complex number as one.
+                expected = complex_(*parts) if x.is_complex() else parts[0]
+                what = f"{_part(out, unit, 'outputs')}Jacobian"
+                compare(analytical, expected.mT, what, k, position)
+    for k, x in varied if forwards else ():
+        _check_forwards(func, inputs, x, tables[k], compare, k)
+    if any(_wide(_values(g)).any() for g in silent):
+        raise GradcheckError("backward not multiplied by grad_output")
+
+
+def _checked(inputs: tuple) -> list[Tensor]:
+    """The inputs that require grad.
+
+    Raises:
+        ValueError: there are none.
+        RuntimeError: elements of one share memory.
+    """
+    checked = {i: t for i, t in enumerate(inputs) if isinstance(t, Tensor) and t.requires_grad}
     if not checked:
         raise ValueError(
             "gradcheck expects at least one input tensor to require gradient, but none of them "
             "have requires_grad=True."
         )
-    for t in checked:
+    for place, t in checked.items():
+        if t.dtype not in (float64, complex128):
+            warnings.warn(
+                f"Input #{place} requires gradient and is not a double precision floating point "
+                "or complex. This check will likely fail if all the inputs are not of double "
+                "precision floating point or complex. ",
+                stacklevel=4,
+            )
         if has_expanded(t._data):
-            place = next(i for i, given in enumerate(inputs) if given is t)
             raise RuntimeError(
                 f"The {place}th input has a dimension with stride 0. gradcheck only supports "
                 "inputs that are non-overlapping: pass a clone of it"
             )
-    produced = func(*inputs)
-    outputs = _differentiable(produced)
-    positions = [i for i, t in enumerate(_tensors(produced)) if t.requires_grad]
-    for k, x in enumerate(checked):
-        if not x._data.size:
-            continue  # no element to vary
-        tables = _numerical(lambda: func(*inputs), x, eps)
-        if not outputs and any((table.abs() > atol).any() for table in tables):
-            raise GradcheckError(
-                "Numerical gradient for function expected to be zero: none of its outputs is "
-                "differentiable"
-            )
-        if forwards:
-            _check_forwards(func, inputs, x, tables, atol, rtol, k)
-        for position, out in enumerate(outputs if backwards else ()):
-            for unit in _steps(out):
-                analytical = _analytical(outputs, x, position, unit)
-                again = _analytical(outputs, x, position, unit)
-                if ((analytical - again).abs() > nondet_tol).any():
-                    raise GradcheckError(f"Backward is not reentrant: input {k}, output {position}")
-                parts = (tables[positions[position]] * unit.conjugate()).real
-                # Backward gives the derivatives by the two parts of a complex number as one.
-                expected = complex_(*parts) if x.is_complex() else parts[0]
-                _compare(analytical, expected.mT, atol, rtol, k, position)
+    return list(checked.values())
+
+
+def _part(of: Tensor, unit: Any, which: str) -> str:
+    """Which part of complex numbers is looked at, for a message."""
+    if not of.is_complex():
+        return ""
+    part = "imaginary" if isinstance(unit, complex) else "real"
+    return f"While considering the {part} part of complex {which} only, "
+
+
+def _of_no_gradient(outputs: tuple, checked: list[Tensor]) -> list[Tensor]:
+    """The gradients of the inputs where those of the outputs are 0.
+
+    Raises:
+        GradcheckError: one has not the layout of its input.
+    """
+    if not outputs:
+        return []
+    seeds = [_zeros(out) for out in outputs]
+    grads = grad(outputs, checked, seeds, retain_graph=True, allow_unused=True)
+    for g, x in zip(grads, checked, strict=True):
+        if g is not None and g.layout is not x.layout:
+            raise GradcheckError(f"grad is incorrect layout ({g.layout} is not {x.layout})")
+        for name in ("sparse_dim", "dense_dim") if x.layout is sparse_coo and g is not None else ():
+            if getattr(g, name)() != getattr(x, name)():
+                raise GradcheckError(f"grad is sparse tensor, but has incorrect {name}")
+    return [g for g in grads if g is not None]
 
 
 def _check_forwards(
-    func: Callable, inputs: tuple, x: Tensor, tables: list, atol: float, rtol: float, k: int
+    func: Callable, inputs: tuple, x: Tensor, tables: list, compare: Callable, k: int
 ) -> None:
     """The tangents of all outputs for each unit tangent of one input."""
     for row, index in enumerate(_indices(x)):
@@ -234,16 +294,11 @@ def _check_forwards(
                     else:
                         points.append(t)
                 found = [level.lower(t) for t in _tensors(func(*points))]
+            what = f"{_part(x, unit, 'inputs')}Jacobian computed with forward mode"
             for position, (output, moved) in enumerate(found):
                 got = _wide(_zeros(output) if moved is None else moved)
-                _compare(
-                    got.reshape(1, output.numel()),
-                    tables[position][column, row][None],
-                    atol,
-                    rtol,
-                    k,
-                    position,
-                )
+                expected = tables[position][column, row][None]
+                compare(got.reshape(1, output.numel()), expected, what, k, position)
 
 
 class UndefinedGradBackward(Function):
@@ -274,7 +329,7 @@ def _check_undefined(func: Callable, inputs: tuple) -> None:
             grads = grad(outputs, checked, zeros, allow_unused=True)
         except RuntimeError as error:
             _refuse("Expected backward function to handle undefined output grads", error)
-        if any(g is not None and _wide(g).any() for g in grads):
+        if any(g is not None and _wide(_values(g)).any() for g in grads):
             _refuse(
                 "Expected all input grads to be undefined or zero when all output grads are "
                 "undefined or zero",
@@ -293,13 +348,13 @@ def _refuse(reason: str, error: Exception | None) -> NoReturn:
 
 
 def _compare(
-    analytical: Tensor, expected: Tensor, atol: float, rtol: float, k: int, position: int
+    analytical: Tensor, expected: Tensor, what: str, k: int, position: int, atol: float, rtol: float
 ) -> None:
     close = (analytical - expected).abs() <= atol + rtol * expected.abs()
     if not close.all():
         o, i = close.logical_not().nonzero()[0].tolist()
         raise GradcheckError(
-            f"Jacobian mismatch for output {position} with respect to input {k}: at "
+            f"{what} mismatch for output {position} with respect to input {k}: at "
             f"output element {o}, input element {i} numerical:{expected[o, i].item()} "
             f"analytical:{analytical[o, i].item()}"
         )

@@ -315,9 +315,9 @@ class Tensor(Living):
                 f"assigned grad has data located on a different device: got {new._device}, "
                 f"expected {self._device}"
             )
-        if new._data.shape != self._data.shape:
+        if new.shape != self._data.shape:
             raise RuntimeError(
-                f"assigned grad has data of a different size: got {list(new._data.shape)}, "
+                f"assigned grad has data of a different size: got {list(new.shape)}, "
                 f"expected {list(self._data.shape)}"
             )
         self._grad = new

@@ -7,10 +7,11 @@ from typing import Any
 
 from nnkit.autograd.arguments.overriding import overridable
 from nnkit.autograd.engine.backward import as_tuple, check_inputs, flag, start
-from nnkit.autograd.engine.node import SPARSE, GradientEdge, edge_of, target_of
+from nnkit.autograd.engine.node import SPARSE, WITH_INDICES, GradientEdge, edge_of, target_of
 from nnkit.autograd.grad_mode import MODE
 from nnkit.autograd.op.registry import OPS
 from nnkit.autograd.tensor import Tensor, wrap
+from nnkit.backend.memory import strided
 
 
 @overridable
@@ -112,7 +113,7 @@ def captured(
         results = _wrapped(inputs, results)
     return [
         tensor.like(found)
-        if tensor.__class__ in SPARSE and found is not None and found.__class__ not in SPARSE
+        if tensor.__class__ in WITH_INDICES and found is not None and found.layout is strided
         else found
         for tensor, found in zip(inputs, results, strict=True)
     ]

@@ -93,11 +93,8 @@ def _checked(
                 f"{name}(): hidden state has inconsistent hidden_size: got {state.shape[-1]} "
                 f"expected {size}"
             )
-    if rows != weight_ih.shape[0] or rows % GATES[kind]:
-        raise RuntimeError(
-            f"{name}(): w_ih and w_hh must have {GATES[kind]} * hidden_size rows, "
-            f"got {weight_ih.shape[0]} and {rows}"
-        )
+    hidden = weight_hh.shape[1] if weight_hr is None else rows // GATES[kind]
+    _check_rows(name, GATES[kind], hidden, weight_ih.shape[0], rows)
     names = ("hx", "cx")[: len(states)] + ("w_ih", "w_hh", "b_ih", "b_hh", "w_hr")
     given = list(zip(names, (*states, *weights)))
     # As torch, which multiplies the hidden state by its weight first in a cell, but for a GRU's.
@@ -281,6 +278,17 @@ def _network(kind: str, arguments: tuple) -> tuple[Tensor, ...]:
     return _FORMS[kind][packed](*arguments)
 
 
+def _check_rows(name: str, gates: int, hidden: int, *rows: int) -> None:
+    """RuntimeError where a weight, of the input or then of the state, has other rows than gates."""
+    for parameter, count in zip(("weight_ih", "weight_hh"), rows):
+        if count != gates * hidden:
+            times = f"{gates} * " if gates > 1 else ""
+            raise RuntimeError(
+                f"{name}(): {parameter} first dim must be {times}hidden_size = {gates * hidden}, "
+                f"but got {count}"
+            )
+
+
 def _cell(kind: str, input: Tensor, states: Sequence[Tensor], *weights: Any) -> Any:
     """The states after one step on a batch (N, input_size)."""
     name = f"{kind}_cell"
@@ -290,11 +298,7 @@ def _cell(kind: str, input: Tensor, states: Sequence[Tensor], *weights: Any) -> 
     if GATES[kind] == 1:  # torch counts the rows of these first
         hidden = size_at(name, weights[1], 1, "w_hh")
         rows = size_at(name, weights[0], 0, "w_ih"), size_at(name, weights[1], 0, "w_hh")
-        if rows != (hidden, hidden):
-            raise RuntimeError(
-                f"{name}(): w_ih and w_hh must have hidden_size = {hidden} rows, got {rows[0]} and "
-                f"{rows[1]}"
-            )
+        _check_rows(name, 1, hidden, *rows)
     for parameter, value in (("w_ih", weights[0]), ("input", input), ("w_hh", weights[1])):
         size_at(name, value, 1, parameter)
     for number, state in enumerate(states):
@@ -306,12 +310,7 @@ def _cell(kind: str, input: Tensor, states: Sequence[Tensor], *weights: Any) -> 
                 f"{name}(): input of shape {list(input.shape)} doesn't match hidden{number} "
                 f"of shape {list(state.shape)}: expected (N, input_size) and (N, hidden_size)"
             )
-    if weights[0].shape[0] != GATES[kind] * states[0].shape[1]:
-        raise RuntimeError(
-            f"{name}(): w_ih and w_hh must have {GATES[kind]} * hidden_size = "
-            f"{GATES[kind] * states[0].shape[1]} rows, got {weights[0].shape[0]} and "
-            f"{weights[1].shape[0]}"
-        )
+    _check_rows(name, GATES[kind], states[0].shape[1], weights[0].shape[0])
     if kind == "lstm" and promote_types(states[1].dtype, input.dtype) is input.dtype:
         states = (states[0], cast_inside(states[1], input.dtype))
     own = _checked(kind, name, input, states, (*weights, None))

@@ -10,6 +10,7 @@ from collections.abc import Callable
 from typing import Any, ClassVar
 
 from nnkit.autograd.arguments.overriding import DisableTorchFunctionSubclass
+from nnkit.autograd.engine.node import WITH_INDICES
 from nnkit.autograd.grad_mode import MODE
 from nnkit.autograd.surface.printing import OPTIONS
 from nnkit.autograd.tensor import Size, Tensor
@@ -34,6 +35,10 @@ class SparseTensor(Tensor):
     _layout: layout
     _shape: Size
     _names: ClassVar[tuple[str, ...]] = ()  # of the attributes that hold its indices
+
+    def __init_subclass__(cls, **options: Any) -> None:
+        super().__init_subclass__(**options)
+        WITH_INDICES.add(cls)
 
     @classmethod
     def __torch_function__(

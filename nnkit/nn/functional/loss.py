@@ -206,8 +206,8 @@ def binary_cross_entropy(
     name = "binary_cross_entropy"
     if target.shape != input.shape:
         raise ValueError(
-            f"{name}: target size {list(target.shape)} is different to the input size "
-            f"{list(input.shape)}, please ensure they have the same size"
+            f"{name}: Using a target size ({target.shape}) that is different to the input size "
+            f"({input.shape}) is not defined. Please ensure they have the same size."
         )
     if target.dtype is not input.dtype:
         raise RuntimeError(f"{name}: expected target of {input.dtype}, found {target.dtype}")

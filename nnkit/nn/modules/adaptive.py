@@ -114,8 +114,8 @@ class AdaptiveLogSoftmaxWithLoss(Module):
             )
         if target_.ndim == 1 and len(input_) != len(target_):
             raise RuntimeError(
-                "AdaptiveLogSoftmaxWithLoss: input and target should have the same size in the "
-                f"batch dimension, got {len(input_)} and {len(target_)}"
+                "Input and target should have the same size in the batch dimension, got "
+                f"{len(input_)} and {len(target_)}"
             )
         single = target_.ndim == 0
         rows = input_.unsqueeze(0) if single else input_
