@@ -367,7 +367,7 @@ class Function:
             outputs = _connect(node, arguments, outputs)
             for output in outputs:
                 if getattr(output, "_view", None) == "no_grad":
-                    output._view = "function"
+                    output._view = "function" if len(outputs) == 1 else "multiple"
             _save(node, outputs)
         else:
             outputs = tuple([_constant(node, out, arguments) for out in outputs])

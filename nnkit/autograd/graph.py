@@ -326,7 +326,7 @@ def register_multi_grad_hook(
         [tensor([1.]), tensor([1.])]
     """
     if mode not in ("all", "any"):
-        raise ValueError(f"register_multi_grad_hook: mode must be 'all' or 'any', got {mode!r}")
+        raise ValueError(f"Expects mode to be one of ('all', 'any') but got {mode}")
     if mode == "any":
         tensors = [t for t in tensors if t.requires_grad]
     elif not all(t.requires_grad for t in tensors):

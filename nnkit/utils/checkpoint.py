@@ -314,7 +314,7 @@ class CheckpointFunction(Function):
         ]
         if not wanted:
             raise RuntimeError(
-                "checkpoint: no output of the function requires grad, so there is no need of it"
+                "none of output has requires_grad=True, this checkpoint() is not necessary"
             )
         backward([out for out, _ in wanted], [g for _, g in wanted])
         return None, None, *(a.grad if isinstance(a, Tensor) else None for a in args)

@@ -133,6 +133,15 @@ def _wrapped(inputs: tuple, results: list) -> list[Any]:
 def _batched(
     outputs: tuple, inputs: tuple, grads: tuple, retain: bool, create: bool, unused: bool
 ) -> tuple:
+    for position, (out, given) in enumerate(zip(outputs, grads)):
+        known = given is not None and out.__class__ is not GradientEdge
+        if known and given.shape[1:] != out.shape:
+            raise RuntimeError(
+                "If `is_grads_batched=True`, we interpret the first dimension of each grad_output "
+                "as the batch dimension, and the others must be those of the output, but "
+                f"grad_output[{position}] has a shape of {given.shape} and output[{position}] has "
+                f"a shape of {out.shape}."
+            )
     count = next(g.shape[0] for g in grads if g is not None)
     rows = []
     for i in range(count):

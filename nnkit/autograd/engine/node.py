@@ -158,6 +158,15 @@ class Refusing(Node):
         _MADE.__set__(self, value)
 
 
+class Error(Refusing):
+    """The history of a gradient that cannot be differentiated again; it has saved the message."""
+
+    __slots__ = ()
+
+    def gradients(self, B: Any, grads: list, unpack: Callable) -> Any:
+        raise RuntimeError(self.values)
+
+
 class NotImplementedBackward(Refusing):
     """The history of what an operation without a derivative has written."""
 

@@ -128,8 +128,10 @@ def create_selective_checkpoint_contexts(
     if isinstance(policy_fn_or_list, list):
         for each in policy_fn_or_list:
             if not isinstance(each, OpOverload):
-                got = type(each).__name__
-                raise ValueError(f"the operators to keep are OpOverloads, got {each} of type {got}")
+                raise ValueError(
+                    f"Expected op in `op_list` to be an OpOverload but got: {each} of type "
+                    f"{type(each)}"
+                )
         policy: Any = lambda context, func, *args, **kwargs: func in policy_fn_or_list
     elif callable(policy_fn_or_list):
         policy = policy_fn_or_list
