@@ -134,8 +134,9 @@ def _batched(
     outputs: tuple, inputs: tuple, grads: tuple, retain: bool, create: bool, unused: bool
 ) -> tuple:
     for position, (out, given) in enumerate(zip(outputs, grads)):
-        known = given is not None and out.__class__ is not GradientEdge
-        if known and given.shape[1:] != out.shape:
+        if given is None or out.__class__ is GradientEdge:
+            continue
+        if given.shape[1:] != out.shape:
             raise RuntimeError(
                 "If `is_grads_batched=True`, we interpret the first dimension of each grad_output "
                 "as the batch dimension, and the others must be those of the output, but "
