@@ -73,7 +73,7 @@ WRONG = [
     (RuntimeError, "complex(): The size of tensor a (2)", "torch.complex(x, torch.ones(3))"),
     (RuntimeError, "linalg.solve", "torch.linalg.solve(x.expand(2, 2, 2), x.expand(3, 2, 2))"),
     (RuntimeError, "gru_cell(): expected biases", "torch.gru_cell(x, x, w, w, b[1:], b)"),
-    (RuntimeError, "gru_cell(): w_ih and w_hh must", "torch.gru_cell(x, x, w[1:], w, b, b)"),
+    (RuntimeError, "gru_cell(): weight_ih first dim must", "torch.gru_cell(x, x, w[1:], w, b, b)"),
     (RuntimeError, "cholesky_solve(): L of shape", "torch.cholesky_solve(torch.ones(3, 2), x)"),
     (
         RuntimeError,
