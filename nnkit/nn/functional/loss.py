@@ -93,7 +93,7 @@ def linear_cross_entropy(
         reduction: ``"mean"``, ``"sum"``, or ``"none"`` for a loss for each label.
         ignore_index: the label that contributes nothing; -100 unless given.
         label_smoothing: how much of the target is spread over all classes, from 0 to 1.
-        options: accepted; how torch would compute the scores in pieces.
+        options: `nnkit.nn.LinearCrossEntropyOptions`, or None; they change no result.
 
     Raises:
         RuntimeError: shapes that do not fit, or ``ignore_index`` with probabilities.
@@ -114,8 +114,8 @@ def linear_cross_entropy(
     *outputs, features = linear_weight.shape
     if input.shape[-1] != features:
         raise RuntimeError(
-            f"{name}: input and linear_weight must have equal last dimensions, got "
-            f"{input.shape[-1]} and {features}"
+            f"{name}: expected equal input and linear_weight last dimensions (in_features), got "
+            f"{input.shape[-1]} and {features}, respectively"
         )
     if linear_bias is not None and list(linear_bias.shape) != outputs:
         raise RuntimeError(
