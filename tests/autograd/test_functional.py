@@ -183,6 +183,30 @@ def test_gradcheck_of_sparse_inputs(lib: ModuleType, layout: str) -> None:
 
 
 @pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("dtype", ["float64", "complex128"])
+def test_gradcheck_along_one_direction(lib: ModuleType, dtype: str) -> None:
+    kind, options = getattr(lib, dtype), {"fast_mode": True, "check_forward_ad": True}
+    x = (lib.arange(6.0).to(kind).reshape(2, 3) / 7 + 0.5).requires_grad_()
+    y = (lib.arange(3.0).to(kind) / 5 - 2).requires_grad_()
+    check, calls = lib.autograd.gradcheck, []
+
+    def product(x: Any, y: Any) -> Any:
+        calls.append(x)
+        return x @ y, (x * x).sum(), y.abs()
+
+    assert check(product, (x, y), **options)
+    assert len(calls) < 60 and lib.autograd.gradgradcheck(product, (x, y), fast_mode=True)
+    kept = x.tolist()
+    for wrong in (
+        lambda g: g * 2.01, lambda g: g + 2 * lib.tensor([1, -1, 0], dtype=kind),
+    ):  # fmt: skip
+        with raises(lib, RuntimeError, "Jacobian mismatch for output 0 with respect to input 0"):
+            check(function(lib, wrong), x, fast_mode=True)
+        assert not check(function(lib, wrong), x, fast_mode=True, raise_exception=False)
+    assert x.tolist() == kept
+
+
+@pytest.mark.filterwarnings("ignore")
 def test_words_of_gradcheck(lib: ModuleType) -> None:
     check = lib.autograd.gradcheck
 

@@ -84,6 +84,10 @@ def test_innermost_hooks_and_save_on_cpu(lib: ModuleType, graph: Any) -> None:
         y = x * x
     y.backward()
     assert x.grad.item() == 4
+    with graph.save_on_cpu(pin_memory=True):
+        y = x * x
+    y.backward()
+    assert x.grad.item() == 8
 
 
 def test_unpack_must_return_a_tensor(lib: ModuleType, graph: Any) -> None:

@@ -103,6 +103,17 @@ def test_what_is_taken_off_is_promoted_first(
     same(a.long().clone().sub_(y, alpha=2), a.long() - 2 * b.long())
 
 
+def test_nothing_of_a_tensor_without_sparse_dimensions(lib: ModuleType) -> None:
+    for count in (0, 1, 2):
+        rows, values = lib.zeros(0, count).long(), lib.ones(count, 2, requires_grad=True)
+        x = lib.sparse_coo_tensor(rows, values, (2,), is_coalesced=False)
+        for once in (x.coalesce(), (x + x).coalesce()):
+            assert once.is_coalesced() and once._nnz() == min(count, 1)
+            assert tuple(once.indices().shape) == (0, once._nnz())
+            assert once.values().requires_grad
+        same(x.coalesce(), x)
+
+
 def test_a_strided_tensor_times_a_sparse_one_in_place(lib: ModuleType) -> None:
     x, y = lib.tensor([float("inf"), 1.0], requires_grad=True), lib.tensor([0.0, 2.0]).to_sparse()
     out = (x * 1).mul_(y)

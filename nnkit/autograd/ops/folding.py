@@ -89,7 +89,10 @@ def unfold(
         raise IndexError(f"unfold(): expected 3 or 4 dimensions, got shape {list(input.shape)}")
     x = batched("unfold", input, 2)
     if 0 in x.shape[1:]:
-        raise RuntimeError(f"unfold(): input must not be empty, got shape {list(input.shape)}")
+        raise RuntimeError(
+            "unfold(): Expected 3D or 4D (batch mode) tensor with possibly 0 batch size and other "
+            f"non-zero dimensions for input, but got: {list(input.shape)}"
+        )
     geometry, _, _ = _columns("unfold", x.shape, kernel_size, dilation, padding, stride)
     columns = _im2col(x, *geometry)
     return columns if input.ndim == 4 else OPS["squeeze"](columns, (0,))

@@ -107,7 +107,8 @@ class SparseTensor(Tensor):
     def data(self, new: Any) -> None:
         if not isinstance(new, type(self)):
             raise RuntimeError(
-                f"data set to a tensor of layout {new.layout}, expected {self._layout}"
+                f"data set to an incompatible tensor type: layout {new.layout}, expected "
+                f"{self._layout}"
             )
         self._become(new)
 

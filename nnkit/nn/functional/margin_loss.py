@@ -108,8 +108,8 @@ def _rows(name: str, input: Tensor) -> Tensor:
     """The scores as (N, C)."""
     if input.ndim > 2 or (input.ndim and input.shape[-1] == 0):
         raise RuntimeError(
-            f"{name}: expected a non-empty vector or matrix with optional 0-dim batch size, "
-            f"but got {list(input.shape)}"
+            f"{name}: Expected non-empty vector or matrix with optional 0-dim batch size, but got: "
+            f"{list(input.shape)}"
         )
     return input if input.ndim == 2 else input.reshape(1, -1)
 
