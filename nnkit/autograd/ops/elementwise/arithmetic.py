@@ -242,7 +242,7 @@ def factor_of(name: str, alpha: Any, *operands: Any) -> Any:
             ("non-complex", "complex") if kind == COMPLEX else ("integral", "floating point")
         )
         raise RuntimeError(
-            f"{name}(): For {of} input tensors, argument alpha must not be a {wrong} number, got "
+            f"{name}(): For {of} input tensors, argument alpha must not be a {wrong} number. Got "
             f"{alpha} for {d.name}"
         )
     alpha = fitting(name, alpha, d)
