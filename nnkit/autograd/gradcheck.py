@@ -93,7 +93,8 @@ def _numerical(function: Callable, x: Tensor, eps: float, fast: bool) -> list[Te
     tables = []
     for plus, minus in zip(zip(*after, strict=True), zip(*before, strict=True), strict=True):
         table = (stack(plus) - stack(minus)) / (2 * eps)
-        tables.append(table.reshape(len(_steps(x)), -1, plus[0].numel()))
+        moves = 1 if fast else x._data.size
+        tables.append(table.reshape(len(_steps(x)), moves, plus[0].numel()))
     return tables
 
 

@@ -206,6 +206,15 @@ def test_gradcheck_along_one_direction(lib: ModuleType, dtype: str) -> None:
     assert x.tolist() == kept
 
 
+@pytest.mark.parametrize("fast", [False, True])
+@pytest.mark.filterwarnings("ignore")
+def test_gradcheck_of_nothing(lib: ModuleType, fast: bool) -> None:
+    x = lib.ones(2, 0, dtype=lib.float64, requires_grad=True)
+    y = lib.ones(2, dtype=lib.float64, requires_grad=True)
+    options = {"fast_mode": fast, "check_batched_grad": False}
+    assert lib.autograd.gradcheck(lambda x, y: (x * 2, y[:0], y * 3), (x, y), **options)
+
+
 @pytest.mark.filterwarnings("ignore")
 def test_words_of_gradcheck(lib: ModuleType) -> None:
     check = lib.autograd.gradcheck

@@ -291,8 +291,8 @@ def _check_rows(name: str, gates: int, hidden: int, *rows: int) -> None:
     for parameter, count in zip(("weight_ih", "weight_hh"), rows):
         if count != gates * hidden:
             raise RuntimeError(
-                f"{name}(): {parameter} first dim must be {gates} * hidden_size = {gates * hidden}, "
-                f"but got {count}"
+                f"{name}(): {parameter} first dim must be {gates} * hidden_size = "
+                f"{gates * hidden}, but got {count}"
             )
 
 

@@ -122,7 +122,7 @@ class AdaptiveLogSoftmaxWithLoss(Module):
         target = target_.reshape(-1)
         if bool(((target < 0) | (target >= self.n_classes)).any()):
             raise RuntimeError(
-                f"AdaptiveLogSoftmaxWithLoss: target values should be in [0, {self.n_classes - 1}],"
+                f"Target values should be in [0, {self.n_classes - 1}],"
                 f" but values in range [{target.min().item()}, {target.max().item()}] were found"
             )
         in_head = target.clone()
