@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 import nnkit
+from nnkit.utils.data.worker import ExceptionWrapper as ExceptionWrapper
 
 
 def _element_size(dtype: Any) -> int:
