@@ -63,7 +63,7 @@ ROWS: list[Row] = [
      "expected `key_padding_mask` to be `None` or 1-D but found 2-D tensor instead",
      lambda lib: _attend(lib, (3, 4), (3, 4), (3, 4), key_padding_mask=(3, 3))),
     ("attention_mask", AssertionError,
-     "expected `attn_mask` to be `None`.* 2-D or 3-D but found 1-D tensor instead",
+     "expected `attn_mask` to be `None`, 2-D or 3-D but found 1-D tensor instead",
      lambda lib: _attend(lib, (3, 3, 4), (3, 3, 4), (3, 3, 4), attn_mask=(2,))),
     ("rnn_dtype", ValueError, r"Convert input: input\.to\(.*float32\), or convert model: model\.to",
      lambda lib: lib.nn.RNN(2, 3)(lib.ones(1, 1, 2).double())),

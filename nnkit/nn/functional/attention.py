@@ -55,13 +55,13 @@ def _check_dimensions(
             f"{of}`key` and `value` to be {query.ndim}-D but found {key.ndim}-D and {value.ndim}-D "
             "tensors respectively"
         )
-    for name, mask, dimensions in (
-        ("key_padding_mask", key_padding_mask, (query.ndim - 1,)), ("attn_mask", attn_mask, (2, 3))
-    ):  # fmt: skip
+    for name, mask, dimensions, told in (
+        ("key_padding_mask", key_padding_mask, (query.ndim - 1,), f"`None` or {query.ndim - 1}-D"),
+        ("attn_mask", attn_mask, (2, 3), "`None`, 2-D or 3-D"),
+    ):
         if mask is not None and mask.ndim not in dimensions:
             raise AssertionError(
-                f"{of}`{name}` to be `None` or {' or '.join(f'{n}-D' for n in dimensions)} but "
-                f"found {mask.ndim}-D tensor instead"
+                f"{of}`{name}` to be {told} but found {mask.ndim}-D tensor instead"
             )
     if query.ndim == 2 and attn_mask is not None and attn_mask.ndim == 3:
         shape = (num_heads, query.shape[0], key.shape[0])
