@@ -78,7 +78,7 @@ def _outputs(name: str, tree: Any) -> tuple[list[Tensor], TreeSpec]:
             f"{said}: Expected f to be a function that has non-empty output: it must return "
             f"tensors, got {tree}"
         )
-    return _tensors(tree, f"{said}: expected f to return only tensors")
+    return _tensors(tree, f"{said}: expected f(*primals) to return only tensors")
 
 
 def _tensors(tree: Any, expected: str) -> tuple[list[Tensor], TreeSpec]:
@@ -183,12 +183,12 @@ def _refuse_integers(name: str, outputs: Sequence[Tensor]) -> None:
             )
 
 
-def _refuse_complex(name: str, values: Iterable[Any]) -> None:
+def _refuse_complex(name: str, which: str, values: Iterable[Any]) -> None:
     for place, value in enumerate(values):
         if isinstance(value, Tensor) and value.is_complex():
             raise RuntimeError(
-                f"{name}: Expected all inputs and outputs to be real but got a complex tensor, "
-                f"{value.dtype}, at flattened idx: {place}"
+                f"{name}: Expected all {which} to be real but received complex tensor at flattened "
+                f"{which[:-1]} idx: {place}"
             )
 
 
@@ -313,7 +313,9 @@ def _along(
     for what, leaves in (("primals", points), ("tangents", directions)):
         for leaf in leaves:
             if not isinstance(leaf, Tensor):
-                raise RuntimeError(f"{name}: {what} must hold Tensors, got {type(leaf).__name__}")
+                raise RuntimeError(
+                    f"{name}: Expected {what} to only contain Tensors, got {type(leaf).__name__}"
+                )
             if not (leaf.is_floating_point() or leaf.is_complex()):
                 raise ValueError(f"{name}: {what} must be floating or complex, got {leaf.dtype}")
     for point, direction in zip(points, directions, strict=True):
@@ -383,10 +385,10 @@ def jacrev(
 
     @wraps(func)
     def jacobian(*args: Any, **kwargs: Any) -> Any:
-        _refuse_complex("jacrev", tree_leaves(args))
+        _refuse_complex("jacrev", "inputs", tree_leaves(args))
         call = _Call("jacrev", func, args, argnums, kwargs, has_aux)
         _refuse_integers("jacrev", call.outputs)
-        _refuse_complex("jacrev", call.outputs)
+        _refuse_complex("jacrev", "outputs", call.outputs)
         blocks = _by_output(call.outputs, call.level, chunk_size)
         found = tree_structure(call.value).unflatten(map(call.arranged, blocks))
         return (found, call.shown(call.aux)) if has_aux else found
@@ -465,7 +467,7 @@ def jacfwd(
 
     @wraps(func)
     def jacobian(*args: Any, **kwargs: Any) -> Any:
-        _refuse_complex("jacfwd", tree_leaves(args))
+        _refuse_complex("jacfwd", "inputs", tree_leaves(args))
         numbers = _positions("jacfwd", argnums, len(args))
         points, structure = tree_flatten(tuple(args[n] for n in numbers))
         check_tensors("jacfwd", points)
@@ -481,7 +483,7 @@ def jacfwd(
             batch, units = _units(points)
             with batch:
                 call = _Forward("jacfwd", called, args, numbers, units, has_aux)
-        _refuse_complex("jacfwd", [primal for primal, _ in call.outputs])
+        _refuse_complex("jacfwd", "outputs", [primal for primal, _ in call.outputs])
         blocks = [_by_point(batch, primal, t, points) for primal, t in call.outputs]
         arranged = map(structure.unflatten, blocks)
         found = call.structure.unflatten(
