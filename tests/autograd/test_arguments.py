@@ -51,7 +51,7 @@ WRONG = [
     (TypeError, "argument 'tensors'", "torch.linalg.multi_dot([x, [x]])"),
     (TypeError, "'ord' must be float or str, not dict", "torch.linalg.matrix_norm(x, {})"),
     (ValueError, "must be numbers or Tensors", "torch.distributions.Normal({}, x)"),
-    (ValueError, "must be a Tensor", "torch.distributions.Laplace(x, x).cdf(1.0)"),
+    (ValueError, "must be a Tensor", "torch.distributions.Laplace(x, x, True).cdf(1.0)"),
     (RuntimeError, "Use the `^` or `logical_xor()`", "(x == x) - (x == x)"),
     (RuntimeError, "use the `~` or `logical_not()`", "-(x == x)"),
     (RuntimeError, "cannot be concatenated", "torch.cat([x[0, 0], x[0, 0]])"),
