@@ -161,9 +161,9 @@ def test_refuses(lib: ModuleType) -> None:
     f, x = of(lib), lib.ones(2)
     with raises(lib, RuntimeError, "must return a 0-dim tensor, got \\[2\\]"):
         f.grad(lambda x: x)(x)
-    with raises(lib, RuntimeError, "argnums=3 is out of range"):
+    with raises(lib, RuntimeError, "Got argnum=3, but only 1 positional inputs"):
         f.grad(lambda x: x.sum(), argnums=3)(x)
-    with raises(lib, RuntimeError, "primals must be a tuple"):
+    with raises(lib, RuntimeError, "Expected primals to be a tuple"):
         f.jvp(lambda x: x, x, (x,))
     with raises(lib, ValueError, "must have a batch dimension"):
         f.vmap(lambda x: x, in_dims=(None,))(x)
@@ -350,7 +350,7 @@ def test_refuses_hooks_on_saved_tensors(lib: ModuleType) -> None:
         hooked(f.grad(square)), f.grad(hooked(square)), f.jacrev(hooked(square)),
         f.hessian(hooked(square)), lambda x: f.vjp(hooked(square), x),
     ):  # fmt: skip
-        with raises(lib, RuntimeError, "do not support hooks on saved tensors"):
+        with raises(lib, RuntimeError, "saved tensor hooks"):
             program(x)
     assert f.vmap(hooked(square))(lib.ones(2, 2)).tolist() == [2, 2]
     assert f.jvp(hooked(square), (x,), (x,))[1].item() == 4
@@ -381,25 +381,33 @@ def test_refuses_what_does_not_fit(lib: ModuleType) -> None:
     z, three = lib.tensor([1j]), lib.ones(3)
     pull = f.vjp(lambda a: a, x)[1]
     for error, message, program in [
-        (RuntimeError, "argnums must differ", lambda: f.grad(lambda a: a, argnums=(0, -1))(x)),
-        (RuntimeError, "argnums must be an int", lambda: f.grad(lambda a: a, argnums=[0])(x)),
-        (RuntimeError, "must not be empty", lambda: f.grad(lambda a: a, argnums=())(x)),
+        (
+            RuntimeError,
+            "argnums elements must be unique",
+            lambda: f.grad(lambda a: a, argnums=(0, -1))(x),
+        ),
+        (RuntimeError, "argnums must be int or Tuple", lambda: f.grad(lambda a: a, argnums=[0])(x)),
+        (RuntimeError, "must be non-empty", lambda: f.grad(lambda a: a, argnums=())(x)),
         (RuntimeError, "must return a real number", lambda: f.grad(lambda a: a.sum())(z)),
-        (RuntimeError, r"return \(output, aux\)", lambda: f.grad(sum, has_aux=True)(x)),
-        (RuntimeError, "aux must be tensors", lambda: f.grad(lambda a: (a[0], 1), 0, True)(x)),
+        (RuntimeError, r"should be a tuple: \(output, aux\)", lambda: f.grad(sum, has_aux=True)(x)),
+        (
+            RuntimeError,
+            "Expected tensors, got unsupported type",
+            lambda: f.grad(lambda a: (a[0], 1), 0, True)(x),
+        ),
         (RuntimeError, "can require gradients", lambda: f.grad(lambda a: a[0])(x.long())),
-        (RuntimeError, "structure of the outputs", lambda: pull((x,))),
+        (RuntimeError, "Expected pytree structure of cotangents", lambda: pull((x,))),
         (RuntimeError, "Mismatch in shape", lambda: pull(three)),
         (RuntimeError, "floating-point or complex", lambda: f.vjp(lambda a: a.long(), x)),
-        (RuntimeError, "must return tensors", lambda: f.vjp(lambda a: 1, x)),
-        (RuntimeError, "structure of the arguments", lambda: f.jvp(lambda a: a, (x,), (x, x))),
+        (RuntimeError, "return only tensors, got unsupported", lambda: f.vjp(lambda a: 1, x)),
+        (RuntimeError, "have the same python structure", lambda: f.jvp(lambda a: a, (x,), (x, x))),
         (RuntimeError, "same dtype", lambda: pull(x + 0j)),
         (RuntimeError, "have the shape", lambda: f.jvp(lambda a: a, (x,), (three,))),
-        (RuntimeError, "at least one tensor", lambda: f.jvp(lambda: x, (), ())),
+        (RuntimeError, "at least one Tensor", lambda: f.jvp(lambda: x, (), ())),
         (RuntimeError, "must depend", lambda: f.jvp(lambda a: three, (x,), (x,), strict=True)),
-        (RuntimeError, "expected real tensors", lambda: f.jacrev(lambda a: a * 1j)(x)),
-        (RuntimeError, "expected real tensors", lambda: f.jacfwd(lambda a: a * 1j)(x)),
-        (RuntimeError, "expected real tensors", lambda: f.jacfwd(lambda a: a)(z)),
+        (RuntimeError, "to be real but", lambda: f.jacrev(lambda a: a * 1j)(x)),
+        (RuntimeError, "to be real but", lambda: f.jacfwd(lambda a: a * 1j)(x)),
+        (RuntimeError, "to be real but", lambda: f.jacfwd(lambda a: a)(z)),
         (ValueError, "chunk_size", lambda: f.jacrev(lambda a: a, chunk_size=0)(x)),
     ]:
         with raises(lib, error, message):

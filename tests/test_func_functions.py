@@ -105,7 +105,7 @@ def test_forward_that_writes_in_place(lib: ModuleType) -> None:
     value, tangent = lib.func.jvp(lambda t: apply(t.clone()), (x,), (x,))
     assert (value.tolist(), tangent.tolist()) == ([2.0, 4.0], [3.0, 6.0])
     apply = function(lib, **statics, jvp=lambda ctx, t: t * 3).apply
-    with raises(lib, RuntimeError, "in place the tangent"):
+    with raises(lib, RuntimeError, "must modify the corresponding gradient inplace"):
         lib.func.jvp(lambda t: apply(t.clone()), (x,), (x,))
 
 
@@ -142,10 +142,11 @@ ERRORS = {
     "no rule": ({"generate_vmap_rule": False}, "generate_vmap_rule"),
     "two rules": ({"vmap": lambda info, in_dims, x: (x, 0)}, "both"),
     "no dims": (
-        {"vmap": lambda info, in_dims, x: x, "generate_vmap_rule": False}, "output, out_dims",
+        {"vmap": lambda info, in_dims, x: x, "generate_vmap_rule": False}, "to have two returns",
     ),
     "dims unlike the output": (
-        {"vmap": lambda info, in_dims, x: (x, (0, 0)), "generate_vmap_rule": False}, "unlike",
+        {"vmap": lambda info, in_dims, x: (x, (0, 0)), "generate_vmap_rule": False},
+        "returned an incompatible",
     ),
 }  # fmt: skip
 

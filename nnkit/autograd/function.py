@@ -367,7 +367,7 @@ class Function:
             outputs = _connect(node, arguments, outputs)
             for output in outputs:
                 if getattr(output, "_view", None) == "no_grad":
-                    output._view = "function"
+                    output._view = "function" if len(outputs) == 1 else "multiple"
             _save(node, outputs)
         else:
             outputs = tuple([_constant(node, out, arguments) for out in outputs])
@@ -391,8 +391,8 @@ def check_transformed(function: type[Function]) -> None:
             )
         if not has_rule and not function.generate_vmap_rule:
             raise RuntimeError(
-                f"{name}: inside of vmap an autograd.Function must override the vmap staticmethod "
-                "or set generate_vmap_rule=True"
+                f"You tried to vmap over {name}, but it does not have vmap support. Override the "
+                "vmap staticmethod or set generate_vmap_rule=True"
             )
 
 
@@ -431,13 +431,13 @@ def _by_rule(function: type[Function], level: BatchLevel, lowered: list) -> Any:
     result = function.vmap(info, in_dims, *[value for value, _ in lowered])
     name = f"vmap: the vmap staticmethod of {function.__name__}"
     if not isinstance(result, tuple) or len(result) != 2:
-        raise RuntimeError(f"{name} must return (output, out_dims), got {type(result).__name__}")
+        raise RuntimeError(f"{name} is expected to have two returns, got {type(result)}")
     output, dims = result
     outputs = output if isinstance(output, tuple) else (output,)
     if not isinstance(dims, tuple):
         dims = (dims,) * len(outputs)
     elif not isinstance(output, tuple) or len(dims) != len(outputs):
-        raise RuntimeError(f"{name} returned out_dims unlike its output: {dims}")
+        raise RuntimeError(f"{name} returned an incompatible out_dims: {dims}")
     found = tuple([level.lift(o, d) for o, d in zip(outputs, dims, strict=True)])
     return found if isinstance(output, tuple) else found[0]
 

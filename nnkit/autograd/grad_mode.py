@@ -85,8 +85,8 @@ class _Context:
     def __call__(self, function: Any) -> Any:
         if isinstance(function, type):
             warnings.warn(
-                f"{type(self).__name__} decorates functions: of the class {function.__name__} only "
-                "the making of instances is decorated",
+                "Decorating classes is deprecated: decorate functions or methods, such as the "
+                f"__init__ of {function.__name__}, which alone is decorated now",
                 FutureWarning,
                 stacklevel=2,
             )

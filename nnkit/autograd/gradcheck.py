@@ -13,11 +13,11 @@ from nnkit.autograd.forward.dual import ForwardLevel
 from nnkit.autograd.function import Function
 from nnkit.autograd.op.registry import LIFTED
 from nnkit.autograd.ops.creation.factories import complex_
+from nnkit.autograd.ops.creation.ranges import arange
 from nnkit.autograd.ops.shape.joining import stack
 from nnkit.autograd.tensor import Tensor, wrap
 from nnkit.backend.dtype import complex128, float64
-from nnkit.backend.lazy import plain
-from nnkit.backend.memory import has_expanded
+from nnkit.backend.memory import has_expanded, sparse_coo, strided
 
 
 class GradcheckError(RuntimeError):
@@ -33,12 +33,27 @@ def _differentiable(value: Any) -> tuple[Tensor, ...]:
     return tuple(t for t in _tensors(value) if t.requires_grad)
 
 
-def _indices(t: Tensor) -> Any:
-    return itertools.product(*(range(n) for n in t.shape))
+def _values(t: Any) -> Tensor:
+    """What is stored of a tensor: all of one that is strided."""
+    return t if t.layout is strided else t.stored()
 
 
-def _number(t: Tensor, index: tuple) -> Any:
-    return t.detach()[index].item()
+def _places(t: Tensor, fast: bool) -> Any:
+    """The elements that are moved one after the other; in fast mode all are at once, by None."""
+    return [None] if fast else itertools.product(*(range(n) for n in t._data.shape))
+
+
+def _direction(t: Tensor) -> Tensor:
+    """By how much the elements are moved in fast mode, a vector of length 1."""
+    values = _pattern(t, 0)
+    return values / values.norm()
+
+
+def _pattern(like: Tensor, seed: int) -> Tensor:
+    """A number for each element, in [0.25, 1.25], that repeats nowhere nearby."""
+    return (
+        arange(like._data.size, dtype=float64, device=like.device) * 7 + 3 * seed
+    ) % 11 / 11 + 0.25
 
 
 def _wide(t: Tensor) -> Tensor:
@@ -51,8 +66,8 @@ def _steps(x: Tensor) -> list[Any]:
     return [1.0, 1j] if x.is_complex() else [1.0]
 
 
-def _numerical(function: Callable, x: Tensor, eps: float) -> list[Tensor]:
-    """For each output its differences: (directions, elements of x, elements of the output)."""
+def _numerical(function: Callable, x: Tensor, eps: float, fast: bool) -> list[Tensor]:
+    """For each output its differences: (directions, places of x, elements of the output)."""
     forms = [(t.shape, t.dtype) for t in _tensors(function())]
 
     def evaluate() -> list[Tensor]:
@@ -68,36 +83,52 @@ def _numerical(function: Callable, x: Tensor, eps: float) -> list[Tensor]:
         return [_wide(t) for t in found]
 
     after, before = [], []
+    start = _values(x).detach().clone()
     for step in _steps(x):
-        for index in _indices(x):
-            original = _number(x, index)
+        for place in _places(x, fast):
             for found, by in ((after, eps * step), (before, -eps * step)):
-                _set(x, index, original + by)
+                _move(x, start, place, by)
                 found.append(evaluate())
-            _set(x, index, original)
+            _move(x, start, place, 0)
     tables = []
     for plus, minus in zip(zip(*after, strict=True), zip(*before, strict=True), strict=True):
         table = (stack(plus) - stack(minus)) / (2 * eps)
-        tables.append(table.reshape(len(_steps(x)), x.numel(), plus[0].numel()))
+        moves = 1 if fast else x._data.size
+        tables.append(table.reshape(len(_steps(x)), moves, plus[0].numel()))
     return tables
 
 
-def _set(x: Tensor, index: tuple, value: Any) -> None:
-    """Write one element, of which no graph knows."""
+def _move(x: Tensor, start: Tensor, place: tuple | None, by: Any) -> None:
+    """Write an element of ``x``, or in fast mode all, of which no graph knows."""
     B = x._device.backend
-    B.fill_(B.getitem(x._data, (*index, ...)), value)
+    if place is not None:
+        B.fill_(B.getitem(x._data, (*place, ...)), start[place].item() + by)
+    else:
+        moved = start.reshape(-1) + _direction(x) * by
+        B.copy_(x._data, moved.to(start.dtype).reshape(start.shape)._data)
 
 
-def _analytical(outputs: tuple, x: Tensor, position: int, unit: Any) -> Tensor:
-    """Rows by elements of output ``position``: the gradient of x for a unit gradient there."""
+def _unit(like: Tensor, place: tuple | None, unit: Any) -> Tensor:
+    """A move of ``like`` from 0."""
+    moved = _zeros(like)
+    _move(moved, _zeros(like), place, unit)
+    return moved
+
+
+def _analytical(outputs: tuple, x: Tensor, position: int, unit: Any, fast: bool) -> Tensor:
+    """Rows by places of output ``position``: the gradient of x for a unit gradient there."""
     out = outputs[position]
     rows = []
-    for index in _indices(out):
-        seed = _zeros(out)
-        _set(seed, index, unit)
-        (g,) = grad(out, x, seed, retain_graph=True, allow_unused=True)
-        rows.append(_zeros(x) if g is None else g.detach())
-    return _wide(stack(rows) if rows else _zeros(x)[None][:0]).reshape(len(rows), x.numel())
+    for place in _places(out, fast):
+        (g,) = grad(out, x, _unit(out, place, unit), retain_graph=True, allow_unused=True)
+        rows.append(_zeros(x) if g is None else _values(g).detach())
+    found = _wide(stack(rows) if rows else _zeros(x)[None][:0]).reshape(len(rows), x._data.size)
+    return _along(found, x) if fast else found
+
+
+def _along(rows: Tensor, of: Tensor) -> Tensor:
+    """In fast mode, what rows of elements are along the direction of a tensor."""
+    return (rows * _direction(of)).sum(-1, keepdim=True)
 
 
 def _zeros(like: Tensor) -> Tensor:
@@ -127,18 +158,20 @@ def gradcheck(
 
     Args:
         func: takes ``inputs``, returns a tensor or a tuple of tensors.
-        inputs: tensors; those that require grad (float64 or complex128) are checked.
+        inputs: tensors; those that require grad (float64 or complex128) are checked. Of a sparse
+            one the elements that are stored vary.
         eps: the step of the differences.
         atol, rtol: tolerances of the comparison.
         raise_exception: raise `GradcheckError` instead of returning False.
         nondet_tol: how much two runs of backward may differ.
         check_backward_ad, check_forward_ad: which derivatives to check.
         check_undefined_grad: whether backward must do without the gradients of some outputs.
-        check_grad_dtypes, check_batched_grad, check_batched_forward_grad, fast_mode, masked:
-            accepted as torch does; every check here is the full one.
+        fast_mode: compare along one direction of each input and output, not all elements.
+        check_grad_dtypes, check_batched_grad, check_batched_forward_grad, masked: accepted as
+            torch does.
 
     Raises:
-        ValueError: no input requires grad.
+        ValueError: no input requires grad, or an output is sparse.
         AssertionError: neither ``check_backward_ad`` nor ``check_forward_ad`` is true.
         GradcheckError: a gradient is wrong.
 
@@ -150,7 +183,7 @@ def gradcheck(
     """
     if not (check_backward_ad or check_forward_ad):
         raise AssertionError(
-            "gradcheck(): expected check_backward_ad or check_forward_ad to be True"
+            "Expected at least one of check_forward_ad or check_backward_ad to be True"
         )
     for name, number in (("eps", eps), ("atol", atol), ("rtol", rtol)):
         if not is_number(number):
@@ -162,7 +195,7 @@ def gradcheck(
     inputs = tuple(inputs) if isinstance(inputs, (tuple, list)) else (inputs,)
     try:
         directions = check_backward_ad, check_forward_ad
-        _check(func, inputs, eps, atol, rtol, nondet_tol, *directions)
+        _check(func, inputs, eps, atol, rtol, nondet_tol, fast_mode, *directions)
         if check_undefined_grad and check_backward_ad:
             _check_undefined(func, inputs)
     except GradcheckError:
@@ -174,55 +207,113 @@ def gradcheck(
 
 def _check(
     func: Callable, inputs: tuple, eps: float, atol: float, rtol: float, nondet_tol: float,
-    backwards: bool, forwards: bool,
+    fast: bool, backwards: bool, forwards: bool,
 ) -> None:  # fmt: skip
-    checked = [t for t in inputs if isinstance(t, Tensor) and t.requires_grad]
+    checked = _checked(inputs)
+    produced = func(*inputs)
+    outputs = _differentiable(produced)
+    if any(out.layout is not strided for out in outputs):
+        raise ValueError(
+            "Sparse output is not supported at gradcheck yet. Please call to_dense() on the output "
+            "of fn for gradcheck."
+        )
+    positions = [i for i, t in enumerate(_tensors(produced)) if t.requires_grad]
+    varied = [(k, x) for k, x in enumerate(checked) if x._data.size]
+    tables = {k: _numerical(lambda: func(*inputs), x, eps, fast) for k, x in varied}
+    if not outputs and any((table.abs() > atol).any() for t in tables.values() for table in t):
+        raise GradcheckError(
+            "Numerical gradient for function expected to be zero: none of its outputs is "
+            "differentiable"
+        )
+
+    def compare(out: Tensor, x: Tensor, *found: Any) -> None:
+        wide = float(_direction(out).sum() * _direction(x).sum()) if fast else 1
+        _compare(*found, atol=atol * wide, rtol=rtol)
+
+    silent = _of_no_gradient(outputs, checked) if backwards else []
+    for k, x in varied if backwards else ():
+        for position, out in enumerate(outputs):
+            for unit in reversed(_steps(out)):  # in torch's order
+                analytical, again = [
+                    _analytical(outputs, x, position, unit, fast) for _ in range(2)
+                ]
+                if ((analytical - again).abs() > nondet_tol).any():
+                    raise GradcheckError(f"Backward is not reentrant: input {k}, output {position}")
+                parts = (tables[k][positions[position]] * unit.conjugate()).real
+                parts = _along(parts, out) if fast else parts
+                # Backward gives the derivatives by the two parts of a complex number as one.
+                expected = complex_(*parts) if x.is_complex() else parts[0]
+                what = f"{_part(out, unit, 'outputs')}Jacobian"
+                compare(out, x, analytical, expected.mT, what, k, position)
+    for k, x in varied if forwards else ():
+        _check_forwards(func, inputs, x, tables[k], compare, k, fast)
+    if any(_wide(_values(g)).any() for g in silent):
+        raise GradcheckError("backward not multiplied by grad_output")
+
+
+def _checked(inputs: tuple) -> list[Tensor]:
+    """The inputs that require grad.
+
+    Raises:
+        ValueError: there are none.
+        RuntimeError: elements of one share memory.
+    """
+    checked = {i: t for i, t in enumerate(inputs) if isinstance(t, Tensor) and t.requires_grad}
     if not checked:
         raise ValueError(
             "gradcheck expects at least one input tensor to require gradient, but none of them "
             "have requires_grad=True."
         )
-    for t in checked:
+    for place, t in checked.items():
+        if t.dtype not in (float64, complex128):
+            warnings.warn(
+                f"Input #{place} requires gradient and is not a double precision floating point "
+                "or complex. This check will likely fail if all the inputs are not of double "
+                "precision floating point or complex. ",
+                stacklevel=4,
+            )
         if has_expanded(t._data):
-            place = next(i for i, given in enumerate(inputs) if given is t)
             raise RuntimeError(
                 f"The {place}th input has a dimension with stride 0. gradcheck only supports "
                 "inputs that are non-overlapping: pass a clone of it"
             )
-    produced = func(*inputs)
-    outputs = _differentiable(produced)
-    positions = [i for i, t in enumerate(_tensors(produced)) if t.requires_grad]
-    for k, x in enumerate(checked):
-        if not x._data.size:
-            continue  # no element to vary
-        tables = _numerical(lambda: func(*inputs), x, eps)
-        if not outputs and any((table.abs() > atol).any() for table in tables):
-            raise GradcheckError(
-                "Numerical gradient for function expected to be zero: none of its outputs is "
-                "differentiable"
-            )
-        if forwards:
-            _check_forwards(func, inputs, x, tables, atol, rtol, k)
-        for position, out in enumerate(outputs if backwards else ()):
-            for unit in _steps(out):
-                analytical = _analytical(outputs, x, position, unit)
-                again = _analytical(outputs, x, position, unit)
-                if ((analytical - again).abs() > nondet_tol).any():
-                    raise GradcheckError(f"Backward is not reentrant: input {k}, output {position}")
-                parts = (tables[positions[position]] * unit.conjugate()).real
-                # Backward gives the derivatives by the two parts of a complex number as one.
-                expected = complex_(*parts) if x.is_complex() else parts[0]
-                _compare(analytical, expected.mT, atol, rtol, k, position)
+    return list(checked.values())
+
+
+def _part(of: Tensor, unit: Any, which: str) -> str:
+    """Which part of complex numbers is looked at, for a message."""
+    if not of.is_complex():
+        return ""
+    part = "imaginary" if isinstance(unit, complex) else "real"
+    return f"While considering the {part} part of complex {which} only, "
+
+
+def _of_no_gradient(outputs: tuple, checked: list[Tensor]) -> list[Tensor]:
+    """The gradients of the inputs where those of the outputs are 0.
+
+    Raises:
+        GradcheckError: one has not the layout of its input.
+    """
+    if not outputs:
+        return []
+    seeds = [_zeros(out) for out in outputs]
+    grads = grad(outputs, checked, seeds, retain_graph=True, allow_unused=True)
+    for g, x in zip(grads, checked, strict=True):
+        if g is not None and g.layout is not x.layout:
+            raise GradcheckError(f"grad is incorrect layout ({g.layout} is not {x.layout})")
+        for name in ("sparse_dim", "dense_dim") if x.layout is sparse_coo and g is not None else ():
+            if getattr(g, name)() != getattr(x, name)():
+                raise GradcheckError(f"grad is sparse tensor, but has incorrect {name}")
+    return [g for g in grads if g is not None]
 
 
 def _check_forwards(
-    func: Callable, inputs: tuple, x: Tensor, tables: list, atol: float, rtol: float, k: int
+    func: Callable, inputs: tuple, x: Tensor, tables: list, compare: Callable, k: int, fast: bool
 ) -> None:
     """The tangents of all outputs for each unit tangent of one input."""
-    for row, index in enumerate(_indices(x)):
+    for row, place in enumerate(_places(x, fast)):
         for column, unit in enumerate(_steps(x)):
-            tangent = wrap(x._device.backend.zeros_like(x._data), x._device)
-            _set(tangent, index, unit)
+            tangent = _unit(x, place, unit)
             with ForwardLevel(x._device) as level:
                 points = []
                 for t in inputs:
@@ -234,16 +325,13 @@ def _check_forwards(
                     else:
                         points.append(t)
                 found = [level.lower(t) for t in _tensors(func(*points))]
+            what = f"{_part(x, unit, 'inputs')}Jacobian computed with forward mode"
             for position, (output, moved) in enumerate(found):
-                got = _wide(_zeros(output) if moved is None else moved)
-                _compare(
-                    got.reshape(1, output.numel()),
-                    tables[position][column, row][None],
-                    atol,
-                    rtol,
-                    k,
-                    position,
-                )
+                got = _wide(_zeros(output) if moved is None else moved).reshape(1, output.numel())
+                expected = tables[position][column, row][None]
+                if fast:
+                    got, expected = _along(got, output), _along(expected, output)
+                compare(output, x, got, expected, what, k, position)
 
 
 class UndefinedGradBackward(Function):
@@ -274,7 +362,7 @@ def _check_undefined(func: Callable, inputs: tuple) -> None:
             grads = grad(outputs, checked, zeros, allow_unused=True)
         except RuntimeError as error:
             _refuse("Expected backward function to handle undefined output grads", error)
-        if any(g is not None and _wide(g).any() for g in grads):
+        if any(g is not None and _wide(_values(g)).any() for g in grads):
             _refuse(
                 "Expected all input grads to be undefined or zero when all output grads are "
                 "undefined or zero",
@@ -293,13 +381,13 @@ def _refuse(reason: str, error: Exception | None) -> NoReturn:
 
 
 def _compare(
-    analytical: Tensor, expected: Tensor, atol: float, rtol: float, k: int, position: int
+    analytical: Tensor, expected: Tensor, what: str, k: int, position: int, atol: float, rtol: float
 ) -> None:
     close = (analytical - expected).abs() <= atol + rtol * expected.abs()
     if not close.all():
         o, i = close.logical_not().nonzero()[0].tolist()
         raise GradcheckError(
-            f"Jacobian mismatch for output {position} with respect to input {k}: at "
+            f"{what} mismatch for output {position} with respect to input {k}: at "
             f"output element {o}, input element {i} numerical:{expected[o, i].item()} "
             f"analytical:{analytical[o, i].item()}"
         )
@@ -353,18 +441,11 @@ def gradgradcheck(
     return gradcheck(
         first, inputs + grad_outputs, eps=eps, atol=atol, rtol=rtol,
         raise_exception=raise_exception, nondet_tol=nondet_tol,
-        check_undefined_grad=check_undefined_grad,
+        check_undefined_grad=check_undefined_grad, fast_mode=fast_mode,
         check_backward_ad=check_rev_over_rev, check_forward_ad=check_fwd_over_rev,
     )  # fmt: skip
 
 
 def _made_up(out: Tensor, seed: int) -> Tensor:
-    """A gradient with values in [0.25, 1.25] that repeat nowhere nearby."""
-    values = [0.25 + ((i * 7 + 3 * seed) % 11) / 11 for i in range(out._data.size)]
-    B = out._device.backend
-    array = B.cast(
-        B.reshape(B.array(values, plain(out._data).real.dtype), out._data.shape), out._data.dtype
-    )
-    made = wrap(array, out._device)
-    made.requires_grad_()
-    return made
+    """A gradient of mixed sizes."""
+    return _pattern(out, seed).reshape(out.shape).to(out.dtype).requires_grad_()

@@ -164,7 +164,8 @@ class save_on_cpu(saved_tensors_hooks):
     """While active, what operations save for backward waits in the CPU's memory.
 
     Args:
-        pin_memory: keep it in page-locked memory, from which it is copied back faster.
+        pin_memory: keep it in page-locked memory, from which it is copied back faster; without
+            effect where there is no GPU.
         device_type: the device whose memory is spared.
 
     Example:
@@ -178,9 +179,13 @@ class save_on_cpu(saved_tensors_hooks):
     """
 
     def __init__(self, pin_memory: bool = False, device_type: str = "cuda") -> None:
+        from nnkit.backend.cuda.runtime import device_count
+
+        pins = pin_memory and device_count() > 0
+
         def pack(tensor: Tensor) -> tuple[Any, Tensor]:
             kept = tensor.cpu()  # itself, where it is there: torch notices no write to it
-            return tensor.device, kept.pin_memory() if pin_memory else kept
+            return tensor.device, kept.pin_memory() if pins and not kept.is_sparse else kept
 
         def unpack(packed: tuple[Any, Tensor]) -> Tensor:
             device, kept = packed
@@ -326,7 +331,7 @@ def register_multi_grad_hook(
         [tensor([1.]), tensor([1.])]
     """
     if mode not in ("all", "any"):
-        raise ValueError(f"register_multi_grad_hook: mode must be 'all' or 'any', got {mode!r}")
+        raise ValueError(f"Expects mode to be one of ('all', 'any') but got {mode}")
     if mode == "any":
         tensors = [t for t in tensors if t.requires_grad]
     elif not all(t.requires_grad for t in tensors):

@@ -167,7 +167,8 @@ class Tensor(Living):
             raise TypeError(f"Variable data has to be a tensor, but got {type(new).__name__}")
         if not can_take_memory(self, new):
             raise RuntimeError(
-                f"data set to a tensor of {_place_of(new)}, expected {_place_of(self)}"
+                "data set to an incompatible tensor type: got one of "
+                f"{_place_of(new)}, expected {_place_of(self)}"
             )
         if self.requires_grad and new.dtype.category < FLOATING:
             raise RuntimeError(

@@ -25,7 +25,13 @@ from nnkit.func.level import Level, check_tensors, transforming, without_lost
 from nnkit.func.vmap import checked_chunk_size, drawing
 from nnkit.utils._pytree import TreeSpec, tree_flatten, tree_leaves, tree_map, tree_structure
 
-_NO_HOOKS = "nnkit.func: grad, vjp, jacrev and hessian do not support hooks on saved tensors"
+_NO_HOOKS = "nnkit.func: grad, vjp, jacrev and hessian do not support saved tensor hooks"
+# How torch names the call of a function, for messages.
+_CALLS = {
+    "grad": "grad_and_value(f)(*args)",
+    **dict.fromkeys(("vjp", "jacrev"), "vjp(f, *primals)"),
+    **dict.fromkeys(("jvp", "jacfwd"), "jvp(f, primals, tangents)"),
+}
 
 
 class _Call:
@@ -46,7 +52,7 @@ class _Call:
             result = func(*points, **kwargs)
         self.value, self.aux = _pair(name, result) if has_aux else (result, ())
         self.outputs, _ = _outputs(name, self.value)
-        _tensors(name, self.aux, "aux must be tensors")
+        _tensors(self.aux, "Expected tensors")
 
     def pull(self, weights: Sequence[Any], retain_graph: bool = True) -> Any:
         """The gradients by the arguments, in their structure, of the outputs times ``weights``."""
@@ -66,18 +72,21 @@ class _Call:
 
 def _outputs(name: str, tree: Any) -> tuple[list[Tensor], TreeSpec]:
     """The tensors that a function returned, one at least, and their structure."""
-    leaves, structure = _tensors(name, tree, "the function must return tensors")
-    if not leaves:
-        raise RuntimeError(f"{name}: the function must return tensors, got none")
-    return leaves, structure
+    said = _CALLS.get(name, name)
+    if tree_leaves(tree) in ([], [None]):
+        raise RuntimeError(
+            f"{said}: Expected f to be a function that has non-empty output: it must return "
+            f"tensors, got {tree}"
+        )
+    return _tensors(tree, f"{said}: expected f(*primals) to return only tensors")
 
 
-def _tensors(name: str, tree: Any, expected: str) -> tuple[list[Tensor], TreeSpec]:
+def _tensors(tree: Any, expected: str) -> tuple[list[Tensor], TreeSpec]:
     """The tensors of a tree, and its structure."""
     leaves, structure = tree_flatten(tree)
     for leaf in leaves:
         if not isinstance(leaf, Tensor):
-            raise RuntimeError(f"{name}: {expected}, got {type(leaf).__name__}")
+            raise RuntimeError(f"{expected}, got unsupported type {type(leaf)}")
     return leaves, structure
 
 
@@ -91,7 +100,8 @@ def _pair(name: str, result: Any) -> tuple[Any, Any]:
     if not isinstance(result, tuple) or len(result) != 2:
         shown = f"{len(result)} values" if isinstance(result, tuple) else type(result).__name__
         raise RuntimeError(
-            f"{name}: with has_aux the function must return (output, aux), got {shown}"
+            f"{_CALLS.get(name, name)}: output of function f should be a tuple: (output, aux) if "
+            f"has_aux is True, got {shown}"
         )
     return result
 
@@ -99,19 +109,15 @@ def _pair(name: str, result: Any) -> tuple[Any, Any]:
 def _positions(name: str, argnums: Any, count: int) -> tuple[int, ...]:
     numbers = (argnums,) if isinstance(argnums, int) else argnums
     if not isinstance(numbers, tuple) or not all(isinstance(n, int) for n in numbers):
-        raise RuntimeError(
-            f"{name}: argnums must be an int or a tuple of ints, got {type(argnums).__name__}"
-        )
+        raise RuntimeError(f"{name}: argnums must be int or Tuple[int, ...], got: {argnums!r}")
     if not numbers and count:  # else it is the function that misses its arguments
-        raise RuntimeError(f"{name}: argnums must not be empty")
+        raise RuntimeError(f"{name}: argnums must be non-empty")
     for number in numbers:
         if not -count <= number < count:
-            raise RuntimeError(
-                f"{name}: argnums={argnums} is out of range for {count} positional arguments"
-            )
+            raise RuntimeError(f"{name}: Got argnum={number}, but only {count} positional inputs")
     positions = tuple(number % count for number in numbers)
     if len(set(positions)) < len(positions):
-        raise RuntimeError(f"{name}: argnums must differ, got {argnums}")
+        raise RuntimeError(f"{name}: argnums elements must be unique, got {argnums}")
     return positions
 
 
@@ -177,10 +183,13 @@ def _refuse_integers(name: str, outputs: Sequence[Tensor]) -> None:
             )
 
 
-def _refuse_complex(name: str, values: Iterable[Any]) -> None:
-    for value in values:
+def _refuse_complex(name: str, which: str, values: Iterable[Any]) -> None:
+    for place, value in enumerate(values):
         if isinstance(value, Tensor) and value.is_complex():
-            raise RuntimeError(f"{name}: expected real tensors, got {value.dtype}")
+            raise RuntimeError(
+                f"{name}: Expected all {which} to be real but received complex tensor at flattened "
+                f"{which[:-1]} idx: {place}"
+            )
 
 
 def vjp(func: Callable, *primals: Any, has_aux: bool = False) -> Any:
@@ -210,7 +219,8 @@ def vjp(func: Callable, *primals: Any, has_aux: bool = False) -> Any:
         given = tree_structure(cotangents)
         if given != expected:
             raise RuntimeError(
-                f"vjp: expected cotangents of the structure of the outputs {expected}, got {given}"
+                "Expected pytree structure of cotangents to be the same as pytree structure of "
+                f"outputs to the function. cotangents: {given}, primal output: {expected}"
             )
         return call.pull(tree_leaves(cotangents), retain_graph)
 
@@ -243,7 +253,7 @@ class _Forward:
             leaves, self.structure = _outputs(name, value)
             # For each output its primal and its tangent, if it has one.
             self.outputs = [level.lower(leaf) for leaf in leaves]
-            leaves, structure = _tensors(name, aux, "aux must be tensors")
+            leaves, structure = _tensors(aux, "Expected tensors")
             self.aux = structure.unflatten([level.lower(leaf)[0] for leaf in leaves])
 
 
@@ -271,9 +281,10 @@ def jvp(
         >>> nnkit.func.jvp(lambda x: x**2, (nnkit.tensor(3.0),), (nnkit.tensor(1.0),))
         (tensor(9.), tensor(6.))
     """
-    for name, given in (("primals", primals), ("tangents", tangents)):
-        if not isinstance(given, tuple):
-            raise RuntimeError(f"jvp: {name} must be a tuple, got {type(given).__name__}")
+    if not isinstance(primals, tuple):
+        raise RuntimeError(
+            f"{_CALLS['jvp']}: Expected primals to be a tuple, got {type(primals).__name__}"
+        )
     call = _along("jvp", func, primals, tangents, has_aux)
     if strict and any(tangent is None for _, tangent in call.outputs):
         raise RuntimeError("jvp: with strict every output must depend on the arguments")
@@ -291,16 +302,20 @@ def _along(
     """The call of a function with its derivative in one direction."""
     if tree_structure(tangents) != tree_structure(primals):
         raise RuntimeError(
-            f"{name}: the tangents must have the structure of the arguments "
-            f"{tree_structure(primals)}, got {tree_structure(tangents)}"
+            f"{_CALLS.get(name, name)}: Expected primals and tangents to have the same python "
+            f"structure, got {tree_structure(primals)} and {tree_structure(tangents)}"
         )
     points, directions = tree_leaves(primals), tree_leaves(tangents)
     if not points:
-        raise RuntimeError(f"{name}: the arguments must hold at least one tensor")
+        raise RuntimeError(
+            f"{_CALLS.get(name, name)}: Expected primals to contain at least one Tensor"
+        )
     for what, leaves in (("primals", points), ("tangents", directions)):
         for leaf in leaves:
             if not isinstance(leaf, Tensor):
-                raise RuntimeError(f"{name}: {what} must hold Tensors, got {type(leaf).__name__}")
+                raise RuntimeError(
+                    f"{name}: Expected {what} to only contain Tensors, got {type(leaf).__name__}"
+                )
             if not (leaf.is_floating_point() or leaf.is_complex()):
                 raise ValueError(f"{name}: {what} must be floating or complex, got {leaf.dtype}")
     for point, direction in zip(points, directions, strict=True):
@@ -370,10 +385,10 @@ def jacrev(
 
     @wraps(func)
     def jacobian(*args: Any, **kwargs: Any) -> Any:
-        _refuse_complex("jacrev", tree_leaves(args))
+        _refuse_complex("jacrev", "inputs", tree_leaves(args))
         call = _Call("jacrev", func, args, argnums, kwargs, has_aux)
         _refuse_integers("jacrev", call.outputs)
-        _refuse_complex("jacrev", call.outputs)
+        _refuse_complex("jacrev", "outputs", call.outputs)
         blocks = _by_output(call.outputs, call.level, chunk_size)
         found = tree_structure(call.value).unflatten(map(call.arranged, blocks))
         return (found, call.shown(call.aux)) if has_aux else found
@@ -452,7 +467,7 @@ def jacfwd(
 
     @wraps(func)
     def jacobian(*args: Any, **kwargs: Any) -> Any:
-        _refuse_complex("jacfwd", tree_leaves(args))
+        _refuse_complex("jacfwd", "inputs", tree_leaves(args))
         numbers = _positions("jacfwd", argnums, len(args))
         points, structure = tree_flatten(tuple(args[n] for n in numbers))
         check_tensors("jacfwd", points)
@@ -468,7 +483,7 @@ def jacfwd(
             batch, units = _units(points)
             with batch:
                 call = _Forward("jacfwd", called, args, numbers, units, has_aux)
-        _refuse_complex("jacfwd", [primal for primal, _ in call.outputs])
+        _refuse_complex("jacfwd", "outputs", [primal for primal, _ in call.outputs])
         blocks = [_by_point(batch, primal, t, points) for primal, t in call.outputs]
         arranged = map(structure.unflatten, blocks)
         found = call.structure.unflatten(

@@ -11,6 +11,9 @@ from nnkit.nn import parallel as parallel
 from nnkit.nn import parameter as parameter
 from nnkit.nn import utils as utils
 from nnkit.nn.modules import *  # noqa: F403
+from nnkit.nn.modules.linear_cross_entropy_options import (
+    LinearCrossEntropyOptions as LinearCrossEntropyOptions,
+)
 from nnkit.nn.parallel import DataParallel as DataParallel
 from nnkit.nn.parameter import Buffer as Buffer
 from nnkit.nn.parameter import Parameter as Parameter

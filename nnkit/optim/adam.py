@@ -126,14 +126,16 @@ class Adam(Optimizer):
         decoupled_weight_decay: bool = False,
     ) -> None:
         if isinstance(lr, Tensor) and foreach and not capturable:
-            raise ValueError("lr as a Tensor is not supported for capturable=False, foreach=True")
+            raise ValueError(
+                "lr as a Tensor is not supported for capturable=False and foreach=True"
+            )
         check_moments(lr, betas, eps, weight_decay)
         if not any(isinstance(betas[0], kind) and isinstance(betas[1], kind) for kind in BETA):
             raise ValueError(f"betas must be either both floats or both Tensors, got {betas}")
         if isinstance(betas[0], Tensor):
             if foreach and not capturable:
                 raise ValueError(
-                    "Tensor betas are not supported for capturable=False, foreach=True"
+                    "betas[0] as a Tensor is not supported for capturable=False and foreach=True"
                 )
             for beta in betas[:2]:
                 if beta.numel() != 1:

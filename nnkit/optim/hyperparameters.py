@@ -26,7 +26,8 @@ def check_range(what: str, value: Any, valid: Callable[[Any], Any] = at_least_ze
     except TypeError:
         raise TypeError(f"Invalid {what}: it must be a number, got {value!r}") from None
     if not is_valid:
-        raise ValueError(f"Invalid {what}: {value}")
+        told = ", ".join(map(str, value)) if isinstance(value, (tuple, list)) else value
+        raise ValueError(f"Invalid {what}: {told}")
 
 
 def check_learning_rate(lr: Any, valid: Callable[[Any], Any] = at_least_zero) -> None:

@@ -209,8 +209,8 @@ class _Run:
         given = self.given.setdefault(RUNNING.innermost, set()) if RUNNING.innermost else set()
         if number in given:
             raise CheckpointError(
-                "checkpoint: a tensor that was already unpacked once in this backward is asked for "
-                "again: a custom Function's backward may read ctx.saved_tensors only once"
+                "Unpack is being triggered for a tensor that was already unpacked once: the "
+                "backward of a custom Function in checkpoint may read ctx.saved_tensors only once"
             )
         if number not in self.again:
             self._run_again()
@@ -314,7 +314,7 @@ class CheckpointFunction(Function):
         ]
         if not wanted:
             raise RuntimeError(
-                "checkpoint: no output of the function requires grad, so there is no need of it"
+                "none of output has requires_grad=True, this checkpoint() is not necessary"
             )
         backward([out for out, _ in wanted], [g for _, g in wanted])
         return None, None, *(a.grad if isinstance(a, Tensor) else None for a in args)

@@ -51,7 +51,7 @@ WRONG = [
     (TypeError, "argument 'tensors'", "torch.linalg.multi_dot([x, [x]])"),
     (TypeError, "'ord' must be float or str, not dict", "torch.linalg.matrix_norm(x, {})"),
     (ValueError, "must be numbers or Tensors", "torch.distributions.Normal({}, x)"),
-    (ValueError, "must be a Tensor", "torch.distributions.Laplace(x, x).cdf(1.0)"),
+    (ValueError, "must be a Tensor", "torch.distributions.Laplace(x, x, True).cdf(1.0)"),
     (RuntimeError, "Use the `^` or `logical_xor()`", "(x == x) - (x == x)"),
     (RuntimeError, "use the `~` or `logical_not()`", "-(x == x)"),
     (RuntimeError, "cannot be concatenated", "torch.cat([x[0, 0], x[0, 0]])"),
@@ -73,7 +73,7 @@ WRONG = [
     (RuntimeError, "complex(): The size of tensor a (2)", "torch.complex(x, torch.ones(3))"),
     (RuntimeError, "linalg.solve", "torch.linalg.solve(x.expand(2, 2, 2), x.expand(3, 2, 2))"),
     (RuntimeError, "gru_cell(): expected biases", "torch.gru_cell(x, x, w, w, b[1:], b)"),
-    (RuntimeError, "gru_cell(): w_ih and w_hh must", "torch.gru_cell(x, x, w[1:], w, b, b)"),
+    (RuntimeError, "gru_cell(): weight_ih first dim must", "torch.gru_cell(x, x, w[1:], w, b, b)"),
     (
         RuntimeError,
         "cholesky_solve(): input2 of shape",

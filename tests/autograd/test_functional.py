@@ -133,7 +133,7 @@ def test_gradcheck(lib: ModuleType) -> None:
         check(function(lib, restless), x)
     noise.fill_(1e-7)
     assert check(function(lib, restless), x, nondet_tol=1e-3)
-    with raises(lib, AssertionError, "check_backward_ad"):
+    with raises(lib, AssertionError, "at least one of check_forward_ad or check_backward_ad"):
         check(lambda x: x, x, check_backward_ad=False)
 
 
@@ -161,6 +161,108 @@ def test_gradcheck_looks_at_what_else_a_function_does(lib: ModuleType) -> None:
         with raises(lib, RuntimeError, "undefined output grads"):
             check(hooked, (x,))
     assert check(hooked, (x,), check_undefined_grad=False)
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("layout", ["sparse_coo", "sparse_csr", "sparse_csc"])
+def test_gradcheck_of_sparse_inputs(lib: ModuleType, layout: str) -> None:
+    check, kind = lib.autograd.gradcheck, getattr(lib, layout)
+    given = lib.tensor([[0.5, 0.0], [2.0, -1.0]], dtype=lib.float64)
+    x, y = given.to_sparse(layout=kind).requires_grad_(), given.clone().requires_grad_()
+    assert check(lambda x, y: x.to_dense() ** 2 * y, (x, y), masked=True)
+    with pytest.raises(ValueError, match="Sparse output is not supported at gradcheck yet"):
+        check(lambda x: x * 1, (x,), masked=True, raise_exception=False)
+
+    def wrong(x: Any) -> Any:
+        y = x.to_dense()
+        y.register_hook(lambda g: g * 2)
+        return y
+
+    with pytest.raises(RuntimeError, match="Jacobian mismatch for output 0 with respect to inp"):
+        check(wrong, (x,), masked=True)
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("dtype", ["float64", "complex128"])
+def test_gradcheck_along_one_direction(lib: ModuleType, dtype: str) -> None:
+    kind, options = getattr(lib, dtype), {"fast_mode": True, "check_forward_ad": True}
+    x = (lib.arange(6.0).to(kind).reshape(2, 3) / 7 + 0.5).requires_grad_()
+    y = (lib.arange(3.0).to(kind) / 5 - 2).requires_grad_()
+    check, calls = lib.autograd.gradcheck, []
+
+    def product(x: Any, y: Any) -> Any:
+        calls.append(x)
+        return x @ y, (x * x).sum(), y.abs()
+
+    assert check(product, (x, y), **options)
+    assert len(calls) < 60 and lib.autograd.gradgradcheck(product, (x, y), fast_mode=True)
+    kept = x.tolist()
+    for wrong in (
+        lambda g: g * 2.01, lambda g: g + 2 * lib.tensor([1, -1, 0], dtype=kind),
+    ):  # fmt: skip
+        with raises(lib, RuntimeError, "Jacobian mismatch for output 0 with respect to input 0"):
+            check(function(lib, wrong), x, fast_mode=True)
+        assert not check(function(lib, wrong), x, fast_mode=True, raise_exception=False)
+    assert x.tolist() == kept
+
+
+@pytest.mark.parametrize("fast", [False, True])
+@pytest.mark.filterwarnings("ignore")
+def test_gradcheck_of_nothing(lib: ModuleType, fast: bool) -> None:
+    x = lib.ones(2, 0, dtype=lib.float64, requires_grad=True)
+    y = lib.ones(2, dtype=lib.float64, requires_grad=True)
+    options = {"fast_mode": fast, "check_batched_grad": False}
+    assert lib.autograd.gradcheck(lambda x, y: (x * 2, y[:0], y * 3), (x, y), **options)
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_words_of_gradcheck(lib: ModuleType) -> None:
+    check = lib.autograd.gradcheck
+
+    def off(x: Any, make: Any = lambda x: x.clone()) -> Any:
+        y = make(x)
+        y.register_hook(lambda g: g + 1e-2)
+        return y
+
+    class Sparse(lib.autograd.Function):
+        @staticmethod
+        def forward(ctx: Any, x: Any) -> Any:
+            return x.clone()
+
+        @staticmethod
+        def backward(ctx: Any, g: Any) -> Any:
+            return g.to_sparse()
+
+    class Forwards(lib.autograd.Function):
+        @staticmethod
+        def forward(ctx: Any, x: Any) -> Any:
+            return x * 2
+
+        @staticmethod
+        def jvp(ctx: Any, t: Any) -> Any:
+            return t * 3
+
+        @staticmethod
+        def backward(ctx: Any, g: Any) -> Any:
+            return g * 2
+
+    real = lib.ones(2, dtype=lib.float64, requires_grad=True)
+    imaginary = lib.ones(2, dtype=lib.complex128, requires_grad=True)
+    both = lambda x: off(x, lambda x: lib.complex(x, x))
+    for words, function, x, options in (
+        ("^Jacobian mismatch for output 0 with respect to input 0", off, real, {}),
+        ("imaginary part of complex outputs only, Jacobian mismatch", off, imaginary, {}),
+        ("imaginary part of complex outputs only, Jacobian mismatch", both, real, {}),
+        ("backward not multiplied by grad_output", off, real, {"atol": 0.1}),
+        ("grad is incorrect layout", Sparse.apply, real, {}),
+        ("Jacobian computed with forward mode mismatch for output 0 with respect to input 0",
+         Forwards.apply, real, {"check_forward_ad": True}),
+    ):  # fmt: skip
+        with pytest.raises(RuntimeError, match=words):
+            check(function, (x,), **options)
+        assert not check(function, (x,), raise_exception=False, **options)
+    with pytest.warns(UserWarning, match="Input #0 requires gradient and is not a double prec"):
+        assert check(lambda x: x * 1, lib.ones(1, requires_grad=True), atol=0.1)
 
 
 def test_gradcheck_of_what_depends_on_grad_mode(lib: ModuleType) -> None:

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from itertools import product
 from types import ModuleType
 
 import pytest
 
+import nnkit
 from tests.frameworks import raises
 
 LAST, LAST_3D = "torch.channels_last", "torch.channels_last_3d"
@@ -112,6 +114,30 @@ def test_reductions_lie_by_rows(lib: ModuleType, name: str) -> None:
         assert getattr(x, name)(dim).is_contiguous()
     for result in (*x.max(1), *x.cummin(0), x.cumprod(2), x.norm(dim=1), x.aminmax(dim=1).max):
         assert result.is_contiguous()
+
+
+LAYERS = {
+    "conv": "Conv2d(3, 6, 2)", "conv_transpose": "ConvTranspose2d(3, 6, 2)",
+    "depthwise": "Conv2d(3, 3, 3, groups=3)", "zeros": "ZeroPad2d(1)",
+    "reflection": "ReflectionPad2d(1)", "replication": "ReplicationPad2d(1)",
+    "rms_norm": "RMSNorm(5)", "batch_norm": "BatchNorm2d(3)",
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", LAYERS)
+def test_gradients_lie_as_torchs_do(torch: ModuleType, name: str) -> None:
+    def found(lib: ModuleType) -> list[tuple[int, ...]]:
+        strides, formats = [], (lib.contiguous_format, lib.channels_last)
+        for own, outer, whole in product(formats, repeat=3):
+            layer = eval(f"lib.nn.{LAYERS[name]}").to(memory_format=whole)
+            x = lib.ones(2, 3, 4, 5).contiguous(memory_format=own).detach().requires_grad_()
+            out = layer(x)
+            seed = lib.ones(out.shape).contiguous(memory_format=outer)
+            for t in (out, *lib.autograd.grad(out, [x, *layer.parameters()], seed)):
+                strides.append(t.stride())
+        return strides
+
+    assert found(nnkit) == found(torch)
 
 
 def test_a_format_changes_no_value_and_lets_gradients_through(lib: ModuleType) -> None:

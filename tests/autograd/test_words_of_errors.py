@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable
 from importlib import import_module
 from types import ModuleType
@@ -326,6 +327,46 @@ def _written(lib: Any, view: Callable[[Any], Any]) -> None:
     view(lib.ones(4, requires_grad=True) * 1).add_(1)
 
 
+def _base_written(lib: Any, view: Callable[[Any], Any]) -> Any:
+    base = _needed(lib) * 1
+    made = view(base)
+    base.add_(1)
+    return made
+
+
+def _needed(lib: Any) -> Any:
+    return lib.ones(2, requires_grad=True)
+
+
+def _within(mode: Any, x: Any) -> Any:
+    with mode:
+        return x.view(4)
+
+
+def _of_a_view(lib: Any, mode: Any) -> None:
+    view = _within(mode, lib.zeros(4)).requires_grad_().view(4)
+    view /= 2
+
+
+def _detached(lib: Any) -> None:
+    x = _needed(lib) * 1
+    out = x.sin()
+    x.detach_()
+    out.sum().backward()
+
+
+def _warned(lib: Any) -> None:
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        lib.no_grad()(type("Made", (), {}))
+
+
+def _twice(lib: Any, function: Callable) -> None:
+    x, y = lib.ones(1, requires_grad=True), lib.zeros(2, requires_grad=True)
+    grads = lib.autograd.grad(function(x, y).sum(), (x, y), create_graph=True)
+    lib.autograd.grad(sum(g.sum() for g in grads), (x, y))
+
+
 def _identity(lib: Any) -> Any:
     members = {
         "forward": staticmethod(lambda ctx, x: x.view_as(x)),
@@ -362,6 +403,27 @@ AUTOGRAD: list[Row] = [
      lambda lib: _written(lib, lambda x: x.split(2)[0])),
     ("custom", RuntimeError, "Output 0 of .* is a view .*created inside a custom Function",
      lambda lib: _written(lib, _identity(lib).apply)),
+    ("several_base", RuntimeError, "Output 0 of Unbind is a view and its base or another view of",
+     lambda lib: _base_written(lib, lambda x: x.unbind()[0]).grad_fn),
+    ("no_grad", RuntimeError, "both inside the no_grad block .*or both outside",
+     lambda lib: _written(lib, lambda x: _within(lib.no_grad(), x))),
+    ("no_grad_again", RuntimeError, "Output 0 of View is a view of a view which was created in no",
+     lambda lib: _of_a_view(lib, lib.no_grad())),
+    ("inference_again", RuntimeError, "a view of a view .* is being .* inside the inference_mode",
+     lambda lib: _of_a_view(lib, lib.inference_mode())),
+    ("batched", RuntimeError, "If `is_grads_batched=True`, we interpret the first dimension of",
+     lambda lib: lib.autograd.grad(
+         _needed(lib) * 2, _needed(lib), lib.ones(2, 3), is_grads_batched=True)),
+    ("detached", RuntimeError, "Trying to use a saved tensor that has been detached in-place",
+     lambda lib: _detached(lib)),
+    ("hook_mode", ValueError, r"Expects mode to be one of \('all', 'any'\) but got foo",
+     lambda lib: lib.autograd.graph.register_multi_grad_hook((_needed(lib),), print, mode="foo")),
+    ("class", FutureWarning, "Decorating classes is deprecated", lambda lib: _warned(lib)),
+    ("dual_out", NotImplementedError, "forward AD with add.* because it is an out= function",
+     lambda lib: _dual(lib, lambda ad: lib.add(
+         ad.make_dual(lib.ones(2), lib.ones(2)), 1, out=lib.ones(2)))),
+    ("zeros", RuntimeError, "Double backward is unsupported for src when >1 zeros in src",
+     lambda lib: _twice(lib, lambda x, y: x.scatter_reduce(0, lib.tensor([0, 0]), y, "prod"))),
     ("checkpoint", RuntimeError, "A different number of tensors was saved",
      lambda lib: _checkpointed(lib, _more_at_first())),
     ("reentrant", RuntimeError, "torch.utils.checkpoint is incompatible",

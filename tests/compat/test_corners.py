@@ -45,6 +45,27 @@ except RuntimeError as error: print(error)
     ]
 
 
+def test_errors_that_go_to_other_processes() -> None:
+    program = """
+import pickle
+from torch._utils import ExceptionWrapper
+def wrapped(error, **options):
+    try: raise error
+    except Exception: return pickle.loads(pickle.dumps(ExceptionWrapper(**options)))
+for error in (ValueError("one"), KeyError("two"), UnicodeDecodeError("a", b"b", 0, 1, "c")):
+    try: wrapped(error, where="in a thread").reraise()
+    except Exception as found:
+        first, second, *_, last = str(found).splitlines()
+        print(type(found).__name__, first, second[:18], last)
+"""
+    assert run(program).splitlines() == [
+        "ValueError Caught ValueError in a thread. Original Traceback ValueError: one",
+        "KeyError Caught KeyError in a thread. Original Traceback KeyError: 'two'",
+        "RuntimeError Caught UnicodeDecodeError in a thread. Original Traceback "
+        "UnicodeDecodeError: 'a' codec can't decode byte 0x62 in position 0: c",
+    ]
+
+
 def test_tensors_on_several_devices() -> None:
     program = """
 import torch

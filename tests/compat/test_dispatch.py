@@ -265,5 +265,5 @@ kept(g, [mm], allow_cache_entry_mutation=True).sum().backward()
         "RuntimeError Tensor cached during selective",
         "RuntimeError aten.mm.default was called mor",
         "TypeError policy_fn_or_list must be eith",
-        "ValueError the operators to keep are OpOv",
+        "ValueError Expected op in `op_list` to be",
     ]

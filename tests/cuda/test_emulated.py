@@ -140,7 +140,7 @@ def test_wrong_indices_are_reported(emulator: Emulator) -> None:
     index = np.array([[1, -1], [12, 3]])
     got = on_arrays(checked_index)(index, 10, failures.EMBEDDING, True)
     np.testing.assert_array_equal(got, [[1, 9], [0, 3]])
-    with pytest.raises(IndexError, match="index 12 is out of range for a table of 10 rows"):
+    with pytest.raises(IndexError, match="index out of range in self: 12 in a table of 10 rows"):
         failures.check()
     failures.check()
 

@@ -104,7 +104,7 @@ def test_embedding(dtype):
 def test_embedding_out_of_range():
     with emulated():
         embedding.embedding(source((3, 2)), np.array([0, 3]), None, False)
-    with pytest.raises(IndexError, match="index 3 is out of range for a table of 3 rows"):
+    with pytest.raises(IndexError, match="index out of range in self: 3 in a table of 3 rows"):
         failures.check()
 
 

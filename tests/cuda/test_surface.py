@@ -102,7 +102,9 @@ def test_failures_raise_once_with_the_value() -> None:
     flag = failures.Failure(failures.EMBEDDING, 0, 12, 10)
     before, failures._flag = failures._flag, flag
     try:
-        with pytest.raises(IndexError, match="index 12 is out of range for a table of 10 rows"):
+        with pytest.raises(
+            IndexError, match="index out of range in self: 12 in a table of 10 rows"
+        ):
             failures.check()
         failures.check()
     finally:

@@ -95,7 +95,7 @@ CASES: list[Case] = [
     (TypeError, "importance_scores must be a dict, got int",
      lambda T: _prune(T).global_unstructured(
          [(_linear(T), "weight")], _prune(T).L1Unstructured, 3, amount=0.5)),
-    (RuntimeError, "jvp: tangents must hold Tensors, got int",
+    (RuntimeError, "jvp: Expected tangents to only contain Tensors, got int",
      lambda T: T.func.jvp(lambda x: x, (T.ones(2),), (3,))),
     (ValueError, "jvp: primals must be floating",
      lambda T: T.func.jvp(lambda x: x, (T.ones(2).long(),), (T.ones(2),))),

@@ -108,6 +108,27 @@ def test_linear_cross_entropy(torch: ModuleType) -> None:
         nnkit.nn.LinearCrossEntropyLoss(4, 3, label_smoothing=2.0)
 
 
+def test_options_of_linear_cross_entropy(lib: ModuleType) -> None:
+    options = lib.nn.LinearCrossEntropyOptions
+    assert options() == options(chunking_method="auto") and hash(options())
+    assert repr(options(batch_chunk_size=2)) == (
+        "LinearCrossEntropyOptions(allow_retain_graph=False, batch_chunk_size=2, "
+        "chunking_method='auto', acc_policy='auto', acc_dtype=None)"
+    )
+    for words, wrong in (
+        ("batch_chunk_size must be positive int or None, got 0", {"batch_chunk_size": 0}),
+        ("invalid chunking_method: 'aspect_ratio:0'", {"chunking_method": "aspect_ratio:0"}),
+        ("invalid acc_policy: 'x'", {"acc_policy": "x"}),
+        ("acc_dtype must be one of", {"acc_dtype": lib.int64}),
+    ):
+        with pytest.raises(ValueError, match=words):
+            options(**wrong)
+    x, w, y = lib.ones(4, 3), lib.eye(3), lib.tensor([0, 1, 2, 0])
+    function = lib.nn.functional.linear_cross_entropy
+    found = function(x, w, y, options=options(chunking_method="aspect_ratio:2"))
+    assert found.item() == pytest.approx(function(x, w, y).item(), rel=1e-6)
+
+
 @pytest.mark.parametrize(
     "name", ["CrossEntropyLoss", "NLLLoss", "BCELoss", "BCEWithLogitsLoss", "MultiMarginLoss",
              "MultiLabelSoftMarginLoss"],

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from types import ModuleType
 from typing import Any
 
 import numpy as np
 import pytest
 
+import nnkit
 from tests.frameworks import raises
 from tests.nn.parity import assert_same, numbers
 
@@ -68,6 +70,56 @@ def test_unbatched_and_evaluation(torch: ModuleType) -> None:
     assert_same(
         torch, lambda nn: nn.TransformerEncoderLayer(8, 2, 16), numbers(5, 2, 8), train=False
     )
+
+
+PADDINGS = {
+    "behind": [[False, False, True], [False, True, True]],
+    "before": [[False, False, True], [True, False, False]],
+    "all": [[False, False, False], [True, True, True]],
+}
+ENCODERS: dict[str, Callable[[Any], Any]] = {
+    "layer": lambda nn: nn.TransformerEncoderLayer(4, 2, 8, batch_first=True),
+    "length first": lambda nn: nn.TransformerEncoderLayer(4, 2, 8),
+    "odd": lambda nn: nn.TransformerEncoderLayer(4, 1, 8, batch_first=True),
+    "norm first": lambda nn: nn.TransformerEncoderLayer(4, 2, 8, batch_first=True, norm_first=True),
+}
+
+
+def _filled(module: Any, arange: Any) -> Any:
+    for i, p in enumerate(module.parameters()):
+        p.data.copy_(((arange(p.numel()) * (7 + i) % 13) / 13 - 0.4).reshape(p.shape))
+    return module.eval()
+
+
+@pytest.mark.filterwarnings("ignore:The PyTorch API of nested tensors")
+@pytest.mark.parametrize("name", ENCODERS)
+@pytest.mark.parametrize("padding", PADDINGS)
+def test_inference_with_padding(torch: ModuleType, name: str, padding: str) -> None:
+    def found(lib: ModuleType) -> list[Any]:
+        layer = ENCODERS[name](lib.nn)
+        x, mask = lib.arange(24.0).reshape(2, 3, 4) * 5 % 11 / 11, lib.tensor(PADDINGS[padding])
+        x = x if layer.self_attn.batch_first else x.transpose(0, 1)
+        causal = lib.ones(3, 3).triu(1).bool()
+        attention = lib.nn.MultiheadAttention(4, 2, batch_first=layer.self_attn.batch_first)
+        results = []
+        for grad in (False, True):
+            with lib.set_grad_enabled(grad):
+                for module in (
+                    layer, lib.nn.TransformerEncoder(layer, 2),
+                    lib.nn.TransformerEncoder(layer, 2, lib.nn.LayerNorm(4)),
+                    lib.nn.TransformerEncoder(layer, 2, enable_nested_tensor=False),
+                ):  # fmt: skip
+                    _filled(module, lib.arange)
+                    results.append(module(x, src_key_padding_mask=mask))
+                    results.append(module(x, causal, src_key_padding_mask=mask))
+                _filled(attention, lib.arange)
+                for options in ({"key_padding_mask": mask}, {"attn_mask": causal.T}):
+                    for weights in (False, True):
+                        results.append(attention(x, x, x, need_weights=weights, **options)[0])
+        return [r.detach().numpy() for r in results]
+
+    for got, wanted in zip(found(nnkit), found(torch), strict=True):
+        np.testing.assert_allclose(got, wanted, rtol=2e-4, atol=2e-5)
 
 
 def test_custom_parts(lib: ModuleType) -> None:

@@ -44,11 +44,91 @@ def _hooked_twice(lib: Any) -> None:
     layer._register_state_dict_hook(hook)
 
 
+def _attend(lib: Any, query: tuple, key: tuple, value: tuple, **masks: tuple) -> None:
+    given = {name: lib.ones(shape) for name, shape in masks.items()}
+    lib.nn.MultiheadAttention(4, 2)(*(lib.ones(s) for s in (query, key, value)), **given)
+
+
 def _twice(layer: Any, norm: Any) -> None:
     norm(norm(layer))
 
 
 ROWS: list[Row] = [
+    ("attention_key", AssertionError,
+     r"For batched \(3-D\) `query`, expected `key` and `value` to be 3-D but found 2-D and 3-D",
+     lambda lib: _attend(lib, (3, 3, 4), (3, 4), (3, 3, 4))),
+    ("attention_query", AssertionError, "should be unbatched 2D or batched 3D tensor but received",
+     lambda lib: _attend(lib, (4,), (3, 4), (3, 4))),
+    ("attention_padding", AssertionError,
+     "expected `key_padding_mask` to be `None` or 1-D but found 2-D tensor instead",
+     lambda lib: _attend(lib, (3, 4), (3, 4), (3, 4), key_padding_mask=(3, 3))),
+    ("attention_mask", AssertionError,
+     "expected `attn_mask` to be `None`, 2-D or 3-D but found 1-D tensor instead",
+     lambda lib: _attend(lib, (3, 3, 4), (3, 3, 4), (3, 3, 4), attn_mask=(2,))),
+    ("rnn_dtype", ValueError, r"Convert input: input\.to\(.*float32\), or convert model: model\.to",
+     lambda lib: lib.nn.RNN(2, 3)(lib.ones(1, 1, 2).double())),
+    ("cell", RuntimeError, "input has inconsistent input_size: got 3 expected 2",
+     lambda lib: lib.nn.GRUCell(2, 3)(lib.ones(1, 3))),
+    ("cell_hidden", RuntimeError, "hidden0 has inconsistent hidden_size: got 4, expected 3",
+     lambda lib: lib.nn.LSTMCell(2, 3)(lib.ones(1, 2), (lib.ones(1, 4), lib.ones(1, 4)))),
+    ("cell_dims", ValueError, r"Expected hx\[0\] to be 1D or 2D, got 4D instead",
+     lambda lib: lib.nn.LSTMCell(2, 3)(lib.ones(1, 2), (lib.ones(1, 1, 1, 3),) * 2)),
+    ("gru_cell_dims", ValueError, "Expected hidden to be 1D or 2D, got 4D instead",
+     lambda lib: lib.nn.GRUCell(2, 3)(lib.ones(1, 2), lib.ones(1, 1, 1, 3))),
+    ("vjp", RuntimeError, r"vjp\(f, \*primals\): expected f\(\*primals\) to return only tensors",
+     lambda lib: lib.func.vjp(lambda x: 3, lib.ones(2))),
+    ("vjp_none", RuntimeError, "Expected f to be a function that has non-empty output",
+     lambda lib: lib.func.vjp(lambda x: None, lib.ones(2))),
+    ("jvp", RuntimeError, r"jvp\(f, primals, tangents\): Expected primals to be a tuple",
+     lambda lib: lib.func.jvp(lambda x: x, lib.ones(2), lib.ones(2))),
+    ("aux", RuntimeError, r"function f should be a tuple: \(output, aux\) if has_aux is True",
+     lambda lib: lib.func.grad(lambda x: x.sum(), has_aux=True)(lib.ones(2))),
+    ("argnums", RuntimeError, "Got argnum=2, but only 1 positional inputs",
+     lambda lib: lib.func.grad(lambda x: x.sum(), argnums=2)(lib.ones(2))),
+    ("jacrev", RuntimeError, "jacrev: Expected all inputs to be real but received complex tensor",
+     lambda lib: lib.func.jacrev(lambda x: x)(lib.ones(2) * 1j)),
+    ("cell_batch", RuntimeError, "Input batch size 1 doesn't match hidden0 batch size 2",
+     lambda lib: lib.nn.RNNCell(2, 3)(lib.ones(1, 2), lib.ones(2, 3))),
+    ("huber", TypeError, "delta must be a float or int, got: <class 'complex'>",
+     lambda lib: lib.nn.HuberLoss(delta=1j)),
+    ("pool", RuntimeError, r"non-empty 3D or 4D \(batch mode\) tensor expected for input",
+     lambda lib: lib.nn.MaxPool2d(2)(lib.ones(3, 4))),
+    ("embedding", IndexError, "index out of range in self",
+     lambda lib: lib.nn.Embedding(2, 3)(lib.tensor([2]))),
+    ("multi_margin", RuntimeError, r"1-D with size equal to.*Expected target size \[5\].*got \[3\]",
+     lambda lib: lib.nn.MultiMarginLoss()(lib.ones(5, 3), lib.ones(3).long())),
+    ("nll_weight", RuntimeError, "expected scalar type Float but found Half",
+     lambda lib: lib.nn.NLLLoss(lib.ones(3).half())(lib.ones(1, 3), lib.tensor([0]))),
+    ("margin", RuntimeError, "Expected non-empty vector or matrix with optional 0-dim batch size",
+     lambda lib: lib.nn.functional.multi_margin_loss(lib.ones(0), lib.ones(0).long())),
+    ("unfold_empty", RuntimeError, r"Expected 3D or 4D \(batch mode\) tensor with possibly 0 batch",
+     lambda lib: lib.nn.functional.unfold(lib.ones(3, 0, 3, 4), 2)),
+    ("pad_size", NotImplementedError, "Padding size 2 is not supported for 4D input tensor",
+     lambda lib: lib.nn.functional.pad(lib.ones(1, 1, 2, 2), (1, 1), mode="reflect")),
+    ("pad_empty", RuntimeError, r"Expected 2D or 3D \(batch mode\) tensor with possibly 0 batch",
+     lambda lib: lib.nn.functional.pad(lib.ones(3, 0, 10), (1, 1), mode="reflect")),
+    ("total_norm", RuntimeError, "The total norm of order 2.0 for gradients",
+     lambda lib: lib.nn.utils.get_total_norm(
+         [lib.tensor([float("inf")])], error_if_nonfinite=True)),
+    ("adaptive", RuntimeError, "target should have the same size in the batch dimension",
+     lambda lib: lib.nn.AdaptiveLogSoftmaxWithLoss(4, 6, [2, 4])(lib.ones(2, 4), lib.arange(3))),
+    ("linear", RuntimeError, "both arguments to linear need to be at least 1D.*0D and 2D",
+     lambda lib: lib.nn.functional.linear(lib.tensor(1.0), lib.ones(1, 1))),
+    ("gates", RuntimeError, r"weight_ih first dim must be 4 \* hidden_size = 8, but got 9",
+     lambda lib: lib.lstm_cell(
+         lib.ones(1, 3), [lib.ones(1, 2)] * 2, lib.ones(9, 3), lib.ones(8, 2))),
+    ("grid_mode", ValueError, "expected mode to be .* but got: 'garbage'",
+     lambda lib: lib.nn.functional.grid_sample(
+         lib.ones(1, 1, 2, 2), lib.ones(1, 2, 2, 2), mode="garbage")),
+    ("grid_padding", ValueError, "expected padding_mode to be .* but got: 'garbage'",
+     lambda lib: lib.nn.functional.grid_sample(
+         lib.ones(1, 1, 2, 2), lib.ones(1, 2, 2, 2), padding_mode="garbage")),
+    ("unfold", RuntimeError, r"sliding blocks as \(1, 0\), but its components must be at least one",
+     lambda lib: lib.nn.functional.unfold(lib.ones(1, 1, 2, 2), (2, 3))),
+    ("size", TypeError, r"expected size to be one of int or.* but got size with types",
+     lambda lib: lib.nn.functional.interpolate(lib.ones(1, 1, 2), size=(1.0,))),
+    ("bce_size", ValueError, r"Using a target size \(.*\[3, 1\]\)\) that is different to the",
+     lambda lib: lib.nn.functional.binary_cross_entropy(lib.ones(3), lib.ones(3, 1))),
     ("parametrized_shape", ValueError, "Registering a parametrization may not change the shape of",
      lambda lib: _parametrized(lib, lambda x: x[0])),
     ("parametrized_dtype", ValueError, "may not change the dtype",

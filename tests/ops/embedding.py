@@ -38,8 +38,8 @@ def lookup_edges(make: Maker) -> list[Sample]:
 def wrong_lookups(make: Maker) -> list[Raises]:
     table, index = make(3, 2), np.array([0, 1])
     return [
-        Raises(IndexError, "index 3", np.array([0, 3]), table),
-        Raises(IndexError, "index -1", np.array([0, -1]), table),
+        Raises(IndexError, "out of range in self: 3", np.array([0, 3]), table),
+        Raises(IndexError, "out of range in self: -1", np.array([0, -1]), table),
         Raises(IndexError, "3 rows", np.array([7], np.int32), table),
         Raises(RuntimeError, "float32", make(2, dtype="float32"), table),
         Raises(RuntimeError, "uint8", index.astype(np.uint8), table),
@@ -61,7 +61,7 @@ def table_first_edges(make: Maker) -> list[Sample]:
 
 def wrong_table_first(make: Maker) -> list[Raises]:
     return [
-        Raises(IndexError, "index 3", make(3, 2), np.array([0, 3])),
+        Raises(IndexError, "out of range in self: 3", make(3, 2), np.array([0, 3])),
         Raises(RuntimeError, "2-D", make(3), np.array([0, 1])),
     ]
 
@@ -118,7 +118,9 @@ def wrong_bags(make: Maker) -> list[Raises]:
         Raises(NotImplementedError, "sum", index, table, offsets, per_sample_weights=make(2)),
         Raises(ValueError, "[3]", index, table, offsets, mode="sum", per_sample_weights=make(3)),
         Raises(ValueError, "freq", index, table, offsets, mode="max", scale_grad_by_freq=True),
-        Raises(RuntimeError, "index 3", np.array([0, 3]), table, offsets, mode="sum"),
+        Raises(
+            RuntimeError, "out of range in self: 3", np.array([0, 3]), table, offsets, mode="sum"
+        ),
     ]
 
 

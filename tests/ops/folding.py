@@ -30,8 +30,8 @@ def no_window(make: Maker) -> list[Raises]:
     x = make(1, 2, 4, 4)
     return [
         Raises(RuntimeError, "batched", make(1, 1, 2, 4, 4), 2),
-        Raises(RuntimeError, "empty", make(1, 0, 4, 4), 2),
-        Raises(RuntimeError, "Kernel", x, 5),
+        Raises(RuntimeError, "non-zero dimensions", make(1, 0, 4, 4), 2),
+        Raises(RuntimeError, "sliding blocks", x, 5),
         Raises(RuntimeError, "kernel_size", x, 0),
         Raises(RuntimeError, "kernel_size", x, (1, 1, 1)),
         Raises(TypeError, "kernel_size", x, 2.5),

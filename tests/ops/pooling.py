@@ -61,7 +61,7 @@ def wrong_pool(axes: int, dilated: bool) -> Callable[[Maker], Sequence[Raises]]:
             Raises(RuntimeError, "stride", x, 2, (1,) * (axes + 1) if axes > 1 else (1, 1)),
             Raises(RuntimeError, "pad=", x, 2, 2, 2),
             Raises(RuntimeError, "padding", x, 2, 2, -1),
-            Raises(RuntimeError, "batched", make(*(1 for _ in range(axes + 3))), 2),
+            Raises(RuntimeError, "batch mode", make(*(1 for _ in range(axes + 3))), 2),
             Raises(NotImplementedError, "bool", x > 0, 2),
         ]
         if not dilated or axes < 3:

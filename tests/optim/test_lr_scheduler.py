@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import warnings
+from functools import wraps
 from types import ModuleType
 from typing import Any
 
@@ -223,7 +224,7 @@ def test_goes_on_from_an_epoch(torch: ModuleType, name: str) -> None:
 def test_warns_of_a_skipped_first_rate(lib: ModuleType) -> None:
     o = optimizer(lib)
     scheduler = lib.optim.lr_scheduler.StepLR(o, 2)
-    with pytest.warns(UserWarning, match="optimizer.step"):
+    with pytest.warns(UserWarning, match="how-to-adjust-learning-rate"):
         scheduler.step()
     o = optimizer(lib)
     scheduler = lib.optim.lr_scheduler.StepLR(o, 2)
@@ -232,6 +233,20 @@ def test_warns_of_a_skipped_first_rate(lib: ModuleType) -> None:
         o.step()
         scheduler.step()
         scheduler.step()
+
+
+@pytest.mark.parametrize("marked", [False, True])
+def test_warns_of_a_step_put_in_place_of_the_optimizers(lib: ModuleType, marked: bool) -> None:
+    o = optimizer(lib)
+    scheduler = lib.optim.lr_scheduler.StepLR(o, 2)
+    old = o.step
+    o.step = wraps(old)(lambda: old()) if marked else lambda: old()
+    o.step()
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        scheduler.step()
+    assert [marked] == [not caught]
+    assert marked or "`optimizer.step()` has been overridden" in str(caught[0].message)
 
 
 ERRORS: dict[str, tuple[Any, type[Exception], str]] = {
@@ -245,7 +260,7 @@ ERRORS: dict[str, tuple[Any, type[Exception], str]] = {
     "start_factor": (lambda s, o: s.LinearLR(o, 2.0), ValueError, "start_factor must be"),
     "end_factor": (lambda s, o: s.LinearLR(o, 0.5, 2.0), ValueError, "end_factor must be"),
     "factor": (lambda s, o: s.ConstantLR(o, 2.0), ValueError, "factor must be"),
-    "lambdas": (lambda s, o: s.LambdaLR(o, [abs]), ValueError, "2 values of lr_lambda"),
+    "lambdas": (lambda s, o: s.LambdaLR(o, [abs]), ValueError, "lr_lambda has 1 values"),
     "plateau factor": (
         lambda s, o: s.ReduceLROnPlateau(o, factor=1.5), ValueError, "factor must be below 1"
     ),

@@ -85,6 +85,45 @@ def test_arithmetic(lib: ModuleType, shape: tuple, count: int, dims: int, coales
     c = z.clone()
     assert c.add_(x, alpha=2) is c
     same(c, z + 2 * a)
+    assert c.sub_(x) is c and c.mul_(y) is c and not c.is_sparse
+    same(c, (z + a) * b)
+
+
+@pytest.mark.parametrize("coalesced", [False, True])
+@pytest.mark.parametrize("kinds", [("int8", "uint8"), ("int64", "uint8"), ("uint8", "uint8")])
+def test_what_is_taken_off_is_promoted_first(
+    lib: ModuleType, kinds: tuple, coalesced: bool
+) -> None:
+    a, b = lib.tensor([0, 1, -3]), lib.tensor([2, 0, 200])
+    a, b = (t.to(getattr(lib, kind)) for t, kind in zip((a, b), kinds, strict=True))
+    x, y = (lib.sparse_coo_tensor(lib.arange(3)[None], t, (3,)) for t in (a, b))
+    x, y = (x.coalesce(), y.coalesce()) if coalesced else (x, y)
+    same(x - y, a - b)
+    same(a - y, a - b)
+    same(a.long().clone().sub_(y, alpha=2), a.long() - 2 * b.long())
+
+
+def test_nothing_of_a_tensor_without_sparse_dimensions(lib: ModuleType) -> None:
+    for count in (0, 1, 2):
+        rows, values = lib.zeros(0, count).long(), lib.ones(count, 2, requires_grad=True)
+        x = lib.sparse_coo_tensor(rows, values, (2,), is_coalesced=False)
+        for once in (x.coalesce(), (x + x).coalesce()):
+            assert once.is_coalesced() and once._nnz() == min(count, 1)
+            assert tuple(once.indices().shape) == (0, once._nnz())
+            assert once.values().requires_grad
+        same(x.coalesce(), x)
+
+
+def test_a_strided_tensor_times_a_sparse_one_in_place(lib: ModuleType) -> None:
+    x, y = lib.tensor([float("inf"), 1.0], requires_grad=True), lib.tensor([0.0, 2.0]).to_sparse()
+    out = (x * 1).mul_(y)
+    assert out.tolist() == [0.0, 2.0] and out.layout is lib.strided
+    out.sum().backward()
+    assert dense(x.grad).tolist() == [0.0, 2.0]
+    with pytest.raises(RuntimeError):
+        lib.ones(2, dtype=lib.int64).mul_(y)
+    with pytest.raises(RuntimeError):
+        lib.ones(2).div_(y)
 
 
 def test_what_arithmetic_refuses(lib: ModuleType) -> None:
@@ -105,7 +144,10 @@ def test_what_arithmetic_refuses(lib: ModuleType) -> None:
     ):  # fmt: skip
         with pytest.raises(NotImplementedError):
             refused()
+    mask, whole = lib.eye(2).bool().to_sparse(), lib.eye(2).long().to_sparse()
     for refused in (
+        lambda: mask - mask, lambda: lib.eye(2).bool() - mask, lambda: lib.ones(2, 3) / x,
+        lambda: lib.add(whole, whole, alpha=1.5), lambda: lib.eye(2).long().add(whole, alpha=0.5),
         lambda: x.reshape(6), lambda: x.expand(2, 2, 3), lambda: x.contiguous(), lambda: x.tolist(),
         lambda: x.data_ptr(), lambda: bool(x), lambda: x.item(), lambda: x.crow_indices(),
         lambda: x.nbytes,

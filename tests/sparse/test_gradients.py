@@ -304,6 +304,28 @@ def test_gradients_of_sparse_leaves_are_sparse(lib: ModuleType) -> None:
             assert grad.to_dense().tolist() == [[12, 0], [0, 12]]
 
 
+@pytest.mark.parametrize("layout", ["sparse_coo", "sparse_csr", "sparse_csc"])
+@pytest.mark.parametrize("create_graph", [False, True])
+def test_a_gradient_has_its_tensors_layout(
+    lib: ModuleType, layout: str, create_graph: bool
+) -> None:
+    kind = getattr(lib, layout)
+    x = lib.tensor([[1.0, 0.0], [2.0, 3.0]]).to_sparse(layout=kind).requires_grad_()
+    (grad,) = lib.autograd.grad((x.to_dense() ** 2).sum(), x, create_graph=create_graph)
+    assert grad.layout is kind and grad.shape == (2, 2)
+    assert grad.to_dense().tolist() == [[2.0, 0.0], [4.0, 6.0]]
+
+
+def test_a_sparse_gradient_is_assigned(lib: ModuleType) -> None:
+    for shape, dims in (((5, 1), 1), ((5, 2), 2)):
+        weight = lib.ones(shape, requires_grad=True)
+        weight.grad = lib.zeros(shape).index_fill(0, lib.tensor([3]), 2.0).to_sparse(dims)
+        lib.optim.SGD([weight], lr=0.5).step()
+        assert weight.tolist() == [[float(i != 3)] * shape[1] for i in range(5)]
+        with pytest.raises(RuntimeError):
+            weight.grad = lib.ones(5, 3).to_sparse()
+
+
 def test_data_keeps_its_layout(lib: ModuleType) -> None:
     for x, new in (
         (lib.ones(2, 2), lib.eye(2).to_sparse()), (lib.eye(2).to_sparse(), lib.ones(2, 2)),

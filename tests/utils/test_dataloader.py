@@ -104,8 +104,8 @@ def test_an_error_does_not_end_the_iteration(data: Any) -> None:
 @pytest.mark.parametrize(
     ("arguments", "match"),
     [
-        ({"num_workers": -1}, "num_workers must not be negative, got -1"),
-        ({"timeout": -1}, "timeout must not be negative, got -1"),
+        ({"num_workers": -1}, "num_workers option should be non-negative, got -1"),
+        ({"timeout": -1}, "timeout option should be non-negative, got -1"),
         ({"prefetch_factor": 2}, "prefetch_factor needs num_workers > 0"),
         ({"persistent_workers": True}, "persistent_workers needs num_workers > 0"),
         ({"multiprocessing_context": "fork"}, "multiprocessing_context needs num_workers > 0"),

@@ -39,13 +39,13 @@ def test_stack_dataset(lib: ModuleType, data: Any) -> None:
     nested = data.StackDataset(by_name, [5, 6])
     assert nested[0] == ({"x": 1, "y": "a"}, 5)
     assert nested.__getitems__([1]) == [({"x": 2, "y": "b"}, 6)]
-    with raises(lib, ValueError, "either by position or by name"):
+    with pytest.raises(ValueError, match="At least one dataset should be passed"):
         data.StackDataset()
-    with raises(lib, ValueError, "either by position or by name"):
+    with pytest.raises(ValueError, match="Supported either"):
         data.StackDataset([1], a=[1])
     for arguments in (([1], [1, 2]), ()):
         names = {} if arguments else {"a": [1], "b": [1, 2]}
-        with raises(lib, ValueError, r"different lengths \[1, 2\]"):
+        with raises(lib, ValueError, r"Size mismatch between datasets: lengths \[1, 2\]"):
             data.StackDataset(*arguments, **names)
 
     class Short(list):
@@ -76,9 +76,9 @@ def test_chain_dataset(lib: ModuleType, data: Any) -> None:
     chained = stream(data, 2) + stream(data, 3)
     assert list(chained) == [0, 1, 0, 1, 2] and list(chained) == [0, 1, 0, 1, 2]
     assert len(stream(data, 2, 2) + stream(data, 3, 3)) == 5
-    with raises(lib, AssertionError, "an IterableDataset is expected, got list"):
+    with raises(lib, AssertionError, "ChainDataset only supports IterableDataset, got list"):
         list(stream(data, 2) + [1])
-    with raises(lib, AssertionError, "an IterableDataset is expected, got list"):
+    with raises(lib, AssertionError, "ChainDataset only supports IterableDataset, got list"):
         len(stream(data, 2, 2) + [1])
 
 

@@ -10,7 +10,6 @@ from nnkit.autograd.arguments.dims import check_tensor
 from nnkit.autograd.arguments.sizes import check_integers, check_shape, integer
 from nnkit.autograd.op.registry import OPS
 from nnkit.autograd.tensor import Tensor
-from nnkit.autograd.views.replay import laid
 from nnkit.backend.dtype import BOOL, COMPLEX, FLOATING
 from nnkit.backend.memory import by_rows, format_of
 
@@ -147,7 +146,8 @@ def in_order(result: Tensor, axes: Ints | None) -> Tensor:
 def gradient_in_format(B: Any, gradient: Any, like: Any) -> Any:
     """A gradient with channels last in memory where ``like`` has them, for the use of rules."""
     axes = format_of(getattr(like, "_data", like))
-    return gradient if axes is None else laid(B, gradient, axes)
+    has_format = axes is None or format_of(getattr(gradient, "_data", gradient)) == axes
+    return gradient if has_format else B.ordered(gradient, axes)
 
 
 def grad_max_pool(B: Any, g_out: Any, x: Any, indices: Any) -> Any:
@@ -163,6 +163,11 @@ def samples_of(name: str, input: Any, axes: int) -> Tensor:
         RuntimeError: another number of dimensions, or no elements in a sample.
     """
     check_tensor(name, input)
+    if input._data.ndim - axes not in (1, 2):
+        raise RuntimeError(
+            f"{name}(): non-empty {axes + 1}D or {axes + 2}D (batch mode) tensor expected for "
+            f"input, but got: {list(input.shape)}"
+        )
     x = batched(name, input, axes)
     if 0 in input._data.shape[1:]:
         refuse_empty(name, axes, input)

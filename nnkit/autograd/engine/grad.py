@@ -7,10 +7,11 @@ from typing import Any
 
 from nnkit.autograd.arguments.overriding import overridable
 from nnkit.autograd.engine.backward import as_tuple, check_inputs, flag, start
-from nnkit.autograd.engine.node import SPARSE, GradientEdge, edge_of, target_of
+from nnkit.autograd.engine.node import SPARSE, WITH_INDICES, GradientEdge, edge_of, target_of
 from nnkit.autograd.grad_mode import MODE
 from nnkit.autograd.op.registry import OPS
 from nnkit.autograd.tensor import Tensor, wrap
+from nnkit.backend.memory import strided
 
 
 @overridable
@@ -112,7 +113,7 @@ def captured(
         results = _wrapped(inputs, results)
     return [
         tensor.like(found)
-        if tensor.__class__ in SPARSE and found is not None and found.__class__ not in SPARSE
+        if tensor.__class__ in WITH_INDICES and found is not None and found.layout is strided
         else found
         for tensor, found in zip(inputs, results, strict=True)
     ]
@@ -132,6 +133,16 @@ def _wrapped(inputs: tuple, results: list) -> list[Any]:
 def _batched(
     outputs: tuple, inputs: tuple, grads: tuple, retain: bool, create: bool, unused: bool
 ) -> tuple:
+    for position, (out, given) in enumerate(zip(outputs, grads)):
+        if given is None or out.__class__ is GradientEdge:
+            continue
+        if given.shape[1:] != out.shape:
+            raise RuntimeError(
+                "If `is_grads_batched=True`, we interpret the first dimension of each grad_output "
+                "as the batch dimension, and the others must be those of the output, but "
+                f"grad_output[{position}] has a shape of {given.shape} and output[{position}] has "
+                f"a shape of {out.shape}."
+            )
     count = next(g.shape[0] for g in grads if g is not None)
     rows = []
     for i in range(count):

@@ -19,6 +19,8 @@ sequence = itertools.count(1)
 LATEST = 2**64 - 1  # torch's order of nodes that run as soon as they can
 # Classes of tensors that are gradients as they are, where others are arrays: sparse ones.
 SPARSE: set[type] = set()
+# Classes of all tensors that hold values at indices: what arrives at one is its values.
+WITH_INDICES: set[type] = set()
 
 
 class Node:
@@ -161,6 +163,15 @@ class Refusing(Node):
     @order.setter
     def order(self, value: int) -> None:
         _MADE.__set__(self, value)
+
+
+class Error(Refusing):
+    """The history of a gradient that cannot be differentiated again; it has saved the message."""
+
+    __slots__ = ()
+
+    def gradients(self, B: Any, grads: list, unpack: Callable) -> Any:
+        raise RuntimeError(self.values)
 
 
 class NotImplementedBackward(Refusing):

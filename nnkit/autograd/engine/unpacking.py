@@ -70,8 +70,8 @@ def _check_current(node: Node, saved: Any, version: int) -> None:
     hooks = saved._hooks if isinstance(saved, Tensor) else None
     if hooks is not None and hooks.detached > node.order and not node.runs_user_code:
         raise RuntimeError(
-            f"{node.operation} saved a tensor of shape {list(saved._data.shape)} that has been "
-            "detached in place since, by detach_(): use detach() instead"
+            "Trying to use a saved tensor that has been detached in-place, i.e. with .detach_(): "
+            f"{node.operation} saved it, of shape {list(saved._data.shape)}. Use detach() instead"
         )
 
 

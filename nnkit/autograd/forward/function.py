@@ -71,8 +71,9 @@ def _pushed(function: Any, node: Any, lowered: list, outputs: tuple) -> list[Ten
             _check_view(name, out, tangent, [p for p, _ in lowered], given)
         elif not is_in(tangent, tuple(given)) or not tangent._version:
             raise RuntimeError(
-                f"{name}.jvp must modify in place the tangent of the input that forward modifies "
-                f"in place, and return it for output {position}"
+                "An inplace custom Function is not modifying the forward mode gradients inplace: "
+                f"{name}'s jvp function must modify the corresponding gradient inplace, and return "
+                f"it for output {position}"
             )
         shown.append(tangent)
     return shown
@@ -86,9 +87,10 @@ def _check_view(name: str, out: Tensor, tangent: Tensor, inputs: list, given: li
             continue
         if base is each or base is each._base:
             if tangent._base is None or tangent._base is not (moved._base or moved):
+                wanted = "given grad input" if base is each else "same base as the given grad input"
                 raise RuntimeError(
                     f"{name}: A custom Function's forward is returning a view (or an input as-is) "
-                    "but the jvp is not returning a view of the given grad input"
+                    f"but the jvp is not returning a view of the {wanted}"
                 )
             return
 

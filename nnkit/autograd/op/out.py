@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from nnkit.autograd.arguments.dims import broadcasts
+from nnkit.autograd.forward.dual import is_dual
 from nnkit.autograd.grad_mode import MODE, is_grad_enabled
 from nnkit.autograd.op.registry import OPS
 from nnkit.autograd.tensor import Tensor
@@ -148,6 +149,11 @@ def check_out(
         raise RuntimeError(
             f"{name}(): functions with out=... arguments don't support automatic "
             "differentiation, but one of the arguments requires grad."
+        )
+    if out._device is not result._device and (is_dual(out) or is_dual(result)):
+        raise NotImplementedError(
+            f"Trying to use forward AD with {name} that does not support it because it is an out= "
+            "function"
         )
     if out._device.home is not result._device.home:
         raise RuntimeError(

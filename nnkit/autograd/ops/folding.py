@@ -40,6 +40,16 @@ def _columns(
     dilation = at_least(name, "dilation", ints(name, "dilation", dilation, 2), 1)
     padding = at_least(name, "padding", ints(name, "padding", padding, 2), 0)
     stride = at_least(name, "stride", ints(name, "stride", stride, 2), 1)
+    blocks = tuple(
+        (n + 2 * p - d * (k - 1) - 1) // s + 1
+        for n, k, d, p, s in zip(shape[2:], kernel, dilation, padding, stride)
+    )
+    if min(blocks) < 1:
+        raise RuntimeError(
+            f"{name}(): Given an image of spatial size {tuple(shape[2:])}, kernel_size={kernel}, "
+            f"dilation={dilation}, padding={padding}, stride={stride}, calculated shape of the "
+            f"array of sliding blocks as {blocks}, but its components must be at least one"
+        )
     counts, stride, dilation = windows(name, shape, kernel, stride, padding, dilation)
     places, count = math.prod(kernel), math.prod(counts)
     check_shape(name, (shape[0], shape[1] * places, count))
@@ -79,7 +89,10 @@ def unfold(
         raise IndexError(f"unfold(): expected 3 or 4 dimensions, got shape {list(input.shape)}")
     x = batched("unfold", input, 2)
     if 0 in x.shape[1:]:
-        raise RuntimeError(f"unfold(): input must not be empty, got shape {list(input.shape)}")
+        raise RuntimeError(
+            "unfold(): Expected 3D or 4D (batch mode) tensor with possibly 0 batch size and other "
+            f"non-zero dimensions for input, but got: {list(input.shape)}"
+        )
     geometry, _, _ = _columns("unfold", x.shape, kernel_size, dilation, padding, stride)
     columns = _im2col(x, *geometry)
     return columns if input.ndim == 4 else OPS["squeeze"](columns, (0,))

@@ -37,8 +37,8 @@ _layer_norm = rule(
 )
 _rms_norm = rule(
     "rms_norm", alone="recorded", nondifferentiable=("variance",),
-    joint=lambda B, g_out, x, weight, variance, ndim, eps: B.rms_norm_grad(
-        g_out, x, weight, variance, ndim, eps
+    joint=lambda B, g_out, x, weight, variance, ndim, eps: _in_format(
+        B, g_out, *B.rms_norm_grad(g_out, x, weight, variance, ndim, eps)
     ),
 )
 
@@ -48,7 +48,7 @@ def _sum_channels(B: Any, g: Any) -> Any:
 
 
 def _in_format(B: Any, x: Any, g_x: Any, *others: Any) -> tuple:
-    """The gradients, of which that of the input ``x`` lies as it does."""
+    """The gradients, of which the first, that of the input, lies as ``x`` does."""
     return None if g_x is None else gradient_in_format(B, g_x, x), *others
 
 

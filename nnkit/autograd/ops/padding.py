@@ -7,7 +7,7 @@ from typing import Any
 
 from nnkit.autograd.arguments.dims import check_tensor
 from nnkit.autograd.arguments.sizes import check_integers, check_shape
-from nnkit.autograd.arguments.spatial import in_format_of
+from nnkit.autograd.arguments.spatial import gradient_in_format, in_format_of
 from nnkit.autograd.op.promotion import check_dtype
 from nnkit.autograd.op.public import public
 from nnkit.autograd.op.registry import OPS
@@ -19,7 +19,10 @@ Widths = tuple[tuple[int, int], ...]
 
 _adjoint = lambda B, g, widths, mode: B.pad_mode_adjoint(g, widths, mode)
 _circular = rule("pad_mode", x=_adjoint)
-_pad_mode = rule("pad_mode", depends="backward", also={"x": ("x",)}, x=_adjoint)
+_pad_mode = rule(
+    "pad_mode", depends="backward", also={"x": ("x",)},
+    x=lambda B, g, x, widths, mode: gradient_in_format(B, _adjoint(B, g, widths, mode), x),
+)  # fmt: skip
 rule("pad_mode_adjoint", g=lambda B, g_out, widths, mode: B.pad_mode(g_out, widths, mode))
 
 
@@ -123,13 +126,13 @@ def pad(input: Tensor, pad: Any, mode: str = "constant", value: float | None = N
     axes = len(pad) // 2
     if not (1 <= axes <= 3 and input.ndim in (axes + 1, axes + 2)):
         raise NotImplementedError(
-            f"pad(): mode={mode!r} pads the last k = 1, 2 or 3 dimensions of k + 1 or "
-            f"k + 2, got {len(pad)} numbers for an input of shape {list(input.shape)}"
+            f"pad(): Padding size {len(pad)} is not supported for {input.ndim}D input tensor: "
+            f"mode={mode!r} pads the last k = 1, 2 or 3 dimensions of k + 1 or k + 2"
         )
     if mode != "circular" and 0 in input._data.shape[-axes - 1 :]:
         raise RuntimeError(
-            f"pad(): mode={mode!r} takes an input of which only the batch may be empty, got shape "
-            f"{list(input.shape)}"
+            f"pad(): Expected {axes + 1}D or {axes + 2}D (batch mode) tensor with possibly 0 batch "
+            f"size and other non-zero dimensions for input, but got: {list(input.shape)}"
         )
     _check_sizes("pad", input, widths, mode)
     if mode != "circular":

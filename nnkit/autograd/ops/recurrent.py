@@ -81,23 +81,13 @@ def _checked(
             f"{name}(): expected w_ih and w_hh of 2 dimensions, "
             f"got shapes {list(weight_ih.shape)} and {list(weight_hh.shape)}"
         )
-    if x.shape[-1] != weight_ih.shape[1]:
-        raise RuntimeError(
-            f"{name}(): input has inconsistent input_size: got {x.shape[-1]}, "
-            f"expected {weight_ih.shape[1]}"
-        )
+    _check_input_size(name, x.shape[-1], weight_ih.shape[1])
     rows = weight_hh.shape[0]
-    for state, size in zip(states, (weight_hh.shape[1], rows // GATES[kind])):
-        if state.shape[-1] != size:
-            raise RuntimeError(
-                f"{name}(): hidden state has inconsistent hidden_size: got {state.shape[-1]}, "
-                f"expected {size}"
-            )
-    if rows != weight_ih.shape[0] or rows % GATES[kind]:
-        raise RuntimeError(
-            f"{name}(): w_ih and w_hh must have {GATES[kind]} * hidden_size rows, "
-            f"got {weight_ih.shape[0]} and {rows}"
-        )
+    for number, state in enumerate(states):
+        size = rows // GATES[kind] if number else weight_hh.shape[1]
+        _check_hidden_size(name, number, state.shape[-1], size)
+    hidden = weight_hh.shape[1] if weight_hr is None else rows // GATES[kind]
+    _check_rows(name, GATES[kind], hidden, weight_ih.shape[0], rows)
     names = ("hx", "cx")[: len(states)] + ("w_ih", "w_hh", "b_ih", "b_hh", "w_hr")
     given = list(zip(names, (*states, *weights)))
     # As torch, which multiplies the hidden state by its weight first in a cell, but for a GRU's.
@@ -281,6 +271,31 @@ def _network(kind: str, arguments: tuple) -> tuple[Tensor, ...]:
     return _FORMS[kind][packed](*arguments)
 
 
+def _check_input_size(name: str, size: int, expected: int) -> None:
+    if size != expected:
+        raise RuntimeError(
+            f"{name}(): input has inconsistent input_size: got {size} expected {expected}"
+        )
+
+
+def _check_hidden_size(name: str, number: int, size: int, expected: int) -> None:
+    if size != expected:
+        raise RuntimeError(
+            f"{name}(): hidden{number} has inconsistent hidden_size: got {size}, expected "
+            f"{expected}"
+        )
+
+
+def _check_rows(name: str, gates: int, hidden: int, *rows: int) -> None:
+    """RuntimeError where a weight, of the input or then of the state, has other rows than gates."""
+    for parameter, count in zip(("weight_ih", "weight_hh"), rows):
+        if count != gates * hidden:
+            raise RuntimeError(
+                f"{name}(): {parameter} first dim must be {gates} * hidden_size = "
+                f"{gates * hidden}, but got {count}"
+            )
+
+
 def _cell(kind: str, input: Tensor, states: Sequence[Tensor], *weights: Any) -> Any:
     """The states after one step on a batch (N, input_size)."""
     name = f"{kind}_cell"
@@ -290,28 +305,27 @@ def _cell(kind: str, input: Tensor, states: Sequence[Tensor], *weights: Any) -> 
     if GATES[kind] == 1:  # torch counts the rows of these first
         hidden = size_at(name, weights[1], 1, "w_hh")
         rows = size_at(name, weights[0], 0, "w_ih"), size_at(name, weights[1], 0, "w_hh")
-        if rows != (hidden, hidden):
-            raise RuntimeError(
-                f"{name}(): w_ih and w_hh must have hidden_size = {hidden} rows, got {rows[0]} and "
-                f"{rows[1]}"
-            )
-    for parameter, value in (("w_ih", weights[0]), ("input", input), ("w_hh", weights[1])):
+        _check_rows(name, 1, hidden, *rows)
+    expected, size, hidden = [
         size_at(name, value, 1, parameter)
+        for parameter, value in (("w_ih", weights[0]), ("input", input), ("w_hh", weights[1]))
+    ]
+    _check_input_size(name, size, expected)
+    if kind == "lstm":
+        _check_rows(name, GATES[kind], hidden, weights[0].shape[0])
     for number, state in enumerate(states):
-        matches = size_at(name, state, 0, "hx") == input._data.shape[0]
-        if matches:
-            size_at(name, state, 1, "hx")
-        if not matches or state.ndim != 2 or input.ndim != 2:
+        batch = size_at(name, state, 0, "hx")
+        if batch != input._data.shape[0]:
+            raise RuntimeError(
+                f"{name}(): Input batch size {input.shape[0]} doesn't match hidden{number} batch "
+                f"size {batch}"
+            )
+        _check_hidden_size(name, number, size_at(name, state, 1, "hx"), hidden)
+        if state.ndim != 2 or input.ndim != 2:
             raise RuntimeError(
                 f"{name}(): input of shape {list(input.shape)} doesn't match hidden{number} "
                 f"of shape {list(state.shape)}: expected (N, input_size) and (N, hidden_size)"
             )
-    if weights[0].shape[0] != GATES[kind] * states[0].shape[1]:
-        raise RuntimeError(
-            f"{name}(): w_ih and w_hh must have {GATES[kind]} * hidden_size = "
-            f"{GATES[kind] * states[0].shape[1]} rows, got {weights[0].shape[0]} and "
-            f"{weights[1].shape[0]}"
-        )
     if kind == "lstm" and promote_types(states[1].dtype, input.dtype) is input.dtype:
         states = (states[0], cast_inside(states[1], input.dtype))
     own = _checked(kind, name, input, states, (*weights, None))

@@ -98,6 +98,8 @@ def coalesce(x: CoordinateTensor) -> CoordinateTensor:
     """The same tensor with every index once, in ascending order; values of one index are added."""
     if x._coalesced:
         return x
+    if x._nnz() < 2:
+        return x.like(x.stored().clone(), _coalesced=True)
     if not x.sparse_dims:
         values = x.stored().sum(0, keepdim=True)
         return CoordinateTensor.of(x._coordinates[:, :1], values, x._shape, True)

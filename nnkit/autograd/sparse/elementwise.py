@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from nnkit.autograd.op.promotion import check_dtype
 from nnkit.autograd.op.public import PUBLIC
+from nnkit.autograd.ops.elementwise.arithmetic import factor_of
 from nnkit.autograd.sparse.coordinates import (
     CoordinateTensor,
     coalesce,
@@ -13,6 +15,7 @@ from nnkit.autograd.sparse.coordinates import (
 )
 from nnkit.autograd.sparse.table import FUNCTIONS, defines
 from nnkit.autograd.sparse.tensor import SparseTensor
+from nnkit.autograd.surface.metadata import result_type
 from nnkit.autograd.tensor import Tensor
 from nnkit.autograd.views.history import check_cast
 
@@ -71,17 +74,15 @@ def _is_scalar(value: Any) -> bool:
     return not isinstance(value, Tensor) or not (value.ndim or isinstance(value, SparseTensor))
 
 
-@defines("add")
-def add(input: Any, other: Any, *, alpha: Any = 1) -> Any:
+def _plus(name: str, input: Any, other: Any, alpha: Any) -> Any:
     if not isinstance(input, CoordinateTensor):
         _check_sizes("add", input, other)
         if not isinstance(input, Tensor):
             input = PUBLIC["tensor"](input)
-        values = other.stored() if alpha == 1 else other.stored() * alpha
-        kind = PUBLIC["result_type"](input, other.stored())
+        values = _addend(name, input, other.stored(), alpha)
         if not other.sparse_dims:
             return input + values.sum(0)
-        return input.to(kind).index_put(other.at(), values.to(kind), accumulate=True)
+        return input.to(values.dtype).index_put(other.at(), values, accumulate=True)
     if not isinstance(other, CoordinateTensor):
         raise RuntimeError("add(sparse, dense) is not supported. Use add(dense, sparse) instead.")
     _check_sizes("add", input, other)
@@ -91,14 +92,13 @@ def add(input: Any, other: Any, *, alpha: Any = 1) -> Any:
             f"'self' has {input.sparse_dims} sparse dimensions while 'other' has "
             f"{other.sparse_dims} sparse dimensions"
         )
-    values, more = input.stored(), other.stored()
-    more = more if alpha == 1 else more * alpha
+    values = input.stored()
+    more = _addend(name, values, other.stored(), alpha)
     if input._coordinates is other._coordinates:
         return input.like(values + more)
-    kind = PUBLIC["result_type"](values, more)
     out = CoordinateTensor.of(
         PUBLIC["cat"]([input._coordinates, other._coordinates], 1),
-        PUBLIC["cat"]([values.to(kind), more.to(kind)]),
+        PUBLIC["cat"]([values.to(more.dtype), more]),
         input._shape,
         False,
     )
@@ -107,6 +107,19 @@ def add(input: Any, other: Any, *, alpha: Any = 1) -> Any:
     out = coalesce(out)
     out._coalesced = input._coalesced and other._coalesced
     return out
+
+
+def _addend(name: str, values: Tensor, more: Tensor, alpha: Any) -> Tensor:
+    """``alpha * more`` in the dtype of its sum with ``values``: an unsigned one has no -1.
+
+    Raises:
+        RuntimeError: ``alpha`` is not of that dtype's kind.
+    """
+    kind = result_type(values, more)
+    if name == "sub":
+        check_dtype(name, kind, ("bool",))
+    more = more.to(kind)
+    return more if alpha == 1 else more * factor_of(name, alpha, more)
 
 
 def _is_ascending(x: CoordinateTensor) -> bool:
@@ -119,19 +132,24 @@ def _check_sizes(name: str, input: Any, other: Any) -> None:
     if shape != list(other.shape):
         raise RuntimeError(
             f"{name}: expected 'self' and 'other' to have same size, but self has size "
-            f"{shape} while other has size {list(other.shape)} (FYI: op2-sparse addition does not "
-            "currently support broadcasting)"
+            f"{shape} while other has size {list(other.shape)} (FYI: dense-sparse addition does "
+            "not currently support broadcasting)"
         )
+
+
+@defines("add")
+def add(input: Any, other: Any, *, alpha: Any = 1) -> Any:
+    return _plus("add", input, other, alpha)
 
 
 @defines("sub", "subtract")
 def sub(input: Any, other: Any, *, alpha: Any = 1) -> Any:
-    return add(input, other, alpha=-alpha)
+    return _plus("sub", input, other, -alpha)
 
 
 @defines("__rsub__", "rsub")
 def rsub(input: Any, other: Any, *, alpha: Any = 1) -> Any:
-    return add(other, input, alpha=-alpha)
+    return _plus("sub", other, input, -alpha)
 
 
 @defines("mul", "multiply", "__rmul__")
@@ -154,9 +172,7 @@ def mul(input: Any, other: Any) -> Any:
 
 @defines("div", "divide", "true_divide", "__truediv__")
 def div(input: Any, other: Any, *, rounding_mode: str | None = None) -> Any:
-    if not isinstance(input, CoordinateTensor):
-        raise NotImplementedError("div() by a tensor of layout nnkit.sparse_coo is not defined")
-    if not _is_scalar(other):
+    if not isinstance(input, CoordinateTensor) or not _is_scalar(other):
         raise RuntimeError(
             "Sparse division requires a scalar or zero-dim dense tensor divisor "
             f"(got shape {list(other.shape)} for divisor)"
@@ -196,15 +212,15 @@ for _name in ("add", "sub", "subtract", "mul", "multiply", "div", "divide", "tru
                     )
                 out._coalesced = out._nnz() < 2  # torch forgets it
             return input._become(_in_dtype_of(input, out, f"{of.__name__}_"))
-        if of is not add and of is not sub:
-            raise NotImplementedError(
-                "what is strided cannot be multiplied by or divided by a sparse tensor in place"
-            )
-        alpha = options.get("alpha", 1)
-        _check_sizes("add", input, other)
-        check_cast("add_", PUBLIC["result_type"](input, other.stored()), input.dtype)
-        values = other.stored() * (-alpha if of is sub else alpha)
-        return input.index_put_(other.at(), values.to(input.dtype), accumulate=True)
+        if of is add or of is sub:  # only the rows of a sparse gradient are touched
+            _check_sizes("add", input, other)
+            alpha = options.get("alpha", 1)
+            values = _addend(of.__name__, input, other.stored(), -alpha if of is sub else alpha)
+            check_cast("add_", values.dtype, input.dtype)
+            return input.index_put_(other.at(), values.to(input.dtype), accumulate=True)
+        out = of(input, other, **options)
+        check_cast(f"{of.__name__}_", out.dtype, input.dtype)
+        return input.copy_(out.to_dense())
 
     defines(f"{_name}_")(_write)
 for _name, _of in (("__iadd__", "add_"), ("__isub__", "sub_"), ("__imul__", "mul_")):

@@ -10,6 +10,7 @@ from collections.abc import Callable
 from typing import Any, ClassVar
 
 from nnkit.autograd.arguments.overriding import DisableTorchFunctionSubclass
+from nnkit.autograd.engine.node import WITH_INDICES
 from nnkit.autograd.grad_mode import MODE
 from nnkit.autograd.surface.printing import OPTIONS
 from nnkit.autograd.tensor import Size, Tensor
@@ -34,6 +35,10 @@ class SparseTensor(Tensor):
     _layout: layout
     _shape: Size
     _names: ClassVar[tuple[str, ...]] = ()  # of the attributes that hold its indices
+
+    def __init_subclass__(cls, **options: Any) -> None:
+        super().__init_subclass__(**options)
+        WITH_INDICES.add(cls)
 
     @classmethod
     def __torch_function__(
@@ -102,7 +107,8 @@ class SparseTensor(Tensor):
     def data(self, new: Any) -> None:
         if not isinstance(new, type(self)):
             raise RuntimeError(
-                f"data set to a tensor of layout {new.layout}, expected {self._layout}"
+                f"data set to an incompatible tensor type: layout {new.layout}, expected "
+                f"{self._layout}"
             )
         self._become(new)
 

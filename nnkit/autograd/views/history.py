@@ -42,6 +42,7 @@ from nnkit.autograd.tensor import (
     wrap,
 )
 from nnkit.autograd.views.overlap import REFUSED_FIRST, check_memory, warn_expanded
+from nnkit.autograd.views.refusals import BASE_WRITTEN, WRITTEN, refusal
 from nnkit.autograd.views.replay import (
     EXPANDED,
     CopySlices,
@@ -126,11 +127,7 @@ def _edge_again(view: Any, base: Any) -> Any:
 def check_history(view: Tensor) -> None:
     """RuntimeError where the history of a view could not follow a write to its base."""
     if is_lost(view):
-        made: Any = view._view
-        raise RuntimeError(
-            f"A view {_MADE[made]} and its base or another view of its base has been modified "
-            "inplace since: its history is not known. Make the view again"
-        )
+        raise RuntimeError(refusal(view, BASE_WRITTEN))
 
 
 def is_lost(view: Any) -> bool:
@@ -144,18 +141,6 @@ def is_lost(view: Any) -> bool:
 def _was_written(view: Any) -> bool:
     """Whether the storage of a view was written since it was made or last looked at."""
     return view._viewed not in (view._writes[0], ~view._writes[0])
-
-
-_MADE = {
-    "no_grad": "was created in no_grad mode",
-    "inference": "was created in inference mode",
-    "multiple": "is one of several that one operation returned",
-    "function": "was created inside a custom Function",
-}
-_UNFOLLOWED = {
-    "multiple": "This view is the output of a function that returns multiple views",
-    "function": "This view was created inside a custom Function (or an input was returned as-is)",
-}
 
 
 def reshape_in_place(
@@ -283,17 +268,7 @@ def check_traceable(x: Tensor) -> None:
     """RuntimeError where a write to ``x`` could not become history."""
     base = x._base
     if base is not None and isinstance(x._view, str):
-        if x._view in _UNFOLLOWED:
-            made = x.grad_fn.name().rpartition("Backward")[0] if x.grad_fn else "split"
-            raise RuntimeError(
-                f"Output {x.output_nr} of {made} is a view and is "
-                f"being modified inplace. {_UNFOLLOWED[x._view]}: its history cannot follow the "
-                "write, use the out-of-place form."
-            )
-        raise RuntimeError(
-            f"A view {_MADE[x._view]} and is being modified inplace with grad mode enabled. Move "
-            "the creation of the view out of that mode, or the write into it."
-        )
+        raise RuntimeError(refusal(x, WRITTEN))
     if x._requires_grad and (x._edge is None or (base is not None and base._edge is None)):
         what = "a leaf Variable" if base is None else "a view of a leaf Variable"
         raise RuntimeError(f"{what} that requires grad is being used in an in-place operation.")

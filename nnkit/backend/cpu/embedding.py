@@ -77,7 +77,7 @@ def _check(index: np.ndarray, count: int) -> None:
     unsigned = index.view(f"u{index.itemsize}")
     if np.maximum.reduce(unsigned, None) >= count:
         raise IndexError(
-            f"embedding(): index {index[unsigned >= count][0]} is out of range for a table of "
+            f"embedding(): index out of range in self: {index[unsigned >= count][0]} in a table of "
             f"{count} rows"
         )
 

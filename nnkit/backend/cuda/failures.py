@@ -13,7 +13,7 @@ import numpy as np
 
 # The number that a kernel reports -> the exception and its text.
 CODES: dict[int, tuple[type[Exception], str]] = {
-    1: (IndexError, "embedding(): index {value} is out of range for a table of {limit} rows"),
+    1: (IndexError, "embedding(): index out of range in self: {value} in a table of {limit} rows"),
     2: (IndexError, "cross_entropy(): Target {value} is out of bounds for {limit} classes"),
     3: (IndexError, "index {value} is out of bounds for a dimension of size {limit}"),
     4: (RuntimeError, "index {value} is out of bounds for a dimension of size {limit}"),

@@ -20,11 +20,12 @@ from nnkit.compat.names.torch_version import __version__ as __version__
 
 def _old(function: Callable, instead: str | None = None) -> Callable:
     name = function.__name__
+    home = "torch" if name == "vmap" else "torch.func"
 
     @functools.wraps(function)
     def deprecated(*args: Any, **kwargs: Any) -> Any:
         warnings.warn(
-            f"functorch.{name} is deprecated: use torch.func.{instead or name}",
+            f"functorch.{name} is deprecated. Please use `{home}.{instead or name}` instead",
             FutureWarning,
             stacklevel=2,
         )

@@ -107,6 +107,11 @@ def batch_norm_update_stats(
 ) -> tuple[Tensor, Tensor]:
     """The mean and the variance of each channel, by which the running ones are brought up to
     date."""
+    if not input.numel():
+        raise RuntimeError(
+            "input tensor must have at least one element, but got input_sizes = "
+            f"{list(input.shape)}"
+        )
     dims = tuple(d for d in range(input.ndim) if d != 1)
     variance, mean = nnkit.var_mean(input, dims, correction=0)
     count = input.numel() // input.shape[1]

@@ -12,6 +12,7 @@ from nnkit.torch_rebuild import _rebuild_sparse as _rebuild_sparse_tensor
 from nnkit.torch_rebuild import _rebuild_stored as _rebuild_tensor_v3
 from nnkit.torch_rebuild import _rebuild_tensor as _rebuild_tensor
 from nnkit.torch_rebuild import _rebuild_without_memory as _rebuild_meta_tensor_no_storage
+from nnkit.utils.data.worker import ExceptionWrapper as ExceptionWrapper
 
 __all__ = ["_rebuild_meta_tensor_no_storage", "_rebuild_sparse_tensor", "_rebuild_tensor_v3"]
 _rebuild_tensor_v2 = _rebuild_tensor

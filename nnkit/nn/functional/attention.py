@@ -46,19 +46,22 @@ def _check_dimensions(
     """AssertionError where the tensors do not fit each other."""
     if query.ndim not in (2, 3):
         raise AssertionError(
-            "multi_head_attention_forward(): query should be unbatched 2D or batched 3D, "
-            f"got {query.ndim}D"
+            "query should be unbatched 2D or batched 3D tensor but received "
+            f"{query.ndim}-D query tensor"
         )
-    kind = "batched (3-D)" if query.ndim == 3 else "unbatched (2-D)"
-    expected = {
-        "key": (key, (query.ndim,)), "value": (value, (query.ndim,)),
-        "key_padding_mask": (key_padding_mask, (query.ndim - 1,)), "attn_mask": (attn_mask, (2, 3)),
-    }  # fmt: skip
-    for name, (tensor, dimensions) in expected.items():
-        if tensor is not None and tensor.ndim not in dimensions:
+    of = f"For {'batched (3-D)' if query.ndim == 3 else 'unbatched (2-D)'} `query`, expected "
+    if not key.ndim == value.ndim == query.ndim:
+        raise AssertionError(
+            f"{of}`key` and `value` to be {query.ndim}-D but found {key.ndim}-D and {value.ndim}-D "
+            "tensors respectively"
+        )
+    for name, mask, dimensions, told in (
+        ("key_padding_mask", key_padding_mask, (query.ndim - 1,), f"`None` or {query.ndim - 1}-D"),
+        ("attn_mask", attn_mask, (2, 3), "`None`, 2-D or 3-D"),
+    ):
+        if mask is not None and mask.ndim not in dimensions:
             raise AssertionError(
-                f"multi_head_attention_forward(): for {kind} query, expected {name} to be "
-                f"{' or '.join(f'{n}-D' for n in dimensions)}, got {tensor.ndim}-D"
+                f"{of}`{name}` to be {told} but found {mask.ndim}-D tensor instead"
             )
     if query.ndim == 2 and attn_mask is not None and attn_mask.ndim == 3:
         shape = (num_heads, query.shape[0], key.shape[0])

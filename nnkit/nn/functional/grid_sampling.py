@@ -70,10 +70,10 @@ def grid_sample(
     # Compared one by one: what has no hash is refused like any other mode.
     modes, paddings = tuple(GRID_SAMPLE_INTERPOLATION_MODES), tuple(GRID_SAMPLE_PADDING_MODES)
     if mode not in modes:
-        raise ValueError(f"grid_sample(): mode must be one of {', '.join(modes)}, got {mode!r}")
+        raise ValueError(f"grid_sample(): expected mode to be one of {modes}, but got: {mode!r}")
     if padding_mode not in paddings:
         raise ValueError(
-            f"grid_sample(): padding_mode must be one of {', '.join(paddings)}, got "
+            f"grid_sample(): expected padding_mode to be one of {paddings}, but got: "
             f"{padding_mode!r}"
         )
     if align_corners is None:

@@ -131,6 +131,11 @@ def _sizes(batch: tuple, old: tuple, size: Any, factor: Any) -> tuple[tuple, tup
     if factor is None:
         if isinstance(values[0], bool):  # which torch takes behind the first place alone
             raise TypeError("interpolate(): argument 'size' must be int or tuple of ints, not bool")
+        if any(isinstance(v, float) for v in values):
+            raise TypeError(
+                "interpolate(): expected size to be one of int or a tuple of as many ints as there "
+                f"are spatial dimensions, but got size with types {list(map(type, values))}"
+            )
         new, factors = ints("interpolate", "size", size, len(old)), (None,) * len(old)
     else:
         exact = [n * float(v) for n, v in zip(old, values, strict=True)]

@@ -93,7 +93,7 @@ def linear_cross_entropy(
         reduction: ``"mean"``, ``"sum"``, or ``"none"`` for a loss for each label.
         ignore_index: the label that contributes nothing; -100 unless given.
         label_smoothing: how much of the target is spread over all classes, from 0 to 1.
-        options: accepted; how torch would compute the scores in pieces.
+        options: `nnkit.nn.LinearCrossEntropyOptions`, or None; they change no result.
 
     Raises:
         RuntimeError: shapes that do not fit, or ``ignore_index`` with probabilities.
@@ -114,8 +114,8 @@ def linear_cross_entropy(
     *outputs, features = linear_weight.shape
     if input.shape[-1] != features:
         raise RuntimeError(
-            f"{name}: input and linear_weight must have equal last dimensions, got "
-            f"{input.shape[-1]} and {features}"
+            f"{name}: expected equal input and linear_weight last dimensions (in_features), got "
+            f"{input.shape[-1]} and {features}, respectively"
         )
     if linear_bias is not None and list(linear_bias.shape) != outputs:
         raise RuntimeError(
@@ -206,8 +206,8 @@ def binary_cross_entropy(
     name = "binary_cross_entropy"
     if target.shape != input.shape:
         raise ValueError(
-            f"{name}: target size {list(target.shape)} is different to the input size "
-            f"{list(input.shape)}, please ensure they have the same size"
+            f"{name}: Using a target size ({target.shape}) that is different to the input size "
+            f"({input.shape}) is not defined. Please ensure they have the same size."
         )
     if target.dtype is not input.dtype:
         raise RuntimeError(f"{name}: expected target of {input.dtype}, found {target.dtype}")

@@ -108,8 +108,8 @@ def _rows(name: str, input: Tensor) -> Tensor:
     """The scores as (N, C)."""
     if input.ndim > 2 or (input.ndim and input.shape[-1] == 0):
         raise RuntimeError(
-            f"{name}: expected a non-empty vector or matrix with optional 0-dim batch size, "
-            f"but got {list(input.shape)}"
+            f"{name}: Expected non-empty vector or matrix with optional 0-dim batch size, but got: "
+            f"{list(input.shape)}"
         )
     return input if input.ndim == 2 else input.reshape(1, -1)
 
@@ -169,8 +169,9 @@ def multi_margin_loss(
     count, classes = rows.shape
     if target.ndim > 1 or target.numel() != count:
         raise RuntimeError(
-            f"{name}: Expected target size [{count}], but got {list(target.shape)}: inconsistent "
-            f"target size for input of shape {list(input.shape)}"
+            f"{name}: target tensor should be 1-D with size equal to the number of input samples. "
+            f"Expected target size [{count}], but got {list(target.shape)} for input of shape "
+            f"{list(input.shape)}"
         )
     if weight is not None and weight.numel() != classes:
         raise RuntimeError(
@@ -182,7 +183,10 @@ def multi_margin_loss(
     if input._data.size:
         check_dtype(name, input.dtype, ("half",))
     if weight is not None and weight.dtype is not input.dtype:
-        raise RuntimeError(f"{name}: expected weight of dtype {input.dtype}, got {weight.dtype}")
+        raise RuntimeError(
+            f"{name}: expected scalar type {input.dtype.scalar_type} but found "
+            f"{weight.dtype.scalar_type} for weight"
+        )
     _check_target(name, target, 0, classes)
     labels = target.reshape(-1, 1)
     excess = _positive(rows - rows.gather(1, labels) + margin)

@@ -114,15 +114,15 @@ class AdaptiveLogSoftmaxWithLoss(Module):
             )
         if target_.ndim == 1 and len(input_) != len(target_):
             raise RuntimeError(
-                "AdaptiveLogSoftmaxWithLoss: input and target should have the same size in the "
-                f"batch dimension, got {len(input_)} and {len(target_)}"
+                "Input and target should have the same size in the batch dimension, got "
+                f"{len(input_)} and {len(target_)}"
             )
         single = target_.ndim == 0
         rows = input_.unsqueeze(0) if single else input_
         target = target_.reshape(-1)
         if bool(((target < 0) | (target >= self.n_classes)).any()):
             raise RuntimeError(
-                f"AdaptiveLogSoftmaxWithLoss: target values should be in [0, {self.n_classes - 1}],"
+                f"Target values should be in [0, {self.n_classes - 1}],"
                 f" but values in range [{target.min().item()}, {target.max().item()}] were found"
             )
         in_head = target.clone()

@@ -6,11 +6,13 @@ from typing import Any
 
 from nnkit.autograd import Tensor
 from nnkit.autograd.ops.creation.factories import empty
+from nnkit.backend.dtype import bool_
 from nnkit.nn import functional as F
 from nnkit.nn import init
 from nnkit.nn.functional.attention import additive_mask
 from nnkit.nn.modules.linear import NonDynamicallyQuantizableLinear
 from nnkit.nn.modules.module import Module
+from nnkit.nn.modules.padded_inference import is_attention_served, is_inference, without_lost
 from nnkit.nn.parameter import Parameter
 
 __all__ = ["MultiheadAttention"]
@@ -136,6 +138,14 @@ class MultiheadAttention(Module):
     ) -> tuple[Tensor, Tensor | None]:
         """The result, and the attention weights or None; the arguments are described at
         `nnkit.nn.functional.multi_head_attention_forward`."""
+        masks = [m for m in (key_padding_mask, attn_mask) if m is not None]
+        served = (
+            masks
+            and query is key is value
+            and all(m.dtype is bool_ for m in masks)
+            and is_inference(self, query)
+            and is_attention_served(self, query)
+        )
         turned = self.batch_first and query.ndim == 3
         if turned:
             if query is key and key is value:
@@ -167,7 +177,10 @@ class MultiheadAttention(Module):
             average_attn_weights=average_attn_weights,
             is_causal=is_causal,
         )
-        return result.transpose(0, 1) if turned else result, weights
+        result = result.transpose(0, 1) if turned else result
+        if served:
+            result = without_lost(result, self, attn_mask, key_padding_mask)
+        return result, weights
 
     def merge_masks(
         self, attn_mask: Tensor | None, key_padding_mask: Tensor | None, query: Tensor

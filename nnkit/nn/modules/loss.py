@@ -114,7 +114,7 @@ class LinearCrossEntropyLoss(_WeightedLoss):
         weight: a factor for each class, (C,).
         ignore_index: the label that contributes nothing.
         label_smoothing: how much of the target is spread over all classes, from 0 to 1.
-        options: accepted; how torch would compute the scores in pieces.
+        options: `LinearCrossEntropyOptions`, or None; they change no result.
 
     Shape:
         input (in) or (N, in); target (), (N) or (N, d1, ...) (labels), or with C behind N

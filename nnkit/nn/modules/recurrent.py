@@ -212,10 +212,11 @@ class RNNCellBase(Module):
         if states == 2 and not isinstance(hx, tuple | list | None):
             raise TypeError(f"{name}: hx must be tuple of Tensors, not {type(hx).__name__}")
         given: Any = hx if states == 2 and hx is not None else (hx,) * (hx is not None)
-        for state in given:
+        for number, state in enumerate(given):
             if state.ndim not in (1, 2):
+                told = "hidden" if states == 1 else f"hx[{number}]"
                 raise ValueError(
-                    f"{name}: Expected hidden state to be 1D or 2D, got {state.ndim}D instead"
+                    f"{name}: Expected {told} to be 1D or 2D, got {state.ndim}D instead"
                 )
         batched = input.ndim == 2
         if not batched:

@@ -126,8 +126,9 @@ class RNNBase(Module):
         weight = getattr(self, self._all_weights[0][0])
         if input.dtype is not weight.dtype and not CASTING.enabled:
             raise ValueError(
-                f"RNN input dtype ({input.dtype}) does not match weight dtype ({weight.dtype}): "
-                "convert one of them with .to(dtype)"
+                f"RNN input dtype ({input.dtype}) does not match weight dtype ({weight.dtype}). "
+                f"Convert input: input.to({weight.dtype}), or convert model: "
+                f"model.to({input.dtype})"
             )
         dimensions = 3 if batch_sizes is None else 2
         if input.ndim != dimensions:

@@ -87,6 +87,9 @@ class HuberLoss(_Loss):
 
     Input and target have the same shape.
 
+    Raises:
+        TypeError: a ``delta`` that is no number.
+
     >>> import nnkit
     >>> nnkit.nn.HuberLoss()(nnkit.tensor([0.0, 3.0]), nnkit.tensor([1.0, 0.0]))
     tensor(1.5000)
@@ -95,6 +98,8 @@ class HuberLoss(_Loss):
     delta: float
 
     def __init__(self, reduction: str = "mean", delta: float = 1.0) -> None:
+        if not isinstance(delta, (float, int)):
+            raise TypeError(f"delta must be a float or int, got: {type(delta)}")
         super().__init__(reduction=reduction)
         self.delta = delta
 

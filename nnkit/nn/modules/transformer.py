@@ -15,6 +15,7 @@ from nnkit.nn.functional.attention import additive_mask
 from nnkit.nn.modules.container import ModuleList
 from nnkit.nn.modules.module import Module
 from nnkit.nn.modules.norm import LayerNorm
+from nnkit.nn.modules.padded_inference import ends_in_padding, is_inference
 from nnkit.nn.modules.transformer_layers import TransformerDecoderLayer, TransformerEncoderLayer
 
 __all__ = [
@@ -50,8 +51,8 @@ class TransformerEncoder(Module):
         encoder_layer: the layer; each copy begins with its parameters.
         num_layers: how many copies.
         norm: a module for the result.
-        enable_nested_tensor: without effect: torch's switch for a faster inference.
-        mask_check: without effect as well.
+        enable_nested_tensor: whether in inference the results of padding are 0, before ``norm``.
+        mask_check: whether they are only if all padding stands behind the other elements.
 
     >>> import nnkit
     >>> layer = nnkit.nn.TransformerEncoderLayer(d_model=8, nhead=2)
@@ -60,7 +61,22 @@ class TransformerEncoder(Module):
     """
 
     _kept_by_torch = ("use_nested_tensor",)
-    use_nested_tensor = False
+
+    @property
+    def use_nested_tensor(self) -> bool:
+        """Whether torch computes in inference without the padding."""
+        first: Any = self.layers[0]
+        return bool(
+            self.enable_nested_tensor
+            and isinstance(first, TransformerEncoderLayer)
+            and not first.norm_first
+            and first.self_attn.batch_first
+            and first.self_attn.in_proj_weight is not None
+            and first.self_attn.in_proj_bias is not None
+            and first.self_attn.num_heads % 2 == 0
+            and first.activation_relu_or_gelu
+            and first.norm1.eps == first.norm2.eps
+        )
 
     def __init__(
         self,
@@ -90,8 +106,17 @@ class TransformerEncoder(Module):
         padding = additive_mask(src_key_padding_mask, "src_key_padding_mask", src.dtype)
         mask = additive_mask(mask, "mask", src.dtype)
         causal = _is_causal(mask, is_causal, _length(src, self.layers[0]))
+        shortened = (
+            padding is not None
+            and mask is None
+            and is_inference(self.layers[0], src)
+            and self.use_nested_tensor
+            and (not self.mask_check or ends_in_padding(padding))
+        )
         for layer in self.layers:
             src = layer(src, src_mask=mask, src_key_padding_mask=padding, is_causal=causal)
+        if shortened:
+            src = src.masked_fill((padding != 0)[..., None], 0)
         return src if self.norm is None else self.norm(src)
 
 

@@ -13,6 +13,7 @@ from nnkit.nn.modules.dropout import Dropout
 from nnkit.nn.modules.linear import Linear
 from nnkit.nn.modules.module import Module
 from nnkit.nn.modules.norm import LayerNorm
+from nnkit.nn.modules.padded_inference import is_inference, is_layer_served, without_lost
 
 __all__ = ["TransformerDecoderLayer", "TransformerEncoderLayer"]
 
@@ -132,9 +133,14 @@ class TransformerEncoderLayer(_Layer):
             src_mask: (L, L) or (N * nhead, L, L), True or -inf where a query may not look.
             src_key_padding_mask: (N, L), True or -inf where an element is to be ignored.
             is_causal: a hint that ``src_mask`` is the causal mask.
+
+        In inference, as in torch, the result of an element that may look at none is NaN.
         """
         attend = self._self_attention(src_mask, src_key_padding_mask, is_causal)
-        return self._residual(self._residual(src, attend, 1), self._feed_forward, 2)
+        out = self._residual(self._residual(src, attend, 1), self._feed_forward, 2)
+        if is_inference(self, src) and is_layer_served(self, src):
+            return without_lost(out, self.self_attn, src_mask, src_key_padding_mask)
+        return out
 
 
 class TransformerDecoderLayer(_Layer):

@@ -82,8 +82,8 @@ def get_total_norm(
     total_norm = stack(norms).norm(norm_type)
     if error_if_nonfinite and not total_norm.isfinite():
         raise RuntimeError(
-            f"get_total_norm: the norm of order {norm_type} is {total_norm.item()}, not finite; "
-            "error_if_nonfinite=False scales all the same"
+            f"The total norm of order {norm_type} for gradients from `parameters` is non-finite, "
+            "so it cannot be clipped: error_if_nonfinite=False scales all the same"
         )
     return total_norm
 

@@ -11,7 +11,8 @@ from nnkit.autograd import Tensor
 from nnkit.backend.program.outside import outside
 from nnkit.optim.optimizer import Optimizer
 
-UNSAVED = ("optimizer",)
+UNSAVED = ("optimizer", "_own_step")
+SEE = "See more details at https://pytorch.org/docs/stable/optim.html#how-to-adjust-learning-rate"
 
 
 def for_each_group(what: str, value: Any, optimizer: Optimizer) -> list[Any]:
@@ -25,7 +26,10 @@ def for_each_group(what: str, value: Any, optimizer: Optimizer) -> list[Any]:
     if not isinstance(value, (list, tuple)):
         value = [value] * groups
     if len(value) != groups:
-        raise ValueError(f"expected {groups} values of {what}, one a param group, got {len(value)}")
+        raise ValueError(
+            f"{what} must have the same length as optimizer.param_groups. {what} has {len(value)} "
+            f"values, param_groups has {groups}."
+        )
     return [own_value(v) for v in value]
 
 
@@ -93,6 +97,7 @@ class LRScheduler:
     _get_lr_called_within_step = False
     _is_initial = False
     _step_count = 0
+    _own_step: Any = None
     _last_lr: list[Any]
 
     def __init__(self, optimizer: Optimizer, last_epoch: int = -1) -> None:
@@ -110,6 +115,7 @@ class LRScheduler:
                     )
         self.base_lrs = [own_value(group["initial_lr"]) for group in optimizer.param_groups]
         self.last_epoch = last_epoch
+        self._own_step = vars(optimizer).get("step")
         self._initial_step()
 
     def _initial_step(self) -> None:
@@ -141,17 +147,29 @@ class LRScheduler:
     @outside
     def step(self, epoch: int | None = None) -> None:
         """Go to the next epoch (or to ``epoch``, which is deprecated) and set the rates."""
-        if self._step_count == 1 and not getattr(self.optimizer, "_opt_called", False):
-            warnings.warn(
-                f"{type(self).__name__}.step() came before the first optimizer.step(), so the "
-                "first learning rate was skipped: step the optimizer first",
-                UserWarning,
-                stacklevel=2,
-            )
+        if self._step_count == 1:
+            self._check_order()
         self._step_count += 1
         if epoch is not None:
             _warn_of_epoch()
         self._update_lr(epoch)
+
+    def _check_order(self) -> None:
+        """Warn if the optimizer has made no step, or if nobody knows."""
+        step = vars(self.optimizer).get("step")
+        # What functools.wraps has made keeps the mark of what it wraps, as in torch.
+        if step is not self._own_step and not hasattr(step, "__wrapped__"):
+            said = "Seems like `optimizer.step()` has been overridden after the scheduler was made."
+        elif not getattr(self.optimizer, "_opt_called", False):
+            said = "Detected call of `lr_scheduler.step()` before `optimizer.step()`."
+        else:
+            return
+        warnings.warn(
+            f"{said} Call `optimizer.step()` before `lr_scheduler.step()`, or the first learning "
+            f"rate is skipped. {SEE}",
+            UserWarning,
+            stacklevel=3,
+        )
 
     def _update_lr(self, epoch: int | None = None) -> None:
         self._get_lr_called_within_step = True

@@ -100,7 +100,7 @@ class DataLoader(Generic[Sample]):
     ) -> None:
         for name, value in (("num_workers", num_workers), ("timeout", timeout)):
             if value < 0:
-                raise ValueError(f"DataLoader: {name} must not be negative, got {value}")
+                raise ValueError(f"DataLoader: {name} option should be non-negative, got {value}")
         self.num_workers = num_workers
         warn_of_few_processors(num_workers)
         if num_workers == 0:

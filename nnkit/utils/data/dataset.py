@@ -126,12 +126,17 @@ class StackDataset(Dataset[Any]):
     datasets: tuple[Any, ...] | dict[str, Any]
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
-        if bool(args) == bool(kwargs):
-            raise ValueError("StackDataset: datasets are given either by position or by name")
+        if not (args or kwargs):
+            raise ValueError("StackDataset: At least one dataset should be passed")
+        if args and kwargs:
+            raise ValueError(
+                "StackDataset: Supported either tuple- (via args) or dict- (via kwargs) like "
+                "datasets, but both are given"
+            )
         self.datasets = args or kwargs
         lengths = [len(dataset) for dataset in self._all()]
         if len(set(lengths)) > 1:
-            raise ValueError(f"StackDataset: the datasets have different lengths {lengths}")
+            raise ValueError(f"Size mismatch between datasets: lengths {lengths}")
         self._length = lengths[0]
 
     def _all(self) -> Iterable[Any]:
@@ -185,7 +190,7 @@ class ConcatDataset(Dataset[Any]):
         if not self.datasets:
             raise AssertionError("ConcatDataset: at least one dataset is needed")
         if any(isinstance(dataset, IterableDataset) for dataset in self.datasets):
-            raise AssertionError("ConcatDataset: an IterableDataset has no index")
+            raise AssertionError("ConcatDataset does not support IterableDataset: it has no index")
         self.cumulative_sizes = self.cumsum(self.datasets)
 
     @staticmethod
@@ -233,7 +238,7 @@ class ChainDataset(IterableDataset[Any]):
         for dataset in self.datasets:
             if not isinstance(dataset, IterableDataset):
                 raise AssertionError(
-                    f"ChainDataset: an IterableDataset is expected, got {type(dataset).__name__}"
+                    f"ChainDataset only supports IterableDataset, got {type(dataset).__name__}"
                 )
             yield dataset
 

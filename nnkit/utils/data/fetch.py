@@ -46,7 +46,8 @@ def warn_of_few_processors(workers: int) -> None:
     if processors and workers > processors:
         warnings.warn(
             f"DataLoader: {workers} worker processes are more than the {processors} processors "
-            "that there are for them, and may be slower than fewer",
+            "that there are for them: excessive worker creation might get DataLoader running slow "
+            "or even freeze",
             stacklevel=3,
         )
 
@@ -56,8 +57,9 @@ def warn_of_more(loader: Any, done: int) -> None:
     promised = loader._IterableDataset_len_called
     if promised is not None and done > promised:
         warnings.warn(
-            f"DataLoader: the dataset promised {promised} batches by its length, "
-            f"this is number {done}",
+            f"DataLoader: the dataset promised {promised} batches by its length, but {done} "
+            "samples have been fetched. For multiprocessing data-loading, this could mean that the "
+            "dataset gives the same to each worker",
             stacklevel=3,
         )
 

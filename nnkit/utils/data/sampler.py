@@ -100,7 +100,9 @@ class RandomSampler(Sampler[int]):
         self._num_samples = num_samples
         self.generator = generator
         if not isinstance(replacement, bool):
-            raise TypeError(f"RandomSampler: replacement must be a bool, got {replacement!r}")
+            raise TypeError(
+                f"replacement should be a boolean value, but got replacement={replacement!r}"
+            )
         if not isinstance(self.num_samples, int) or self.num_samples <= 0:
             raise ValueError(
                 f"RandomSampler: num_samples must be a positive int, got {self.num_samples!r}"
@@ -189,7 +191,7 @@ class WeightedRandomSampler(Sampler[int]):
             )
         if not isinstance(replacement, bool):
             raise ValueError(
-                f"WeightedRandomSampler: replacement must be a bool, got {replacement!r}"
+                f"replacement should be a boolean value, but got replacement={replacement!r}"
             )
         self.weights = as_tensor(weights, dtype=float64)
         if self.weights.ndim != 1:

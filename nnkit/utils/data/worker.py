@@ -43,29 +43,37 @@ class Exhausted:
     """Sent by a worker whose stream has ended."""
 
 
-class Failure:
-    """An error of a worker on its way to the main process, with its traceback as text."""
+class ExceptionWrapper:
+    """An error on its way to another process, with its traceback as text.
 
-    def __init__(self, worker: int) -> None:
-        kind, error, trace = sys.exc_info()
-        assert kind is not None
+    Args:
+        exc_info: what `sys.exc_info` gives, by default the error that is being handled.
+        where: where it has happened, for the message.
+    """
+
+    def __init__(self, exc_info: Any = None, where: str = "in background") -> None:
+        info: Any = sys.exc_info() if exc_info is None else exc_info
+        kind, error, trace = info
         self.name = kind.__name__
-        self.kind = kind if _can_be_sent(kind) else RuntimeError
-        self.text = "".join(traceback.format_exception(kind, error, trace))
-        self.worker = worker
+        self.exc_type = kind if _can_be_sent(kind) else RuntimeError
+        self.exc_msg = "".join(traceback.format_exception(kind, error, trace))
+        self.where = where
+
+    @classmethod
+    def of_worker(cls, worker: int) -> ExceptionWrapper:
+        """The error that a worker is handling."""
+        return cls(where=f"in DataLoader worker process {worker}")
 
     def reraise(self) -> None:
-        """Raise an error of the same type; its message holds the worker's traceback.
+        """Raise an error of the same type; its message holds the traceback.
 
         It is a RuntimeError where the type cannot be sent, or wants other arguments.
         """
-        message = (
-            f"Caught {self.name} in DataLoader worker process {self.worker}.\nOriginal {self.text}"
-        )
-        if self.kind is KeyError:  # which shows its message by repr
+        message = f"Caught {self.name} {self.where}.\nOriginal {self.exc_msg}"
+        if self.exc_type is KeyError:  # which shows its message by repr
             raise KeyError(_Text(message))
         try:
-            error = self.kind(message)
+            error = self.exc_type(message)
         except Exception:
             raise RuntimeError(message) from None
         raise error
@@ -129,13 +137,13 @@ def _answers(worker: int, loader: Any, fetcher: Any, connection: Any) -> Iterato
         if loader.worker_init_fn is not None:
             loader.worker_init_fn(worker)
     except Exception:
-        failure = Failure(worker)
+        failure = ExceptionWrapper.of_worker(worker)
 
     def begin() -> Any:
         try:
             return failure or fetcher(loader)
         except Exception:
-            return Failure(worker)
+            return ExceptionWrapper.of_worker(worker)
 
     fetch = begin()
     ended = False
@@ -145,20 +153,22 @@ def _answers(worker: int, loader: Any, fetcher: Any, connection: Any) -> Iterato
             fetch = begin()
             yield order
         elif not ended:  # orders behind the end of a stream need no answer
-            result = order if isinstance(order, Failure) else _fetched(fetch, order, worker)
+            result = (
+                order if isinstance(order, ExceptionWrapper) else _fetched(fetch, order, worker)
+            )
             ended = isinstance(result, Exhausted)
             yield result
 
 
 def _fetched(fetch: Any, indices: Any, worker: int) -> Any:
-    if isinstance(fetch, Failure):
+    if isinstance(fetch, ExceptionWrapper):
         return fetch
     try:
         return fetch(indices)
     except StopIteration:
         return Exhausted()
     except Exception:
-        return Failure(worker)
+        return ExceptionWrapper.of_worker(worker)
 
 
 def _end_with_parent() -> None:
@@ -188,7 +198,7 @@ def pickled(value: Any, worker: int) -> Any:
     try:
         return pickle.dumps(value, pickle.HIGHEST_PROTOCOL)
     except Exception:
-        return pickle.dumps(Failure(worker))
+        return pickle.dumps(ExceptionWrapper.of_worker(worker))
 
 
 def unpickled(content: Any, worker: int) -> Any:
@@ -196,7 +206,7 @@ def unpickled(content: Any, worker: int) -> Any:
     try:
         return pickle.loads(content)
     except Exception:
-        return Failure(worker)
+        return ExceptionWrapper.of_worker(worker)
 
 
 def _can_be_sent(kind: type) -> bool:

@@ -18,7 +18,7 @@ from nnkit.utils.data.fetch import (
     pins_memory,
     warn_of_more,
 )
-from nnkit.utils.data.worker import End, Exhausted, Failure, Restart, unpickled, work
+from nnkit.utils.data.worker import End, ExceptionWrapper, Exhausted, Restart, unpickled, work
 
 SECONDS_TO_END = 5.0
 
@@ -123,7 +123,7 @@ class WorkerIteration:
 
     def __next__(self) -> Any:
         result = self._take()
-        if isinstance(result, Failure):
+        if isinstance(result, ExceptionWrapper):
             result.reraise()
         self._done += 1
         if self._loader._dataset_kind == _DatasetKind.Iterable:

@@ -108,7 +108,7 @@ def wrong_labels(make: Maker) -> list[Raises]:
         Raises(ValueError, "size 2", make(3), np.array([0, 1])),
         Raises(RuntimeError, "[2, 4]", make(2, 3, 4), np.zeros((2, 5), np.int64)),
         Raises(RuntimeError, "3 classes", x, y, make(2)),
-        Raises(RuntimeError, "float64", x, y, make(3, dtype="float64")),
+        Raises(RuntimeError, "Double", x, y, make(3, dtype="float64")),
         Raises(ValueError, "foo", x, y, reduction="foo"),
         Raises(NotImplementedError, "int64", make(2, 3, dtype="int64"), y),
         Raises(TypeError, "target", x, "y"),

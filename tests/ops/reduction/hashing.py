@@ -14,6 +14,8 @@ def along(make: Maker) -> list[Sample]:
         Sample(make(2, 3, 4), (0, -1), keepdim=True),
         Sample(make(7), (), keepdim=True),
         Sample(make()),
+        Sample(make(), 0),
+        Sample(make(), -1, keepdim=True),
         Sample(make(0, 3), 1),
     ]
 

@@ -6,7 +6,13 @@ from collections.abc import Sequence
 from typing import Any
 
 from nnkit.autograd.arguments.sizes import check_shape, integer
-from nnkit.autograd.arguments.spatial import Ints, hashable, in_format_of, like_input
+from nnkit.autograd.arguments.spatial import (
+    Ints,
+    gradient_in_format,
+    hashable,
+    in_format_of,
+    like_input,
+)
 from nnkit.autograd.op.public import public
 from nnkit.autograd.op.registry import OPS
 from nnkit.autograd.op.rule import guarded, real_gradient, rule
@@ -26,13 +32,22 @@ def _bias(B: Any, g: Any) -> Any:
 # conv, its gradient in the input and its gradient in the weight are the three ways to contract two
 # of (input, weight, output) against the third: each one's derivatives are the other two.
 _BOTH: Any = dict.fromkeys(("x", "weight"), ("x", "weight"))
+
+
+def _formed(B: Any, gradient: Any, x: Any, weight: Any) -> Any:
+    """The gradient of one, with channels last in memory where either of them has them."""
+    return gradient_in_format(B, gradient, x if format_of(getattr(x, "_data", x)) else weight)
+
+
 _conv = rule(
     "conv", node="ConvolutionBackward0", depends="none", also=_BOTH,
-    x=lambda B, g, weight, x_shape, stride, padding, dilation, groups: B.conv_grad_input(
-        g, B.conj(weight), x_shape, stride, padding, dilation, groups
+    x=lambda B, g, x, weight, x_shape, stride, padding, dilation, groups: _formed(
+        B, B.conv_grad_input(g, B.conj(weight), x_shape, stride, padding, dilation, groups),
+        x, weight,
     ),
-    weight=lambda B, g, x, weight_shape, stride, padding, dilation, groups: B.conv_grad_weight(
-        g, B.conj(x), weight_shape, stride, padding, dilation, groups
+    weight=lambda B, g, x, weight, weight_shape, stride, padding, dilation, groups: _formed(
+        B, B.conv_grad_weight(g, B.conj(x), weight_shape, stride, padding, dilation, groups),
+        x, weight,
     ),
     bias=_bias,
 )  # fmt: skip
@@ -47,11 +62,12 @@ def _conv_like(B: Any, x: Any, weight: Any, shape: Ints, *statics: Any) -> Any:
 
 _conv_transpose = rule(
     "conv_transpose", node="ConvolutionBackward0", depends="none", also=_BOTH,
-    x=lambda B, g, weight, x_shape, stride, padding, dilation, groups: _conv_like(
-        B, g, B.conj(weight), x_shape, stride, padding, dilation, groups
+    x=lambda B, g, x, weight, x_shape, stride, padding, dilation, groups: _formed(
+        B, _conv_like(B, g, B.conj(weight), x_shape, stride, padding, dilation, groups), x, weight,
     ),
-    weight=lambda B, g, x, weight_shape, stride, padding, dilation, groups: B.conv_grad_weight(
-        B.conj(x), g, weight_shape, stride, padding, dilation, groups
+    weight=lambda B, g, x, weight, weight_shape, stride, padding, dilation, groups: _formed(
+        B, B.conv_grad_weight(B.conj(x), g, weight_shape, stride, padding, dilation, groups),
+        x, weight,
     ),
     bias=_bias,
 )  # fmt: skip

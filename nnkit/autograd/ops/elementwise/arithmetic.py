@@ -223,7 +223,7 @@ def scaled(x: Tensor, factor: Any) -> Tensor:
     return _scaled_by(x, factor)
 
 
-def _factor(name: str, alpha: Any, *operands: Any) -> Any:
+def factor_of(name: str, alpha: Any, *operands: Any) -> Any:
     """``alpha`` as the dtype of the result holds it, with torch's check of its type."""
     shapes = [t._data.shape for t in operands if isinstance(t, Tensor)]
     if shapes and shapes[0] != shapes[-1]:
@@ -237,7 +237,7 @@ def _factor(name: str, alpha: Any, *operands: Any) -> Any:
             ("non-complex", "complex") if kind == COMPLEX else ("integral", "floating point")
         )
         raise RuntimeError(
-            f"{name}(): For {of} input tensors, argument alpha must not be a {wrong} number, got "
+            f"{name}(): For {of} input tensors, argument alpha must not be a {wrong} number. Got "
             f"{alpha} for {d.name}"
         )
     alpha = fitting(name, alpha, d)
@@ -253,7 +253,7 @@ def _combined(plain: Any, by: Any, input: Any, other: Any, alpha: Any) -> Tensor
     """``plain`` of ``input`` and ``other``, or ``by`` of them and ``alpha``."""
     if alpha.__class__ is int and alpha == 1:
         return plain(input, other)
-    alpha = _factor(plain.__name__, alpha, input, other)
+    alpha = factor_of(plain.__name__, alpha, input, other)
     if not isinstance(other, Tensor):
         return plain(input, _product(other, alpha))
     return plain.promoted(by.op, input, other, alpha)
@@ -269,7 +269,7 @@ def _in_place_of(plain: Any, by: Any) -> Callable:
         is_tensor = isinstance(other, Tensor)
         simple = is_tensor and self._data.dtype in (F4, F8) and is_plain_operand(other, self)
         if not (simple and alpha.__class__ is float and -LARGEST <= alpha <= LARGEST):
-            alpha = _factor(name, alpha, self, other)
+            alpha = factor_of(name, alpha, self, other)
         if not is_tensor:
             return plain.in_place(self, _product(other, alpha))
         kernel = None

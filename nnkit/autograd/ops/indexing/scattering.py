@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from nnkit.autograd.arguments.dims import broadcast_shape, check_tensor, normalize_dim
+from nnkit.autograd.engine.node import Error
 from nnkit.autograd.grad_mode import MODE
 from nnkit.autograd.op.promotion import check_dtype
 from nnkit.autograd.op.public import public
@@ -93,7 +94,16 @@ def _product_gradients(
     single = B.logical_and(zero, B.eq(B.gather(count, index, axis), 1))
     alone = B.gather(times(g, x, filled(source, single)), index, axis)
     divided = B.div(B.gather(B.mul(g, out), index, axis), filled(source, zero))
-    return to_x, B.where(single, alone, divided)
+    to_source = B.where(single, alone, divided)
+    if isinstance(to_source, Tensor) and to_source._requires_grad and (count > 1).any():
+        to_source._edge = Error(to_source._edge.edges, _ZEROS, to_source._device)
+    return to_x, to_source
+
+
+_ZEROS = (
+    "scatter_reduce(), index_reduce(): Double backward is unsupported for src when >1 zeros in src "
+    "are scattered to the same position in self"
+)
 
 
 _scatter_reduce = rule(

@@ -122,6 +122,10 @@ def _unusual_linear(input: Any, weight: Any, bias: Any) -> Tensor:
     if bias is not None and not (row and isinstance(bias, Tensor) and not bias.ndim):
         operands.append(("bias", bias))
     x, w, *rest = check_operands("linear", *operands)
+    if not (x.ndim and w.ndim):
+        raise RuntimeError(
+            f"both arguments to linear need to be at least 1D, but they are {x.ndim}D and {w.ndim}D"
+        )
     if w.ndim == 1:
         if rest and rest[0].ndim:
             raise RuntimeError(
@@ -131,9 +135,9 @@ def _unusual_linear(input: Any, weight: Any, bias: Any) -> Tensor:
         product = matmul(input, weight)
         return product if bias is None else product + bias
     check_ndim("linear", "weight", w.shape, 2)
-    if not x.ndim or x.shape[-1] != w.shape[1]:
+    if x.shape[-1] != w.shape[1]:
         raise RuntimeError(
-            f"linear(): mat1 and mat2 shapes cannot be multiplied ({sizes(x.shape) or '0D'} and "
+            f"linear(): mat1 and mat2 shapes cannot be multiplied ({sizes(x.shape)} and "
             f"{w.shape[1]}x{w.shape[0]})"
         )
     if rest and not _is_added_to_rows(rest[0].shape, (*x.shape[:-1], w.shape[0])):

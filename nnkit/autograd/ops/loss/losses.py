@@ -326,7 +326,8 @@ def _check_labels(name: str, input: Tensor, target: Tensor, weight: Tensor | Non
     if weight is not None:
         if weight.dtype is not input.dtype:
             raise RuntimeError(
-                f"{name}(): expected weight of dtype {input.dtype}, but found {weight.dtype}"
+                f"{name}(): expected scalar type {input.dtype.scalar_type} but found "
+                f"{weight.dtype.scalar_type} for weight"
             )
         check_constant(name, "weight", weight)
     return target

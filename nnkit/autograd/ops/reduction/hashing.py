@@ -39,7 +39,7 @@ def hash_tensor(
     if mode != 0:
         raise RuntimeError(f"{name}(): unknown mode {mode}, expected 0")
     given = normalize_dims(dim, input.ndim, name)
-    dims = given or tuple(range(input.ndim))
+    dims = given if given and input.ndim else tuple(range(input.ndim))
     if not given and not input.numel():
         raise RuntimeError(f"{name}(): without elements dim must be given")
     for d in dims:

@@ -14,6 +14,7 @@ from nnkit.autograd.arguments.dims import (
     sizes_of,
 )
 from nnkit.autograd.arguments.sizes import MOST_ELEMENTS, check_integers, check_shape, integer
+from nnkit.autograd.arguments.spatial import gradient_in_format
 from nnkit.autograd.op.promotion import promoted_dtype
 from nnkit.autograd.op.public import public
 from nnkit.autograd.op.registry import OPS
@@ -59,7 +60,9 @@ _rot90 = rule(
 _tile = rule("tile", node="RepeatBackward0", x=_tile_adjoint)
 _pad = rule(
     "pad", alone="written", node="ConstantPadNdBackward0",
-    x=lambda B, g, widths: B.pad(g, tuple((-a, -b) for a, b in widths), 0),
+    x=lambda B, g, widths: gradient_in_format(
+        B, B.pad(g, tuple((-a, -b) for a, b in widths), 0), g
+    ),
 )  # fmt: skip
 
 

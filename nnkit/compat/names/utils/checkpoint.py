@@ -100,8 +100,9 @@ class _Second(TorchDispatchMode):
         held = self.calls.get(func)
         if not held:
             raise RuntimeError(
-                f"{func} was called more often in the second run than in the first, or its "
-                "results have been used: a selective checkpoint has one backward"
+                f"{func} was called more often in the second run than in the first, or its results "
+                "have been used. Trying to backward an extra time is not allowed with a selective "
+                "checkpoint"
             )
         kept = held.pop(0)
         if kept.written and not self.allows_writes:
@@ -128,8 +129,11 @@ def create_selective_checkpoint_contexts(
     if isinstance(policy_fn_or_list, list):
         for each in policy_fn_or_list:
             if not isinstance(each, OpOverload):
-                got = type(each).__name__
-                raise ValueError(f"the operators to keep are OpOverloads, got {each} of type {got}")
+                raise ValueError(
+                    f"Expected op in `op_list` to be an OpOverload but got: {each} of type "
+                    f"{type(each)}. Please update the OpOverloadPacket to a specific OpOverload, "
+                    "such as torch.ops.aten.sin.default"
+                )
         policy: Any = lambda context, func, *args, **kwargs: func in policy_fn_or_list
     elif callable(policy_fn_or_list):
         policy = policy_fn_or_list

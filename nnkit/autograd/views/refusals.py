@@ -1,0 +1,44 @@
+"""What is said of a write that the history of a view cannot follow, in torch's words."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from nnkit.autograd.engine.node import Node, target_of
+
+_MODES = {
+    "no_grad": ("no_grad mode", "with grad mode enabled", "no_grad"),
+    "inference": ("inference mode", "in normal mode", "inference_mode"),
+}
+_MAKERS = {
+    "multiple": (
+        "This view is the output of a function that returns multiple views. Such functions do not "
+        "allow the output views to be modified inplace. You should replace the inplace operation "
+        "by an out-of-place one."
+    ),
+    "function": (
+        "This view was created inside a custom Function (or because an input was returned as-is) "
+        "and the autograd logic to handle view+inplace would override the custom backward "
+        "associated with the custom Function, leading to incorrect gradients. This behavior is "
+        "forbidden. You can fix this by cloning the output of the custom Function."
+    ),
+}
+WRITTEN = "is being modified inplace"
+BASE_WRITTEN = "its base or another view of its base has been modified inplace"
+
+
+def refusal(view: Any, done: str) -> str:
+    """The message for a view, which was ``WRITTEN`` or whose base was (``BASE_WRITTEN``)."""
+    node, index = target_of(view._edge)
+    known = isinstance(node, Node) and node.name().rpartition("Backward")[0]
+    output = f"Output {index} of {known} is a view"
+    if view._view in _MAKERS:
+        return f"{output if known else 'A view'} and {done}. {_MAKERS[view._view]}"
+    mode, now, block = _MODES[view._view]
+    made = f"{output} of a view which was" if known else "A view was"
+    return (
+        f"{made} created in {mode} and {done} {now}. Given that this use case is ambiguous and "
+        "error-prone, it is forbidden. You can clarify your code by moving both the view and the "
+        f"inplace either both inside the {block} block (if you don't want the inplace to be "
+        "tracked) or both outside (if you want the inplace to be tracked)."
+    )
