@@ -317,10 +317,12 @@ class Tensor(Living):
                 f"assigned grad has data located on a different device: got {new._device}, "
                 f"expected {self._device}"
             )
-        if new.layout is not self.layout and new.layout is not sparse_coo:
+        both: Any = new, self
+        got, own = (tensor.layout for tensor in both)
+        if got is not own and got is not sparse_coo:
             raise RuntimeError(
-                f"assigned grad has data of a different layout: got {new.layout}, "
-                f"expected {self.layout} or {sparse_coo}"
+                f"assigned grad has data of a different layout: got {got}, "
+                f"expected {own} or {sparse_coo}"
             )
         if new.shape != self.shape:
             raise RuntimeError(

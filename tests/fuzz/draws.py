@@ -159,7 +159,8 @@ def _differ(one: Any, other: Any) -> str:
     bound = {"float64": 1e-13, "float16": 2e-3, "bfloat16": 2e-2}.get(dtypes[0], 2e-6)
     values = [np.asarray(t.detach().double() if "16" in dtypes[0] else t.detach())
               for t in (one, other)]  # fmt: skip
-    return "" if np.allclose(*values, bound, bound, equal_nan=True) else "other values"
+    alike = np.allclose(values[0], values[1], bound, bound, equal_nan=True)
+    return "" if alike else "other values"
 
 
 def check(seed: int, oracle: ModuleType, framework: ModuleType) -> str:
