@@ -39,7 +39,7 @@ def enter_dual_level() -> int:
     """
     if MODE.wrapping is not None:
         raise RuntimeError("Nested forward mode AD is not supported at the moment")
-    ForwardLevel(get_default_device()).__enter__()
+    ForwardLevel(get_default_device(), by_hand=True).__enter__()
     return 0
 
 
@@ -74,7 +74,9 @@ class dual_level:
 def make_dual(tensor: Tensor, tangent: Tensor, *, level: int | None = None) -> Tensor:
     """A tensor with the values of ``tensor`` and the derivative ``tangent``.
 
-    Gradients flow to ``tensor`` from what `unpack_dual` gives; the dual tensor requires none.
+    It requires a gradient if ``tensor`` does, and so does what is computed with it. What
+    `nnkit.autograd.grad` gives of that has a derivative too: that of the gradient, the Hessian
+    times ``tangent``.
 
     Raises:
         RuntimeError: no level is open, ``tensor`` has a derivative already, or the shapes differ.

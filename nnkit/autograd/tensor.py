@@ -194,6 +194,8 @@ class Tensor(Living):
     @property
     def requires_grad(self) -> bool:
         """Whether gradients with respect to it are wanted."""
+        if self._device.by_hand:
+            return primal_of(self).requires_grad
         if self._base is not None:
             if isinstance(self._view, str):
                 own = self._requires_grad and self._edge.__class__ is not Unknown
@@ -260,6 +262,8 @@ class Tensor(Living):
     @property
     def grad_fn(self) -> Any:
         """The node of the operation that made it, None for a leaf."""
+        if self._device.by_hand:
+            return primal_of(self).grad_fn
         if self._base is not None:
             from nnkit.autograd.views.history import check_history, refresh
 
@@ -434,6 +438,15 @@ _NOT_A_LEAF = (
 
 
 _NOT_COUNTED = "Inference tensors do not track version counter."
+
+
+def primal_of(tensor: Tensor) -> Tensor:
+    """The tensor whose history one of a forward level that was opened by hand shows; of others
+    itself."""
+    place: Any = tensor._device
+    return place.lower(tensor)[0] if place.by_hand else tensor
+
+
 _NOT_SAVED = (
     "Inference tensors cannot be saved for backward. Please do not use Tensors created in "
     "inference mode in computation tracked by autograd: make a clone to get a normal tensor."

@@ -2263,6 +2263,10 @@ class Tensor(_Living):
     def zero_(self) -> Tensor:
         """Overwrite every element with 0; returns the tensor."""
 
+def primal_of(tensor: Tensor) -> Tensor:
+    """The tensor whose history one of a forward level that was opened by hand shows; of
+    others itself.
+    """
 class Uncounted(builtins.list):
     """The counter of writes of a tensor that was an inference tensor until its ``data`` was
     set to that of a normal one. Whoever saves or views it reads the counter.

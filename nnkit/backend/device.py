@@ -36,6 +36,7 @@ class device:
     __slots__ = ("backend", "index", "type")
     backend: Backend
     depth = 0  # of forward levels in each other
+    by_hand = False  # whether it is a level whose tensors show the history of their primals
 
     def __new__(cls, type: Any = "cpu", index: int | None = None) -> device:
         if index is None:

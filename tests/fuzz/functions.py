@@ -42,6 +42,11 @@ def forwards(x):
     ad = T.autograd.forward_ad
     with ad.dual_level():
         return tuple(ad.unpack_dual(model(ad.make_dual(x, x * 0 + 0.1))))
+def gradient_forwards(x):
+    ad = T.autograd.forward_ad
+    with ad.dual_level():
+        point = ad.make_dual(x.clone().requires_grad_(), x * 0 + 0.1)
+        return tuple(ad.unpack_dual(T.autograd.grad(loss(given, point), point)[0]))
 def again(x):
     found = T.utils.checkpoint.checkpoint(model, x, use_reentrant=False)
     return T.autograd.grad((found ** 2).sum(), list(model.parameters()))
@@ -92,6 +97,7 @@ CALLS = {
     "functional.jvp": "T.autograd.functional.jvp(lambda x: out(given, x), x, x * 0 + 1)",
     "functional.vjp": "T.autograd.functional.vjp(lambda x: loss(given, x), x)",
     "forward_ad": "forwards(x)",
+    "forward_ad of a gradient": "gradient_forwards(x)",
     "checkpoint": "again(x)",
     "ensemble": "T.func.vmap(of_each, (0, 0, None), randomness=draws)(p, b, x)",
     "grad of an ensemble": (

@@ -20,7 +20,7 @@ from nnkit.autograd.engine.unpacking import unpack_array, unpack_tensor
 from nnkit.autograd.grad_mode import MODE, refuse_in_transform
 from nnkit.autograd.op.public import attach
 from nnkit.autograd.op.registry import LIFTED, OPS
-from nnkit.autograd.tensor import Tensor, wrap
+from nnkit.autograd.tensor import Tensor, primal_of, wrap
 from nnkit.autograd.views.history import check_history, refresh
 from nnkit.backend.lazy import plain
 
@@ -89,6 +89,11 @@ def flag(name: str, value: Any) -> bool:
 def as_tuple(places: Any) -> tuple:
     """One tensor, one edge, or a sequence of them, as a tuple."""
     return (places,) if isinstance(places, (Tensor, GradientEdge)) else tuple(places)
+
+
+def primals_of(places: Sequence) -> tuple:
+    """Tensors with those of a forward level by their primals, which have their history."""
+    return tuple([primal_of(t) if isinstance(t, Tensor) else t for t in places])
 
 
 def _is_sparse_alone(grad: Any, tensor: Any) -> bool:
@@ -183,6 +188,10 @@ def _accumulate(
         grad_tensors = (grad_tensors,)
     if inputs is not None:
         inputs = as_tuple(inputs)
+    if MODE.derivatives:  # leaves have no tangents
+        tensors, grad_tensors = primals_of(tensors), primals_of(grad_tensors)
+        inputs = None if inputs is None else primals_of(inputs)
+    if inputs is not None:
         if not inputs:
             raise RuntimeError("`inputs` argument to `backward()` cannot be empty.")
     create_graph = flag("create_graph", create_graph)

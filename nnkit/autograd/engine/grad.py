@@ -6,11 +6,12 @@ import warnings
 from typing import Any
 
 from nnkit.autograd.arguments.overriding import overridable
-from nnkit.autograd.engine.backward import as_tuple, check_inputs, flag, start
+from nnkit.autograd.engine.backward import as_tuple, check_inputs, flag, primals_of, start
 from nnkit.autograd.engine.node import SPARSE, WITH_INDICES, GradientEdge, edge_of, target_of
 from nnkit.autograd.grad_mode import MODE
 from nnkit.autograd.op.registry import OPS
 from nnkit.autograd.tensor import Tensor, wrap
+from nnkit.backend.device import cpu
 from nnkit.backend.memory import strided
 
 
@@ -71,6 +72,10 @@ def grad(
     given = materialize_grads if allow_unused is None else allow_unused
     allow_unused = flag("allow_unused", given)
     retain = create_graph if retain_graph is None else flag("retain_graph", retain_graph)
+    if MODE.derivatives and any(getattr(t, "_device", cpu).by_hand for t in outputs):
+        return _with_tangents(
+            outputs, inputs, grad_outputs, retain, create_graph, allow_unused, materialize_grads
+        )
     if is_grads_batched:
         return _batched(outputs, inputs, grad_outputs, retain, create_graph, allow_unused)
     lifted = create_graph or MODE.transforms > 0  # whose tensors a gradient may be made of
@@ -93,6 +98,37 @@ def grad(
             found._requires_grad = create_graph
             results[position] = found
     return tuple(results)
+
+
+def _with_tangents(
+    outputs: tuple, inputs: tuple, grads: tuple, retain: bool, create: bool, unused: bool,
+    materialize: bool,
+) -> tuple:  # fmt: skip
+    """The gradients of what carries derivatives along, with their own: a tangent of the output is
+    its gradient times the direction, whose gradient is that of the gradient in the direction."""
+    level: Any = MODE.wrapping
+    inputs = primals_of(inputs)
+    options = {"create_graph": create, "allow_unused": unused, "materialize_grads": materialize}
+    found = grad(primals_of(outputs), inputs, primals_of(grads), True, **options)
+    moving, weights = [], []
+    for output, given in zip(outputs, grads, strict=True):
+        primal, tangent = level.lower(output)
+        weight, moved = (None, None) if given is None else level.lower(given)
+        if tangent is not None and tangent.requires_grad:
+            moving.append(tangent)
+            weights.append(weight)
+        if moved is not None:
+            moving.append(primal)
+            weights.append(moved)
+    if not moving:
+        return found
+    tangents = grad(moving, inputs, weights, retain, create, allow_unused=True)
+    return tuple(
+        [
+            one if one is None or tangent is None else level.point(one, tangent)
+            for one, tangent in zip(found, tangents, strict=True)
+        ]
+    )
 
 
 def captured(

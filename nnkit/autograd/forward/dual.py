@@ -168,15 +168,17 @@ def is_fixed(value: Tensor) -> bool:
 class ForwardLevel(Level):
     """The device of tensors that carry derivatives along, while a forward transform runs.
 
-    They may be in many directions, a batch: then zeros that nobody may write remain tangents.
+    They may be in many directions, a batch: then zeros that nobody may write remain tangents. Of a
+    level that was opened by hand the tensors can be differentiated backwards, as their primals.
     Its tensors are those given to `lift` with a tangent, and all that is computed with them.
     """
 
-    __slots__ = ("batched",)
+    __slots__ = ("batched", "by_hand")
 
-    def __new__(cls, place: device, batched: bool = False) -> ForwardLevel:
+    def __new__(cls, place: device, batched: bool = False, by_hand: bool = False) -> ForwardLevel:
         self = Level.__new__(cls, place)
         self.batched = batched
+        self.by_hand = by_hand
         return self
 
     def __enter__(self) -> ForwardLevel:

@@ -1,0 +1,67 @@
+"""Backward passes while a level of forward mode is open, beside torch's."""
+
+from __future__ import annotations
+
+from types import ModuleType
+
+import pytest
+
+import nnkit
+
+# torch's own forward mode compiles its decompositions with it.
+pytestmark = pytest.mark.filterwarnings("ignore:`torch.jit.script` is deprecated")
+
+
+def test_a_dual_tensor_shows_the_history_of_its_primal(lib: ModuleType) -> None:
+    ad = lib.autograd.forward_ad
+    x, v = lib.tensor([1.0, 2.0, 3.0], requires_grad=True), lib.tensor([1.0, 0.0, 2.0])
+    with ad.dual_level():
+        point = ad.make_dual(x, v)
+        plain = ad.make_dual(x.detach(), v)
+        out = (point**3).sum()
+        assert (point.requires_grad, plain.requires_grad, out.requires_grad) == (True, False, True)
+        assert point.grad_fn is not None and plain.grad_fn is None
+        assert not point.is_leaf and plain.is_leaf
+        for place in (point, x):  # the gradient, and the Hessian times v
+            (grad,) = lib.autograd.grad(out, place, retain_graph=True)
+            value, tangent = ad.unpack_dual(grad)
+            assert value.tolist() == [3, 12, 27] and tangent.tolist() == [6, 0, 36]
+        out.backward()
+        assert x.grad.tolist() == [3, 12, 27] and ad.unpack_dual(x.grad).tangent is None
+    assert x.grad.tolist() == [3, 12, 27]
+
+
+def test_parameters_get_gradients_beside_duals(lib: ModuleType) -> None:
+    ad = lib.autograd.forward_ad
+    layer = lib.nn.Linear(3, 2)
+    with lib.no_grad():
+        layer.weight.fill_(0.5)
+        layer.bias.fill_(0.0)
+    with ad.dual_level():
+        out = layer(ad.make_dual(lib.ones(4, 3), lib.ones(4, 3)))
+        assert out.requires_grad
+        (out**2).sum().backward()
+    assert layer.weight.grad.tolist() == [[12, 12, 12], [12, 12, 12]]
+
+
+def test_the_first_gradient_may_move_too(lib: ModuleType) -> None:
+    ad = lib.autograd.forward_ad
+    x = lib.tensor([2.0], requires_grad=True)
+    with ad.dual_level():
+        weight = ad.make_dual(lib.tensor([3.0]), lib.tensor([1.0]))
+        (grad,) = lib.autograd.grad(ad.make_dual(x, lib.ones(1)) ** 2, x, weight)
+        value, tangent = ad.unpack_dual(grad)
+        assert (value.item(), tangent.item()) == (12, 10)
+        with pytest.raises(RuntimeError, match="not have been used"):
+            lib.autograd.grad(x * 1, lib.ones(1, requires_grad=True))
+
+
+def test_a_tangent_in_a_second_gradient() -> None:
+    ad = nnkit.autograd.forward_ad
+    x = nnkit.tensor([2.0], requires_grad=True)
+    with ad.dual_level():
+        point = ad.make_dual(x, nnkit.ones(1))
+        (first,) = nnkit.autograd.grad(point**4, x, create_graph=True)
+        (second,) = nnkit.autograd.grad(first, x)
+        value, tangent = ad.unpack_dual(second)
+        assert tangent is not None and (value.item(), tangent.item()) == (48, 48)
