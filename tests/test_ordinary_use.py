@@ -320,3 +320,18 @@ def test_bits_of_floats(lib: ModuleType) -> None:
             compute()
     with raises(lib, TypeError, "float32"):
         _ = ~x
+
+
+def test_functions_as_attributes_of_a_class(lib: ModuleType) -> None:
+    """Those that torch writes in Python become methods, all others do not."""
+
+    class Layer:
+        add, conv, svd = lib.add, lib.conv1d, lib.linalg.svd
+        relu = lib.nn.functional.relu
+
+    layer, one = Layer(), lib.ones(1, 1, 1)
+    assert layer.add(one, one).item() == 2 and layer.conv(one, one).item() == 1
+    assert layer.svd(one[0])[1].tolist() == [1]
+    with pytest.raises(TypeError):
+        layer.relu(one)
+    assert one.add(one).item() == 2

@@ -26,7 +26,12 @@ from nnkit.backend.dtype import dtype
 ROOT = Path(__file__).parent.parent
 HEAD = '"""{subject}\n\nGenerated from the running package: ``python -m tools.stubs``.\n"""\n\n'
 SLOTS = ("__dict__", "__weakref__")
-FUNCTION = (types.FunctionType, type(nnkit.sum), type(tensor.Tensor.__add__))
+FUNCTION = (
+    types.FunctionType,
+    type(nnkit.sum),
+    type(nnkit.Tensor.sum),
+    type(tensor.Tensor.__add__),
+)
 OWN = (*FUNCTION, type, staticmethod, classmethod, property)
 
 

@@ -273,7 +273,23 @@ def _are_ints(value: Any) -> bool:
     return all(part.__class__ is int and is_int64(part) for part in parts)
 
 
-def held_in_python(function: Callable, examine: Callable) -> Callable:
+class _Unbound:
+    """A function that does not become a method of what has it as an attribute."""
+
+    def __init__(self, function: Callable) -> None:
+        self.function = function
+
+    def __call__(self, *arguments: Any, **options: Any) -> Any:
+        return self.function(*arguments, **options)
+
+    def __get__(self, instance: Any, owner: Any = None) -> _Unbound:
+        return self
+
+    def __reduce__(self) -> Any:
+        return self.__qualname__  # pyright: ignore[reportAttributeAccessIssue]
+
+
+def held_in_python(function: Callable, examine: Callable, binds: bool = True) -> Callable:
     """``function``, to which ``examine`` hands arguments of classes that are not yet known."""
     known: Any = None
 
@@ -281,8 +297,8 @@ def held_in_python(function: Callable, examine: Callable) -> Callable:
         try:
             return choose(*arguments, **options)
         except (IndexError, NotImplementedError):
-            if "on_error" in call.__dict__:
-                call.on_error(*arguments)
+            if "on_error" in made.__dict__:
+                made.on_error(*arguments)
             raise
 
     def choose(*arguments: Any, **options: Any) -> Any:
@@ -302,11 +318,13 @@ def held_in_python(function: Callable, examine: Callable) -> Callable:
         nonlocal known
         known = positional
 
-    call.learn = learn
-    return call
+    made: Any = call if binds else _Unbound(call)
+    made.learn = learn
+    return made
 
 
-Held = bind_held(held_in_python)
+Held = bind_held("Held", held_in_python)
+Unbound = bind_held("Unbound", functools.partial(held_in_python, binds=False))
 
 # The functions that look at dimensions or a dtype before at the histories of their tensors: torch's
 # are made of others, or know no gradient. All others ask for the histories first.
@@ -339,7 +357,8 @@ def held(
         name: what messages call it.
         is_method: its first argument is a Tensor.
         out: a keyword ``out=`` (one tensor, or a tuple for several results) gets the result.
-        lax: flags and words are left to the function, which in torch is written in Python.
+        lax: flags and words are left to the function, which in torch is written in Python. So it
+            binds to instances of a class that has it as an attribute; others than methods do not.
     """
     signature: Any = None
     of_data = not _DATA.isdisjoint(function.__code__.co_varnames[:1])  # not asked, as in torch
@@ -365,7 +384,8 @@ def held(
             return call_cast(function, name, arguments, options)
         return function(*arguments, **options)
 
-    call: Any = functools.update_wrapper(Held(function, examine), function)
+    made = Held if is_method or lax else Unbound
+    call: Any = functools.update_wrapper(made(function, examine), function)
     # Programs look there for what a function of torch takes.
     call.__defaults__, call.__kwdefaults__ = function.__defaults__, function.__kwdefaults__
     call.takes_out = out

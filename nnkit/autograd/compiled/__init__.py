@@ -103,6 +103,6 @@ def bind_entry(twin: type) -> Any:
     return MODULE.Entry if MODULE is not None else twin
 
 
-def bind_held(twin: Callable) -> Any:
-    """The compiled class of functions that look at the classes of their arguments."""
-    return MODULE.Held if MODULE is not None else twin
+def bind_held(name: str, twin: Callable) -> Any:
+    """The compiled class ``name`` of functions that look at the classes of their arguments."""
+    return getattr(MODULE, name) if MODULE is not None else twin

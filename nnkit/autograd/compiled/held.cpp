@@ -5,6 +5,8 @@
 
 #include <structmember.h>
 
+#include <vector>
+
 #include "owned.h"
 #include "tensor.h"
 
@@ -132,6 +134,8 @@ PyObject* get_held(PyObject* self, PyObject* instance, PyObject*) {
     return PyMethod_New(self, instance);
 }
 
+PyObject* get_unbound(PyObject* self, PyObject*, PyObject*) { return Py_NewRef(self); }
+
 PyObject* new_held(PyTypeObject* type, PyObject* args, PyObject* keywords) {
     PyObject *function, *examine;
     static const char* parameters[] = {"function", "examine", nullptr};
@@ -191,7 +195,7 @@ PyGetSetDef held_getset[] = {
     {nullptr, nullptr, nullptr, nullptr, nullptr},
 };
 
-PyType_Slot held_slots[] = {
+const PyType_Slot held_slots[] = {
     {Py_tp_new, reinterpret_cast<void*>(new_held)},
     {Py_tp_call, reinterpret_cast<void*>(PyVectorcall_Call)},
     {Py_tp_dealloc, reinterpret_cast<void*>(free_held)},
@@ -205,15 +209,21 @@ PyType_Slot held_slots[] = {
     {0, nullptr},
 };
 
-PyType_Spec held_spec = {
-    "nnkit.backend.cpu.native.Held", sizeof(Held), 0,
-    Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_GC | Py_TPFLAGS_HAVE_VECTORCALL |
-        Py_TPFLAGS_METHOD_DESCRIPTOR,
-    held_slots,
-};
-
 }  // namespace
 
-PyObject* make_held_type() { return PyType_FromSpec(&held_spec); }
+PyObject* make_held_type(bool binds) {
+    std::vector<PyType_Slot> slots(std::begin(held_slots), std::end(held_slots));
+    for (PyType_Slot& slot : slots) {
+        if (binds || slot.slot != Py_tp_descr_get) continue;
+        slot.pfunc = reinterpret_cast<void*>(get_unbound);
+    }
+    unsigned flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_GC | Py_TPFLAGS_HAVE_VECTORCALL;
+    if (binds) flags |= Py_TPFLAGS_METHOD_DESCRIPTOR;
+    PyType_Spec spec = {
+        binds ? "nnkit.backend.cpu.native.Held" : "nnkit.backend.cpu.native.Unbound",
+        sizeof(Held), 0, flags, slots.data(),
+    };
+    return PyType_FromSpec(&spec);
+}
 
 }  // namespace nnkit

@@ -5,7 +5,8 @@
 
 namespace nnkit {
 
-// The class Held(function, examine); a new reference.
-PyObject* make_held_type();
+// The class Held(function, examine), or Unbound(function, examine), whose instances do not become
+// methods of what has them as attributes; a new reference.
+PyObject* make_held_type(bool binds);
 
 }  // namespace nnkit

@@ -32,7 +32,7 @@ namespace nnkit {
 namespace {
 
 // Of what this file offers to native/__init__.py, where the same number stands.
-constexpr long interface_number = 5;
+constexpr long interface_number = 6;
 
 // Filled by static objects in the other files while the module is loaded.
 std::map<std::string, KernelFunction>& kernels() {
@@ -304,15 +304,17 @@ PyMODINIT_FUNC NNKIT_INIT() {
     PyObject* module = PyModule_Create(&nnkit::definition);
     if (module == nullptr) return nullptr;
     nnkit::kernel_type = PyType_FromSpec(&nnkit::kernel_spec);
-    nnkit::Owned entry(nnkit::make_entry_type()), held(nnkit::make_held_type());
+    nnkit::Owned entry(nnkit::make_entry_type()), held(nnkit::make_held_type(true));
+    nnkit::Owned unbound(nnkit::make_held_type(false));
     nnkit::Owned modes(nnkit::make_modes_type()), living(nnkit::make_living_type());
     nnkit::Owned checks(nnkit::make_checks_type());
-    if (nnkit::kernel_type == nullptr || !entry || !held || !modes || !living || !checks ||
+    if (nnkit::kernel_type == nullptr || !entry || !held || !unbound || !modes || !living || !checks ||
         PyModule_AddObjectRef(module, "Kernel", nnkit::kernel_type) < 0 ||
         PyModule_AddObjectRef(module, "Entry", entry.object()) < 0 ||
         PyModule_AddObjectRef(module, "Living", living.object()) < 0 ||
         PyModule_AddObjectRef(module, "Checks", checks.object()) < 0 ||
         PyModule_AddObjectRef(module, "Held", held.object()) < 0 ||
+        PyModule_AddObjectRef(module, "Unbound", unbound.object()) < 0 ||
         PyModule_AddObjectRef(module, "Modes", modes.object()) < 0 ||
         PyModule_AddIntConstant(module, "INTERFACE", nnkit::interface_number) < 0) {
         Py_DECREF(module);
