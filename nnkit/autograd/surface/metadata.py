@@ -9,7 +9,7 @@ from typing import Any
 from nnkit.autograd.arguments.annotations import held
 from nnkit.autograd.arguments.dims import normalize_dim
 from nnkit.autograd.op.promotion import promoted_dtype
-from nnkit.autograd.op.public import PUBLIC, attach, public
+from nnkit.autograd.op.public import METHODS, PUBLIC, attach, public
 from nnkit.autograd.tensor import Size, Tensor
 from nnkit.backend import lazy
 from nnkit.backend.dtype import dtype as dtype_type
@@ -60,7 +60,7 @@ def numel(input: Tensor) -> int:
     return input._data.size
 
 
-attach("nelement", numel)
+attach("nelement", METHODS["numel"])
 
 
 @public(namespace=False)

@@ -10,7 +10,7 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 from nnkit.autograd.arguments.dims import check_tensor
-from nnkit.autograd.op.public import PUBLIC, attach, public
+from nnkit.autograd.op.public import METHODS, PUBLIC, attach, public
 from nnkit.autograd.ops.creation.conversion import TYPE_NAMES
 from nnkit.autograd.ops.shape.strided import as_strided, move_storage
 from nnkit.autograd.tensor import Tensor, wrap
@@ -496,7 +496,7 @@ def storage(input: Tensor) -> TypedStorage:
     return TypedStorage._of(whole)
 
 
-attach("_typed_storage", storage)
+attach("_typed_storage", METHODS["storage"])
 
 
 @public(namespace=False)

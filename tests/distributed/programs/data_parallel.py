@@ -184,7 +184,7 @@ def run_power() -> None:
 
 def run_overlap() -> None:
     """Buckets leave before the last gradient has come."""
-    model = DDP(nn.Sequential(*[nn.Linear(64, 64) for _ in range(6)]), bucket_cap_mb=0.02)
+    model = DDP(nn.Sequential(*[nn.Linear(64, 64) for _ in range(6)]), bucket_cap_mb=0.01)
     for _ in range(3):
         model(T.ones(2, 64)).sum().backward()
     seen: list[tuple[int, int]] = []
