@@ -51,10 +51,9 @@ def without_lost(
     merged, kind = attention.merge_masks(mask, padding, out)
     lost = (merged == -math.inf).all(-1)
     lost = lost[:, None] if kind == 1 else lost.any(1)
-    return out.masked_fill(lost[..., None], math.nan) if lost.any() else out
+    return out.masked_fill(lost[..., None], math.nan)
 
 
-def ends_in_padding(padding: Tensor) -> bool:
-    """Whether all elements to ignore, those of a mask that is added, stand behind the others."""
-    ignored = padding != 0
-    return bool((ignored[:, 1:] | ~ignored[:, :-1]).all())
+def ends_in_padding(ignored: Tensor) -> Tensor:
+    """Whether all elements to ignore stand behind the others: a number that nobody reads."""
+    return (ignored[:, 1:] | ~ignored[:, :-1]).all()

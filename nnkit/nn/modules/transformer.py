@@ -106,17 +106,14 @@ class TransformerEncoder(Module):
         padding = additive_mask(src_key_padding_mask, "src_key_padding_mask", src.dtype)
         mask = additive_mask(mask, "mask", src.dtype)
         causal = _is_causal(mask, is_causal, _length(src, self.layers[0]))
-        shortened = (
-            padding is not None
-            and mask is None
-            and is_inference(self.layers[0], src)
-            and self.use_nested_tensor
-            and (not self.mask_check or ends_in_padding(padding))
-        )
+        shortened = mask is None and is_inference(self.layers[0], src) and self.use_nested_tensor
         for layer in self.layers:
             src = layer(src, src_mask=mask, src_key_padding_mask=padding, is_causal=causal)
-        if shortened:
-            src = src.masked_fill((padding != 0)[..., None], 0)
+        if padding is not None and shortened:
+            ignored = padding != 0
+            if self.mask_check:
+                ignored &= ends_in_padding(ignored)
+            src = src.masked_fill(ignored[..., None], 0)
         return src if self.norm is None else self.norm(src)
 
 
