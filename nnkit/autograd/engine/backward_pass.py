@@ -253,7 +253,8 @@ class Pass:
                     results = self._after(node, results, arrived)
                 if node.saves_arrays and not self.retain:
                     node.values = None
-                for edge, result in node.sent(results):
+                edges: Any = node.sent(results) if node.is_reordered else zip(node.edges, results)
+                for edge, result in edges:
                     if edge is None:
                         continue
                     if (

@@ -50,9 +50,10 @@ def _apply(name: str, op: Callable, input: Tensor, p: float, train: bool, featur
     need(name, input.dtype, (BOOL, INTEGER, FLOATING), NotImplementedError)
     need(name, input.dtype, (FLOATING, COMPLEX), RuntimeError)
     check_randomness(name)
-    input = of_each(input)
-    if MODE.transforms and not feature:  # there torch draws by rows, however the elements lie
-        input = contiguous(input)
+    if MODE.transforms:
+        input = of_each(input)
+        if not feature:  # in transforms torch draws by rows, however the elements lie
+            input = contiguous(input)
     if MODE.enabled and is_lost(input):  # torch draws before it asks for the history
         op(input.detach(), float(p), feature)
     out, _ = op(input, float(p), feature)
