@@ -47,10 +47,13 @@ def _trained(model: nn.Module, shape: tuple[int, ...], optimizer: Callable) -> S
 
 
 def _programs() -> Step:
-    """All frozen programs, one a step."""
+    """All frozen programs, one a step; each has run once before, since what its first run makes
+    is kept for good."""
+    programs = [program for program, _ in frozen().values()]
+    for program in programs:
+        observe(program, nnkit)
 
     def forever() -> Iterator[object]:
-        programs = [program for program, _ in frozen().values()]
         while True:
             for program in programs:
                 yield observe(program, nnkit)
@@ -80,7 +83,7 @@ STEPS: dict[str, Callable[[], Step]] = {
 
 def growth(step: Step, steps: int) -> float:
     """By how many megabytes the process grew during the last three quarters of the steps; within
-    the first each program has run, and what is kept for good has been made."""
+    the first what is kept for good has been made."""
     for _ in range(steps // 4):
         step()
     before = resident()
