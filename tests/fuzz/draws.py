@@ -10,14 +10,14 @@ end in the very state.
 
 from __future__ import annotations
 
-import argparse
 import random
-import time
 import warnings
 from types import ModuleType
 from typing import Any
 
 import numpy as np
+
+from tests.fuzz.seeds import run_seeds
 
 FLOATS = ("float32", "float64", "float16", "bfloat16")
 REALS = (*FLOATS, "int64", "int32", "uint8", "int8", "int16")
@@ -179,26 +179,5 @@ def check(seed: int, oracle: ModuleType, framework: ModuleType) -> str:
     return ""
 
 
-def main(arguments: list[str] | None = None) -> int:
-    parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
-    parser.add_argument("--seconds", type=float, default=60)
-    parser.add_argument("--seed", type=int, default=0)
-    options = parser.parse_args(arguments)
-    import torch
-
-    import nnkit
-
-    torch.set_num_threads(1)
-    end, seed, differing = time.monotonic() + options.seconds, options.seed, 0
-    while time.monotonic() < end:
-        what = check(seed, torch, nnkit)
-        if what:
-            differing += 1
-            print(f"## seed {seed}: {what}", flush=True)
-        seed += 1
-    print(f"{differing} of {seed - options.seed} programs from seed {options.seed} differ")
-    return differing > 0
-
-
 if __name__ == "__main__":
-    raise SystemExit(main())
+    raise SystemExit(run_seeds(__doc__ or "", check))

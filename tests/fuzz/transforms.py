@@ -9,13 +9,12 @@ in which ``w`` and ``u`` are leaves that require a gradient and ``c`` is none.
 
 from __future__ import annotations
 
-import argparse
 import random
-import time
-import warnings
 from collections.abc import Callable
 from types import ModuleType
 from typing import Any, NamedTuple
+
+from tests.fuzz.seeds import run_seeds
 
 # What torch cannot do: differentiate forwards what vmap gives as an expanded tensor; write what is
 # batched into what is not.
@@ -164,30 +163,8 @@ def check(seed: int, oracle: ModuleType, framework: ModuleType) -> str:
     if any(limit in expected.error for limit in LIMITS):
         return ""
     what = difference(expected, found)
-    return f"{what} (seed {seed}): {program}\n  {expected}\n  {found}" if what else ""
-
-
-def main(arguments: list[str] | None = None) -> int:
-    import torch
-
-    import nnkit
-
-    parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
-    parser.add_argument("--seconds", type=float, default=60)
-    parser.add_argument("--seed", type=int, default=0, help="of the first program")
-    options = parser.parse_args(arguments)
-    torch.set_num_threads(1)
-    warnings.simplefilter("ignore")
-    seed, end, findings = options.seed, time.monotonic() + options.seconds, 0
-    while time.monotonic() < end:
-        finding = check(seed, torch, nnkit)
-        if finding:
-            findings += 1
-            print(finding, flush=True)
-        seed += 1
-    print(f"{findings} of {seed - options.seed} programs differ")
-    return 1 if findings else 0
+    return f"{what}: {program}\n  {expected}\n  {found}" if what else ""
 
 
 if __name__ == "__main__":
-    raise SystemExit(main())
+    raise SystemExit(run_seeds(__doc__ or "", check))
