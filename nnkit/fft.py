@@ -22,7 +22,7 @@ from nnkit.autograd import Tensor
 from nnkit.autograd.arguments.annotations import hold_all
 from nnkit.autograd.arguments.dims import normalize_dim, sizes_of
 from nnkit.autograd.arguments.factory import dtype_of
-from nnkit.autograd.arguments.sizes import check_shape, integer
+from nnkit.autograd.arguments.sizes import check_shape
 from nnkit.autograd.op.out import write_out
 from nnkit.autograd.ops.creation.ranges import arange
 from nnkit.autograd.ops.elementwise.conjugation import conj, conj_physical
@@ -76,7 +76,7 @@ def _line(name: str, input: Tensor, n: int | None, dim: int) -> tuple[Tensor, Ax
     """The input with ``n`` points along a dimension."""
     x = transformable(name, input)
     axis = _axis(name, x, dim)
-    count = x._data.shape[axis] if n is None else integer(name, "n", n)
+    count = x._data.shape[axis] if n is None else n
     _points(name, (count,))
     return _resized(x, (axis,), (count,)), (axis,), count
 
@@ -343,7 +343,6 @@ def _frequencies(
     kind = dtype_of(name, dtype, None if out is None else out.dtype)
     if kind.category < FLOATING:
         raise RuntimeError(f"{name}(): expected a floating point dtype, got {kind.name}")
-    n = integer(name, "n", n)
     count = n if negative else math.trunc(n / 2) + 1
     check_shape(name, (count,), "n")
     options["dtype"] = kind
@@ -395,7 +394,7 @@ def rfftfreq(
 
 
 def _shifted(name: str, input: Tensor, dim: Any, round_up: int) -> Tensor:
-    dims = range(input.ndim) if dim is None else (dim,) if hasattr(dim, "__index__") else dim
+    dims = range(input.ndim) if dim is None else (dim,) if isinstance(dim, int) else dim
     axes = [_axis(name, input, d) for d in dims]
     return roll(input, [(input._data.shape[axis] + round_up) // 2 for axis in axes], axes)
 

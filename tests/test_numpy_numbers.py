@@ -75,6 +75,71 @@ def test_sizes_of_windows_do(kind: type) -> None:
     assert nnkit.fft.fft(x, n=two).shape == (1, 4, 6, 2)
     assert nnkit.arange(5).chunk(two)[1].tolist() == [3, 4]
     assert nnkit.Tensor(two, kind(3)).shape == (2, 3)
+    assert nnkit.nn.LayerNorm((kind(6),))(x).shape == f.group_norm(x, two).shape == x.shape
+    assert nnkit.fft.fftshift(nnkit.arange(4), dim=kind(0)).tolist() == [2, 3, 0, 1]
+    assert f.conv_tbc(nnkit.ones(5, 1, 2), nnkit.ones(3, 2, 2), nnkit.ones(2), two).shape[0] == 7
+
+
+@pytest.mark.parametrize("kind", [np.float64, np.float32])
+def test_tuples_of_floats_do(kind: type) -> None:
+    half, x = kind(0.5), nnkit.arange(64.0).reshape(1, 1, 8, 8)
+    pooled = nnkit.nn.functional.fractional_max_pool2d(x, 2, output_ratio=(half, half))
+    assert pooled.shape == (1, 1, 4, 4)
+    count, edges = nnkit.histogram(nnkit.arange(4.0), 2, range=(kind(0), kind(4)))
+    assert count.tolist() == [2, 2] and edges.tolist() == [0, 2, 4]
+
+
+# The hyperparameters of each optimizer; a training loop with NumPy's numbers must end as with
+# Python's, to the last bit.
+HYPERPARAMETERS: dict[str, dict[str, Any]] = {
+    "SGD": {"lr": 0.1, "momentum": 0.9, "weight_decay": 0.01},
+    "Adam": {"lr": 0.01, "betas": (0.9, 0.99), "eps": 1e-8, "weight_decay": 0.1},
+    "AdamW": {"lr": 0.01, "betas": (0.8, 0.9), "weight_decay": 0.1},
+    "RMSprop": {"lr": 0.01, "alpha": 0.9, "momentum": 0.5},
+    "Adagrad": {"lr": 0.1, "lr_decay": 0.1},
+    "Adadelta": {"lr": 1.0, "rho": 0.9},
+    "Adamax": {"lr": 0.01, "betas": (0.8, 0.9)},
+    "NAdam": {"lr": 0.01, "momentum_decay": 0.01},
+    "RAdam": {"lr": 0.01, "weight_decay": 0.1},
+    "Rprop": {"lr": 0.01, "etas": (0.5, 1.2), "step_sizes": (1e-6, 50.0)},
+    "ASGD": {"lr": 0.01, "alpha": 0.5, "t0": 2.0},
+    "LBFGS": {"lr": 0.5, "max_iter": 3, "history_size": 4},
+    "Adafactor": {"lr": 0.01, "d": 2.0},
+}
+
+
+def trained(lib: ModuleType, optimizer: str, dtype: str, change: Callable) -> list[list]:
+    """The parameters after some steps, with the rate of a schedule and clipped gradients."""
+    lib.manual_seed(0)
+    nn, dtype = lib.nn, getattr(lib, dtype)
+    model = nn.Sequential(nn.Linear(4, 5), nn.Dropout(change(0.2)), nn.Linear(5, 2)).to(dtype)
+    given = {k: replaced(v, change) for k, v in HYPERPARAMETERS[optimizer].items()}
+    optimizer = getattr(lib.optim, optimizer)(model.parameters(), **given)
+    schedule = lib.optim.lr_scheduler.LambdaLR(optimizer, lambda epoch: change(0.9**epoch))
+    x, target = lib.randn(8, 4, dtype=dtype), lib.randint(0, 2, (8,))
+
+    def closure() -> Any:
+        optimizer.zero_grad()
+        loss = nn.functional.cross_entropy(model(x), target, label_smoothing=change(0.1))
+        loss.backward()
+        nn.utils.clip_grad_norm_(model.parameters(), change(0.5))
+        return loss
+
+    for _ in range(4):
+        optimizer.step(closure)
+        schedule.step()
+    assert all(parameter.dtype is dtype for parameter in model.parameters())
+    return [parameter.tolist() for parameter in model.parameters()]
+
+
+@pytest.mark.parametrize("optimizer", HYPERPARAMETERS)
+@pytest.mark.parametrize("dtype", ["float32", "bfloat16"])
+def test_training_ends_in_the_same_bits(lib: ModuleType, optimizer: str, dtype: str) -> None:
+    def numpys(value: Any) -> Any:
+        return KINDS["float64"](KINDS["int64"](value))
+
+    expected = trained(lib, optimizer, dtype, lambda value: value)
+    assert trained(lib, optimizer, dtype, numpys) == expected
 
 
 def test_numpys_bools_are_floats(lib: ModuleType) -> None:

@@ -161,7 +161,7 @@ def _normalized(name: str, input: Tensor, normalized_shape: Any) -> tuple[int, .
         )
     check_tensor(name, input)
     for position, n in enumerate(shape):
-        if not hasattr(n, "__index__"):
+        if not isinstance(n, int):
             raise TypeError(
                 f"{name}(): argument 'normalized_shape' must be tuple of ints, but found element "
                 f"of type {type(n).__name__} at pos {position}"
@@ -296,8 +296,7 @@ def group_norm(
     """
     check_tensor("group_norm", input)
     channels = size_at("group_norm", input, 1)
-    num_groups = integer("group_norm", "num_groups", num_groups)
-    if num_groups <= 0 or channels % num_groups:
+    if integer("group_norm", "num_groups", num_groups) <= 0 or channels % num_groups:
         raise RuntimeError(
             "group_norm(): Expected number of channels in input to be divisible by num_groups, "
             f"but got input of shape {list(input.shape)} and num_groups={num_groups}"

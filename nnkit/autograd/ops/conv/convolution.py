@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from nnkit.autograd.arguments.sizes import check_shape, integer
+from nnkit.autograd.arguments.sizes import check_shape
 from nnkit.autograd.arguments.spatial import (
     Ints,
     gradient_in_format,
@@ -356,7 +356,6 @@ def conv_tbc(input: Tensor, weight: Tensor, bias: Tensor, pad: int = 0) -> Tenso
             f"{list(weight.shape)} and {list(bias.shape)}"
         )
     check_operands(name, ("input", input), ("weight", weight))
-    pad = integer(name, "pad", pad)
     length = time + 2 * pad - width + 1
     check_shape(name, (length, batch, outputs))
     biases = converted(bias, input.dtype).expand(length, batch, outputs)

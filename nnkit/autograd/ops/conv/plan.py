@@ -40,7 +40,7 @@ def _check(
         raise RuntimeError(
             f"{name}(): argument 'weight' must have {axes + 2} dimensions, got shape {list(weight)}"
         )
-    if not hasattr(groups, "__index__") or integer(name, "groups", groups) < 1:
+    if not isinstance(groups, int) or integer(name, "groups", groups) < 1:
         raise RuntimeError(
             f"{name}(): non-positive groups is not supported: it must be a positive int, got "
             f"{groups!r}"

@@ -139,7 +139,7 @@ def _ends(name: str, start: Any, end: Any, steps: Any, dtype: Any, out: Any) -> 
                 f"{bound.ndim} dimension(s)."
             )
     start, end = number(name, "start", start), number(name, "end", end)
-    if (steps := integer(name, "steps", steps)) < 0:
+    if integer(name, "steps", steps) < 0:
         raise RuntimeError(f"{name}(): number of steps must be non-negative, got {steps}")
     check_shape(name, (steps,))
     default = default_dtype()

@@ -435,7 +435,7 @@ def narrow(input: Tensor, dim: int, start: Tensor | int, length: int) -> Tensor:
     check_tensor("narrow", input)
     if not input.ndim:
         raise RuntimeError("narrow() cannot be applied to a 0-dim tensor")
-    if (length := integer("narrow", "length", length)) < 0:
+    if integer("narrow", "length", length) < 0:
         raise RuntimeError(f"narrow(): length must be non-negative, got {length}")
     axis = normalize_dim(dim, input.ndim, "narrow")
     size = input._data.shape[axis]

@@ -324,7 +324,7 @@ def matrix_power(input: Tensor, n: int) -> Tensor:
             "matrix_power(): A must be batches of square matrices, but they have shape "
             f"{list(shape)}"
         )
-    if (n := integer("matrix_power", "n", n)) < 0:
+    if integer("matrix_power", "n", n) < 0:
         return matrix_power(input.inverse(), -n)
     if n == 0:
         return input.clone().copy_(eye(shape[-1], dtype=input.dtype, device=input.device))

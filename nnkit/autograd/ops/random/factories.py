@@ -172,8 +172,7 @@ def randperm(
         tensor([2, 5, 3, 0, 1, 4])
     """
     check_layout("randperm", layout)
-    n = integer("randperm", "n", n)
-    check_shape("randperm", (n,))
+    check_shape("randperm", (integer("randperm", "n", n),))
     d = dtype_of("randperm", dtype, int64 if out is None else out.dtype)
     place = place_of(device)
     need("randperm", d, (INTEGER, FLOATING), NotImplementedError)

@@ -220,7 +220,7 @@ def diff(
     check_tensor("diff", input)
     if not input.ndim:
         raise RuntimeError("diff expects input to be at least one-dimensional")
-    if (n := integer("diff", "n", n)) < 0:
+    if integer("diff", "n", n) < 0:
         raise RuntimeError(f"diff(): order must be non-negative but got {n}")
     if n == 0:
         return OPS["copy"](input)

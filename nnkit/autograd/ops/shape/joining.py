@@ -310,7 +310,7 @@ def chunk(input: Tensor, chunks: int, dim: int = 0) -> tuple[Tensor, ...]:
         (tensor([0, 1, 2]), tensor([3, 4]))
     """
     check_tensor("chunk", input)
-    if (chunks := integer("chunk", "chunks", chunks)) <= 0:
+    if integer("chunk", "chunks", chunks) <= 0:
         raise RuntimeError(f"chunk expects `chunks` to be greater than 0, got: {chunks}")
     axis = _axis(input, dim, "chunk")
     size = -(-input._data.shape[axis] // chunks)

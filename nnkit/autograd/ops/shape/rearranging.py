@@ -396,7 +396,7 @@ def combinations(input: Tensor, r: int = 2, with_replacement: bool = False) -> T
     check_tensor("combinations", input)
     if input.ndim != 1:
         raise RuntimeError(f"combinations(): Expect a 1D vector, but got shape {list(input.shape)}")
-    if (r := integer("combinations", "r", r)) < 0:
+    if integer("combinations", "r", r) < 0:
         raise RuntimeError(f"combinations(): Expect a non-negative number, but got {r}")
     pick = itertools.combinations_with_replacement if with_replacement else itertools.combinations
     rows = list(pick(range(len(input)), r)) if r else []

@@ -33,7 +33,7 @@ def histc(input: Tensor, bins: int = 100, min: float = 0, max: float = 0) -> Ten
     check_tensor("histc", input)
     if input.dtype.category != FLOATING:
         raise NotImplementedError(f"histc(): not implemented for '{input.dtype.name}' tensors")
-    if (bins := integer("histc", "bins", bins)) <= 0:
+    if integer("histc", "bins", bins) <= 0:
         raise RuntimeError(f"histc(): bins must be > 0, but got {bins}")
     check_shape("histc", (bins,))
     low, high = _range_of("histc", input, input._data, None if min == max else (min, max), 1)

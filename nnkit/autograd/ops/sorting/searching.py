@@ -185,7 +185,7 @@ def bincount(input: Tensor, weights: Tensor | None = None, minlength: int = 0) -
         return wrap(B.zeros((minlength,), int64.array), input._device)
     if input.ndim != 1:
         raise RuntimeError("bincount only supports 1-d non-negative integral inputs.")
-    if (minlength := integer("bincount", "minlength", minlength)) < 0:
+    if integer("bincount", "minlength", minlength) < 0:
         raise RuntimeError(f"bincount(): minlength should be >= 0, got {minlength}")
     if input._data.size:
         if B.item(B.amin(input._data, None, False)) < 0:
