@@ -177,8 +177,7 @@ def _draw(B: Batch, primitive: Primitive, operands: list, statics: tuple) -> Any
     if different and len(operands) == 1 and primitive.name in _OF_ELEMENTS:
         if True not in statics[1:]:
             whole = of_each(to_front(x), B.level.around)
-            if "dropout" in primitive.name:  # whose mask lies by rows in torch
-                whole = LIFTED.contiguous(whole)
+            whole = LIFTED.contiguous(whole)
             return B.results(call(primitive, [whole], statics), 0)
     if different:
         return _one_by_one(B, primitive, operands, statics)
