@@ -114,19 +114,19 @@ def trained(lib: ModuleType, optimizer: str, dtype: str, change: Callable) -> li
     nn, dtype = lib.nn, getattr(lib, dtype)
     model = nn.Sequential(nn.Linear(4, 5), nn.Dropout(change(0.2)), nn.Linear(5, 2)).to(dtype)
     given = {k: replaced(v, change) for k, v in HYPERPARAMETERS[optimizer].items()}
-    optimizer = getattr(lib.optim, optimizer)(model.parameters(), **given)
-    schedule = lib.optim.lr_scheduler.LambdaLR(optimizer, lambda epoch: change(0.9**epoch))
+    steps = getattr(lib.optim, optimizer)(model.parameters(), **given)
+    schedule = lib.optim.lr_scheduler.LambdaLR(steps, lambda epoch: change(0.9**epoch))
     x, target = lib.randn(8, 4, dtype=dtype), lib.randint(0, 2, (8,))
 
     def closure() -> Any:
-        optimizer.zero_grad()
+        steps.zero_grad()
         loss = nn.functional.cross_entropy(model(x), target, label_smoothing=change(0.1))
         loss.backward()
         nn.utils.clip_grad_norm_(model.parameters(), change(0.5))
         return loss
 
     for _ in range(4):
-        optimizer.step(closure)
+        steps.step(closure)
         schedule.step()
     assert all(parameter.dtype is dtype for parameter in model.parameters())
     return [parameter.tolist() for parameter in model.parameters()]
