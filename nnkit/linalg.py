@@ -13,6 +13,7 @@ from typing import Any
 from nnkit.autograd import Tensor
 from nnkit.autograd.arguments.annotations import hold_all
 from nnkit.autograd.arguments.dims import broadcast_shape, normalize_dim, normalize_dims
+from nnkit.autograd.batch.examples import lowest
 from nnkit.autograd.op.promotion import check_defined, scalar
 from nnkit.autograd.op.rule import guarded
 from nnkit.autograd.ops.creation.memory_format import column_major
@@ -473,7 +474,7 @@ def solve_ex(A: Tensor, B: Tensor, *, left: bool = True, check_errors: bool = Fa
     _is_vector(A, B, left)
     info = factors.factored("linalg.solve_ex", A.detach(), True)[2]
     failed = info != 0
-    if not bool(failed.any()):
+    if not bool(lowest(failed).any()):
         return return_types.linalg_solve_ex((solve(A, B, left=left), info))
     if check_errors:
         factors.refuse_failures("linalg.solve_ex", info, UNSOLVED)

@@ -3,6 +3,7 @@ examples, and beside what does not."""
 
 from __future__ import annotations
 
+import itertools
 import warnings
 from collections.abc import Callable
 from types import ModuleType
@@ -21,11 +22,18 @@ DRAWS: dict[str, Callable[[Any, Any], Any]] = {
     "randn_like": lambda T, x: T.randn_like(x),
     "rand_like": lambda T, x: T.rand_like(x),
     "rand": lambda T, x: T.rand(3, dtype=T.float64),
+    "rand there": lambda T, x: T.rand(3, dtype=T.float64, device=x.device),
+    "randn there": lambda T, x: T.randn(3, dtype=T.float64, device=x.device),
+    "randint there": lambda T, x: T.randint(9, (3,), device=x.device).double(),
     "randperm": lambda T, x: T.randperm(4).double(),
+    "randperm there": lambda T, x: T.randperm(4, device=x.device).double(),
     "bernoulli": lambda T, x: T.bernoulli(x.abs().clamp(max=1)),
     "multinomial": lambda T, x: T.multinomial(x[0, 0].abs(), 2, True).double(),
     "poisson": lambda T, x: T.poisson(x.abs()),
     "normal": lambda T, x: T.normal(x, 1.0),
+    "normal, scaled": lambda T, x: T.normal(0.5, x.abs()),
+    "normal, both": lambda T, x: T.normal(x, x.abs()),
+    "normal of fewer dimensions": lambda T, x: T.normal(x[0, 0], x.abs()),
 }
 MAPS: dict[str, Callable] = {
     "what is the same": lambda T, f, x, p: T.func.vmap(
@@ -34,6 +42,9 @@ MAPS: dict[str, Callable] = {
     "what differs": lambda T, f, x, p: T.func.vmap(lambda x: f(x).sum(-1), randomness="different")(
         T.stack([x, x + 1])
     ),
+    "what differs along dimension 1": lambda T, f, x, p: T.func.vmap(
+        lambda x: f(x).sum(-1), 1, randomness="different"
+    )(T.stack([x, x + 1], 1)),
     "gradients": lambda T, f, x, p: T.func.vmap(
         T.func.grad(lambda p, x: (f(x) * p).sum()), (0, None), randomness="different"
     )(p, x),
@@ -54,6 +65,50 @@ def drawn(T: ModuleType, name: str, over: str) -> tuple:
 def test_different_numbers_are_drawn(name: str, over: str, torch: ModuleType) -> None:
     for ours, theirs in zip(drawn(nnkit, name, over), drawn(torch, name, over), strict=True):
         np.testing.assert_allclose(ours, theirs, rtol=1e-12)
+
+
+IN_PLACE: dict[str, Callable[[Any, Any], Any]] = {
+    "uniform_": lambda x, p: x.uniform_(),
+    "normal_": lambda x, p: x.normal_(),
+    "exponential_": lambda x, p: x.exponential_(),
+    "geometric_": lambda x, p: x.geometric_(0.3),
+    "random_": lambda x, p: x.random_(9),
+    "cauchy_": lambda x, p: x.cauchy_(),
+    "log_normal_": lambda x, p: x.log_normal_(),
+    "bernoulli_": lambda x, p: x.bernoulli_(0.4),
+    "bernoulli_ of tensors": lambda x, p: x.bernoulli_(p),
+}
+# How what is written lies, in which the probabilities are brought too.
+LAID: dict[str, Callable] = {"by rows": lambda x: x, "by columns": lambda x: x.t()}
+
+
+def filled(T: ModuleType, name: str, laid: str, dim: int, other: int, randomness: str) -> tuple:
+    x = T.arange(240, dtype=T.float64).reshape(2, 3, 40) / 300
+
+    def fill(x: Any, p: Any) -> Any:
+        return IN_PLACE[name](LAID[laid](x.clone()), LAID[laid](p))
+
+    T.manual_seed(0)
+    mapped = T.func.vmap(fill, (dim, other), randomness=randomness)
+    out = mapped(x.movedim(0, dim), x.movedim(0, other))
+    return out.numpy(), T.rand(2).numpy()
+
+
+@pytest.mark.parametrize("randomness", ["different", "same"])
+@pytest.mark.parametrize("laid", LAID)
+@pytest.mark.parametrize("name", IN_PLACE)
+def test_numbers_are_drawn_in_place(
+    name: str, laid: str, randomness: str, torch: ModuleType
+) -> None:
+    for dim, other in itertools.product(range(3), range(3)):
+        case = (name, laid, dim, other, randomness)
+        if randomness == "same" and name == "bernoulli_ of tensors":
+            for lib in (nnkit, torch):
+                with pytest.raises(RuntimeError, match="(?i)vmap"):
+                    filled(lib, *case)
+            continue
+        for ours, theirs in zip(filled(nnkit, *case), filled(torch, *case), strict=True):
+            np.testing.assert_allclose(ours, theirs, rtol=1e-12, err_msg=f"{dim} {other}")
 
 
 def test_what_is_the_same_is_drawn_for_each() -> None:

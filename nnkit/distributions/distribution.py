@@ -6,6 +6,7 @@ import numbers
 from typing import TYPE_CHECKING, Any
 
 from nnkit.autograd import Size, Tensor, no_grad
+from nnkit.autograd.batch.examples import lowest
 from nnkit.autograd.ops.exchange.interchange import tensor
 from nnkit.autograd.ops.shape.reshaping import broadcast_tensors
 from nnkit.backend.dtype import default_dtype
@@ -186,7 +187,7 @@ class Distribution:
 
     def _check_parameter(self, name: str, value: Tensor, valid: Tensor, what: str) -> None:
         """ValueError unless all of ``valid`` holds for parameter ``name``."""
-        if self._validate_args and not bool(valid.all()):
+        if self._validate_args and not bool(lowest(valid).all()):
             raise ValueError(
                 f"{type(self).__name__}: parameter {name} (shape {tuple(value.shape)}) must be "
                 f"{what}, got {value}"
@@ -216,7 +217,7 @@ class Distribution:
             support = self.support
         except NotImplementedError:  # of a class that does not tell
             return
-        if not bool(support.check(value).all()):
+        if not bool(lowest(support.check(value)).all()):
             raise ValueError(f"{name}: the value must be in {support!r}, got {value}")
 
     def __repr__(self) -> str:

@@ -186,11 +186,15 @@ def dirichlet_grad(x: Tensor, alpha: Tensor, total: Tensor) -> Tensor:
 class StandardGamma(Function):
     """A draw of a gamma distribution of rate 1."""
 
+    generate_vmap_rule = True
+
     @staticmethod
-    def forward(ctx: Any, alpha: Tensor, generator: Any) -> Tensor:
-        drawn = draw_standard_gamma(alpha, generator)
-        ctx.save_for_backward(alpha, drawn)
-        return drawn
+    def forward(alpha: Tensor, generator: Any) -> Tensor:
+        return draw_standard_gamma(alpha, generator)
+
+    @staticmethod
+    def setup_context(ctx: Any, inputs: tuple, output: Tensor) -> None:
+        ctx.save_for_backward(inputs[0], output)
 
     @staticmethod
     @once_differentiable

@@ -11,8 +11,17 @@ from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any
 
-from nnkit.autograd.batch.examples import Batched, BatchLevel, of_each
-from nnkit.autograd.batch.rules import call, differs, padded, plain_index, rule_of, to_front, viewed
+from nnkit.autograd.batch.examples import Batched, BatchLevel, example, of_each, stacked
+from nnkit.autograd.batch.rules import (
+    call,
+    differs,
+    moved_statics,
+    padded,
+    plain_index,
+    rule_of,
+    to_front,
+    viewed,
+)
 from nnkit.autograd.grad_mode import MODE
 from nnkit.autograd.op.registry import LIFTED, OPS
 from nnkit.autograd.surface.generator import get_rng_state, set_rng_state
@@ -66,8 +75,7 @@ def _compute(B: Batch, primitive: Primitive, *arguments: Any) -> Any:
     if not operands:
         return _create(B, primitive, statics)
     if primitive.draws and B.level.randomness == "different" and operands[0].dim is None:
-        first = operands[0]
-        operands[0] = Batched(LIFTED.expand(first.whole, (B.level.size, *first.shape)), 0)
+        operands[0] = Batched(to_front(operands[0], B.level.size), 0)
     differ = any(x.__class__ is Batched and x.dim is not None for x in operands)
     if not (differ or any(map(differs, statics))):
         wholes = [x.whole if x.__class__ is Batched else x for x in operands]
@@ -142,58 +150,34 @@ def _one_by_one(B: Batch, primitive: Primitive, operands: list, statics: tuple) 
     """The results of one example after the other; of an empty batch those of zeros."""
     size = B.level.size
     rows = [
-        call(primitive, [_example(x, i) for x in operands], [_example(s, i) for s in statics])
+        call(primitive, [example(x, i) for x in operands], [example(s, i) for s in statics])
         for i in range(max(size, 1))
     ]
-
-    def column(values: Sequence[Tensor]) -> Tensor:
-        found = LIFTED.stack(tuple(values), 0)
-        return found if size else LIFTED.getitem(found, (slice(0, 0), ...))
-
-    if isinstance(rows[0], (tuple, list)):
-        return B.results(tuple(map(column, zip(*rows, strict=True))), 0)
-    return B.results(column(rows), 0)
-
-
-def _example(value: Any, i: int) -> Any:
-    """One example of an operand, or of the positions in an index."""
-    if value.__class__ is tuple:
-        return tuple([_example(v, i) for v in value])
-    if value.__class__ is not Batched or value.dim is None:
-        return value.whole if value.__class__ is Batched else value
-    whole, at = value.whole, (slice(None),) * value.dim
-    if whole._data.shape[value.dim]:
-        return LIFTED.getitem(whole, (*at, i, ...))
-    if whole.dtype.category > 1:
-        return LIFTED.sum(whole, value.dim, False)  # so that its history goes on
-    B = whole._device.backend
-    return wrap(B.zeros(value.shape, value.dtype), whole._device)
+    return B.results(stacked(rows, size), 0)
 
 
 def _draw(B: Batch, primitive: Primitive, operands: list, statics: tuple) -> Any:
     """Random numbers: of each example of its own, or the same for all."""
-    x = operands[0]
-    different = B.level.randomness == "different"
-    if different and len(operands) == 1 and primitive.name in _OF_ELEMENTS:
-        if True not in statics[1:]:
-            whole = of_each(to_front(x), B.level.around)
-            whole = LIFTED.contiguous(whole)
-            return B.results(call(primitive, [whole], statics), 0)
+    level, ndim = B.level, max([x.ndim for x in operands])
+    different = level.randomness == "different"
+    if different and primitive.name in _OF_ELEMENTS and True not in statics[1:]:
+        fronts = [padded(to_front(x, level.size), x.ndim, ndim) for x in operands]
+        wholes = [LIFTED.contiguous(of_each(front, level.around)) for front in fronts]
+        statics = tuple(moved_statics(B, primitive.statics, statics, ndim))
+        return B.results(call(primitive, wholes, statics), 0)
     if different:
         return _one_by_one(B, primitive, operands, statics)
-    state, level = get_rng_state(), B.level
+    state = get_rng_state()
     rows = []
-    for i in range(level.size):
+    for i in range(max(level.size, 1)):
         set_rng_state(state)
-        rows.append(call(primitive, [_example(o, i) for o in operands], statics))
-    if isinstance(rows[0], tuple):
-        return B.results(tuple([LIFTED.stack(c, 0) for c in zip(*rows, strict=True)]), 0)
-    return B.results(LIFTED.stack(tuple(rows), 0), 0)
+        rows.append(call(primitive, [example(o, i) for o in operands], statics))
+    return B.results(stacked(rows, level.size), 0)
 
 
 _OF_ELEMENTS = frozenset(
     "bernoulli dropout alpha_dropout dropout_mask poisson rrelu_noise standard_gamma "
-    "normal_around normal_scaled".split()
+    "normal_around normal_scaled normal_between".split()
 )
 
 
@@ -216,16 +200,23 @@ def _write(B: Batch, primitive: Primitive, x: Batched, *arguments: Any) -> Batch
         write(x.whole, name, compute, *tensors)
         return x
     if primitive.draws and x.dim is not None and B.level.randomness != "different":
-        one = Batched(LIFTED.empty_like(_example(x, 0)), None)
+        place = x.whole._device
+        one = Batched(wrap(place.backend.empty(x.shape, x.dtype), place), None)
         return _copy(B, primitive, x, _write(B, primitive, one, *arguments))
     body = reference_body(primitive)
     if body is not None:
         return body(B, x, *operands)
-    place = x.whole._device
-    raw = [a._data if isinstance(a, Tensor) else a for a in tensors]
-    getattr(place.backend, name)(x.whole._data, *raw)
+    raw = [_front_array(a, x.ndim) for a in (x, *operands)]
+    getattr(x.whole._device.backend, name)(*raw)
     wrote(x.whole, name)
     return x
+
+
+def _front_array(value: Any, ndim: int) -> Any:
+    """The array of all examples along dimension 0, if there is one; other arguments as they are."""
+    if value.__class__ is not Batched:
+        return value
+    return (value.whole if value.dim is None else padded(to_front(value), value.ndim, ndim))._data
 
 
 def _check_written(B: Batch, x: Batched, operands: Sequence[Any]) -> None:

@@ -6,6 +6,7 @@ it computes with them is computed of all at once (`nnkit.autograd.batch.algebra`
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any, NamedTuple
@@ -200,9 +201,84 @@ def join_index(value: Tensor, index: Any) -> None:
         joined._device.join(value)
 
 
+def example(value: Any, i: int) -> Any:
+    """The tensor of one example of an array, or of the positions in an index; of an empty batch one
+    of zeros."""
+    if value.__class__ is tuple:
+        return tuple([example(v, i) for v in value])
+    if value.__class__ is not Batched or value.dim is None:
+        return value.whole if value.__class__ is Batched else value
+    whole, at = value.whole, (slice(None),) * value.dim
+    if whole._data.shape[value.dim]:
+        return LIFTED.getitem(whole, (*at, i, ...))
+    if whole.dtype.category > 1:
+        return LIFTED.sum(whole, value.dim, False)  # so that its history goes on
+    B = whole._device.backend
+    return wrap(B.zeros(value.shape, value.dtype), whole._device)
+
+
+def stacked(rows: Sequence[Any], size: int) -> Any:
+    """The results of examples as those of the batch, along dimension 0: tensors, or tuples."""
+    first = rows[0]
+    if isinstance(first, (tuple, list)):
+        return type(first)([stacked(column, size) for column in zip(*rows, strict=True)])
+    found = LIFTED.stack(tuple(rows), 0)
+    return found if size else LIFTED.getitem(found, (slice(0, 0), ...))
+
+
+def by_example(function: Callable) -> Callable:
+    """A function that lets numbers decide of steps or shapes: in a `vmap` it is called for one
+    example after the other.
+
+    Raises:
+        RuntimeError: the results of examples differ in their shapes.
+    """
+
+    @functools.wraps(function)
+    def call(*arguments: Any, **options: Any) -> Any:
+        level = _innermost((*arguments, *options.values())) if MODE.batches else None
+        if level is None:
+            return function(*arguments, **options)
+
+        def pick(value: Any, i: int) -> Any:
+            if isinstance(value, (tuple, list)):
+                return type(value)([pick(v, i) for v in value])
+            mine = isinstance(value, Tensor) and value._device is level
+            return example(value._data, i) if mine else value
+
+        with level.outside():
+            rows = [
+                call(*pick(arguments, i), **{k: pick(v, i) for k, v in options.items()})
+                for i in range(max(level.size, 1))
+            ]
+            found = stacked(rows, level.size)
+        return lifted(found, level)
+
+    def lifted(found: Any, level: BatchLevel) -> Any:
+        if isinstance(found, (tuple, list)):
+            return type(found)([lifted(each, level) for each in found])
+        return level.lift(found, 0)
+
+    return call
+
+
+def _innermost(values: Sequence[Any]) -> BatchLevel | None:
+    """The innermost level on which one of the values is batched."""
+    found = None
+    for value in values:
+        if isinstance(value, (tuple, list)):
+            level = _innermost(value)
+        else:
+            level = value._device if isinstance(value, Tensor) and is_batched(value) else None
+        if level is not None and (found is None or level.depth > found.depth):
+            found = level
+    return found
+
+
 def empty_of_each(shape: tuple, dtype: Any, place: device) -> Tensor:
     """Memory for random numbers: for those of each example, where they are to differ."""
     levels = _differing()
+    place = _below(place, levels)
     sizes = tuple([level.size for level in levels])
     found = wrap(place.backend.empty((*sizes, *shape), dtype), place)
     for level in levels:
@@ -210,20 +286,26 @@ def empty_of_each(shape: tuple, dtype: Any, place: device) -> Tensor:
     return found
 
 
-def drawn_for_each(draw: Callable[[], Any], place: device) -> Tensor:
-    """The array that ``draw`` makes: one for each example, where they are to differ."""
+def drawn_for_each(draw: Callable[[Any], Any], place: device) -> Tensor:
+    """What ``draw`` makes with a backend: one for each example, where they are to differ."""
 
     def drawn(levels: Sequence[BatchLevel]) -> Tensor:
         if not levels:
-            return wrap(draw(), place)
+            return wrap(draw(place.backend), place)
         rows = [drawn(levels[1:]) for _ in range(levels[0].size)]
         return LIFTED.stack(tuple(rows), 0) if rows else drawn(levels[1:])[None][:0]
 
     levels = _differing()
+    place = _below(place, levels)
     found = drawn(levels)
     for level in levels:
         found = level.lift(found, 0)
     return found
+
+
+def _below(place: device, levels: list[BatchLevel]) -> device:
+    """The device below all levels, where what is made there is lifted to some of them."""
+    return place.place if levels and isinstance(place, Level) else place
 
 
 def of_each(value: Tensor, level: Any = ...) -> Tensor:

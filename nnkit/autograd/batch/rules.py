@@ -90,7 +90,7 @@ def _axis(value: Any, ndim: int) -> Any:
     return value % max(ndim, 1) + 1
 
 
-def _moved(B: Any, names: Sequence[str], statics: Sequence[Any], ndim: int) -> list[Any]:
+def moved_statics(B: Any, names: Sequence[str], statics: Sequence[Any], ndim: int) -> list[Any]:
     """The statics of an example as those of all, which are counted along a dimension before."""
     size = B.level.size
     return [
@@ -121,7 +121,7 @@ def _along_axes(B: Any, primitive: Primitive, operands: list, statics: tuple) ->
         known["axis"], ndim = 0, 1
     if line:
         known |= {name: value for name, value in _OF_LINES.items() if name in known}
-    found = call(primitive, wholes, _moved(B, list(known), list(known.values()), ndim))
+    found = call(primitive, wholes, moved_statics(B, list(known), list(known.values()), ndim))
     if line or (flat and known.get("keepdims")):
         shape = (size, *[1] * x.ndim)
         parts = found if isinstance(found, tuple) else (found,)
@@ -192,7 +192,7 @@ def _at_positions(B: Any, primitive: Primitive, operands: list, statics: tuple) 
     if not ndim:
         return None
     wholes = [to_front(x, B.level.size), index.whole, *[to_front(r, B.level.size) for r in rest]]
-    return B.results(call(primitive, wholes, _moved(B, primitive.statics, statics, ndim)), 0)
+    return B.results(call(primitive, wholes, moved_statics(B, primitive.statics, statics, ndim)), 0)
 
 
 def _leading(B: Any, primitive: Primitive, operands: list, statics: tuple) -> Any:
@@ -282,13 +282,14 @@ def plain_index(static: Any) -> Any:
 
 
 def _slicing(B: Any, primitive: Primitive, operands: list, statics: tuple) -> Any:
-    """A view by integers, slices and None."""
-    (x,), (index, *others) = operands, statics
+    """A view by integers, slices and None, or a copy with another operand there."""
+    index, *others = statics
     moved = [
         (ALL, *index) if index != (...,) else index,
-        *_moved(B, primitive.statics[1:], others, 0),
+        *moved_statics(B, primitive.statics[1:], others, 0),
     ]
-    return B.results(call(primitive, [to_front(x)], moved), 0, viewed(primitive, operands))
+    wholes = [to_front(x, B.level.size) for x in operands]
+    return B.results(call(primitive, wholes, moved), 0, viewed(primitive, operands))
 
 
 def _indexing(B: Any, primitive: Primitive, operands: list, statics: tuple) -> Any:
@@ -305,7 +306,7 @@ def _indexing(B: Any, primitive: Primitive, operands: list, statics: tuple) -> A
             return None
         whole = to_front(value)
         wholes.append(padded(whole, value.ndim, ndim) if is_batched(value) else whole)
-    moved = [(ALL, *plain_index(positions)), *_moved(B, primitive.statics[1:], others, 0)]
+    moved = [(ALL, *plain_index(positions)), *moved_statics(B, primitive.statics[1:], others, 0)]
     return B.results(call(primitive, wholes, moved), 0)
 
 
@@ -315,7 +316,8 @@ _RULES: dict[str, Callable] = {
         _along_axes: (
             "sum mean prod var std var_mean amax amin max min argmax argmin all any cumsum cumprod"
             " cummax cummin logcumsumexp logsumexp norm expand_reduced reshape view swapaxes"
-            " squeeze split unbind flip diagonal diagonal_adjoint unfold unfold_adjoint view_dtype"
+            " squeeze split unbind flip diagonal diagonal_adjoint diagonal_scatter unfold"
+            " unfold_adjoint view_dtype"
             " sort argsort topk kthvalue median nanmedian mode softmax log_softmax softmax_grad"
             " log_softmax_grad fft_c2c fft_r2c fft_c2r gather scatter scatter_add scatter_fill"
             " scatter_reduce gather_adjoint recurrence contiguous"
@@ -341,7 +343,7 @@ _RULES: dict[str, Callable] = {
             "conv conv_transpose conv_grad_input max_pool max_pool_grad max_pool_gather avg_pool"
             " avg_pool_grad adaptive_avg_pool adaptive_avg_pool_grad adaptive_max_pool resample"
         ),
-        _slicing: "getitem getitem_adjoint",
+        _slicing: "getitem getitem_adjoint slice_scatter",
         _indexing: "index index_adjoint index_put",
     }.items()
     for name in names.split()

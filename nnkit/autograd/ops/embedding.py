@@ -6,6 +6,7 @@ from typing import Any
 
 from nnkit.autograd.arguments.dims import check_tensor
 from nnkit.autograd.arguments.sizes import check_shape, integer
+from nnkit.autograd.batch.examples import join_index
 from nnkit.autograd.grad_mode import MODE
 from nnkit.autograd.op.public import public
 from nnkit.autograd.op.rule import real_gradient, rule
@@ -130,6 +131,7 @@ def embedding_renorm_(input: Tensor, indices: Tensor, max_norm: float, norm_type
         raise RuntimeError(f"embedding_renorm_(): 'input' must be 2-D, got {list(input.shape)}")
     if input.dtype.category < FLOATING:
         raise RuntimeError(f"embedding_renorm_(): expected a floating weight, got {input.dtype}")
+    join_index(input, indices)
     return write(
         input, "embedding_renorm_", None, indices, float(max_norm), float(norm_type),
         kernel=input._device.backend.embedding_renorm_,

@@ -6,6 +6,7 @@ from typing import Any
 
 from nnkit.autograd import Tensor
 from nnkit.autograd.arguments.annotations import is_int
+from nnkit.autograd.batch.examples import lowest
 from nnkit.autograd.ops.creation.factories import zeros
 from nnkit.autograd.ops.loss.ctc import ctc_loss as ctc_op
 from nnkit.backend.dtype import FLOATING, INTEGER, float32, float64, int64
@@ -81,10 +82,11 @@ def _check_labels(labels: Tensor, lengths: list[int], classes: int) -> Tensor:
     position = labels.new_tensor(range(labels.shape[1]))
     counts = position < labels.new_tensor(lengths).unsqueeze(1)
     labels = labels.masked_fill(~counts, 0)
-    wrong = (labels < 0) | (labels >= classes)
+    given = lowest(labels)
+    wrong = (given < 0) | (given >= classes)
     if bool(wrong.any()):
         raise IndexError(
-            f"ctc_loss: target {labels[wrong][0].item()} is out of bounds for {classes} classes"
+            f"ctc_loss: target {given[wrong][0].item()} is out of bounds for {classes} classes"
         )
     return labels
 

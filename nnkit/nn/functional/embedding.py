@@ -8,6 +8,7 @@ from typing import Any
 from nnkit.autograd import Tensor, no_grad
 from nnkit.autograd.op.registry import OPS
 from nnkit.autograd.ops import embedding as ops
+from nnkit.autograd.tensor import on_its_own
 from nnkit.backend.dtype import FLOATING, float64, int64, promote_types
 
 __all__ = ["embedding", "embedding_bag", "one_hot"]
@@ -225,27 +226,29 @@ def embedding_bag(
     index, bags, count = _bags(input, offsets, include_last_offset, looks)
     left_out = len(input) - len(index) if input.ndim == 1 else 0  # though not in torch's means
     factors = None if factors is None else factors.reshape(-1).narrow(0, 0, index.shape[0])
-    if padding >= 0:
-        kept = (index != padding).nonzero().reshape(-1)
-        index, bags = index[kept], bags[kept]
-        factors = None if factors is None else factors[kept]
     if max_norm is not None:
-        _renormalize(weight, index, max_norm, norm_type)
+        _renormalize(weight, input, max_norm, norm_type)
+    held = count
+    if padding >= 0:  # what is padded goes into one bag more
+        held, bags = count + 1, bags.masked_fill(index == padding, count)
     try:
-        rows = ops.embedding(weight, index, -1, scale_grad_by_freq, sparse)
+        rows = ops.embedding(weight, index, padding, scale_grad_by_freq, sparse)
     except IndexError as error:  # torch's type, though `embedding` has the better one
         found = str(error).removeprefix("embedding(): ")
         raise RuntimeError(
             f"embedding_bag(): Expected idx >= 0 && idx < num_embeddings, but {found}"
         ) from None
-    if mode == "max":
-        return ops.bag_max(rows, bags, count)[0]
     if factors is not None:
         rows = rows * factors.unsqueeze(1)
-    total = OPS["index_select_adjoint"](rows, bags, 0, (count, weight.shape[1]))
-    if mode == "sum":
-        return total
-    sizes = bags.bincount(minlength=count)
+    if mode == "max":
+        pooled = ops.bag_max(rows, bags, held)[0]
+    else:
+        pooled = OPS["index_select_adjoint"](rows, bags, 0, (held, weight.shape[1]))
+    if padding >= 0:
+        pooled = on_its_own(pooled[:count])
+    if mode != "mean":
+        return pooled
+    sizes = bags.bincount(minlength=held)[:count]
     if left_out and padding < 0:
         sizes[-1:] += left_out
-    return total / sizes.clamp(min=1).to(weight.dtype).unsqueeze(1)
+    return pooled / sizes.clamp(min=1).to(weight.dtype).unsqueeze(1)

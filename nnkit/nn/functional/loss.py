@@ -271,13 +271,15 @@ def binary_cross_entropy_with_logits(
     if whole:
         for parameter, factor in factors.items():
             check_constant(name, parameter, factor)
-    # In the dtype of the target, which an integer one refuses.
+    # In place, where torch's are, they are of the target's dtype, which an integer one refuses.
+    written = not MODE.transforms
+    multiply, subtract = (Tensor.mul_, Tensor.sub_) if written else (Tensor.mul, Tensor.sub)
     logarithm = log_sigmoid(input)
     if pos_weight is not None:
-        logarithm.mul_((pos_weight - 1).mul(target).add_(1))
-    losses = (1 - target).mul_(input).sub_(logarithm)
+        logarithm = multiply(logarithm, (pos_weight - 1).mul(target).add_(1))
+    losses = subtract(multiply(1 - target, input), logarithm)
     if weight is not None:
-        losses.mul_(weight)
+        losses = multiply(losses, weight)
     loss = real_gradient(name, reduced(losses, reduction))
     return guarded(name, loss, *saved) if whole else loss
 

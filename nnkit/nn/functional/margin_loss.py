@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from nnkit.autograd import Tensor
 from nnkit.autograd.arguments.dims import broadcast_shape
+from nnkit.autograd.batch.examples import lowest
 from nnkit.autograd.op.promotion import check_dtype
 from nnkit.autograd.op.rule import check_constant, guarded, real_gradient
 from nnkit.autograd.ops.elementwise.activation import log_sigmoid
@@ -117,6 +118,7 @@ def _rows(name: str, input: Tensor) -> Tensor:
 def _check_target(name: str, target: Tensor, low: int, classes: int) -> None:
     if target.dtype is not int64:
         raise RuntimeError(f"{name}: expected target of int64 but found {target.dtype}")
+    target = lowest(target)
     wrong = (target < low) | (target >= classes)
     if bool(wrong.any()):
         raise RuntimeError(

@@ -349,6 +349,8 @@ def fill(input: Tensor, value: Tensor | complex) -> Tensor:
         >>> nnkit.fill(nnkit.zeros(2), 7)
         tensor([7., 7.])
     """
+    if MODE.batches and isinstance(value, Tensor):  # it may differ between examples
+        return clone(value.to(input.dtype).expand(input.shape))
     return fill_(clone(input.detach() if input.is_inference() else input), value)
 
 

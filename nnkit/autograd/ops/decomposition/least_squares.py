@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from nnkit.autograd.batch.examples import lowest
 from nnkit.autograd.grad_mode import MODE
 from nnkit.autograd.op.public import public
 from nnkit.autograd.ops.creation.memory_format import column_major
@@ -168,7 +169,8 @@ def lstsq(A: Tensor, B: Tensor, rcond: float | None = None, *, driver: str | Non
     solution = matmul(pinv(A, rtol=rcond), B)
     rank = matrix_rank(A, rtol=rcond)
     # "gels" takes the rank to be full.
-    full = m > n and (driver == "gels" or driver in ("gelsd", "gelss") and bool((rank == n).all()))
+    full = m > n and driver in ("gels", "gelsd", "gelss")
+    full = full and (driver == "gels" or bool((lowest(rank) == n).all()))
     errors = matmul(A, solution) - B if full else solution.new_zeros(0, 1) * solution.sum()
     residuals = errors.abs().square().sum(-2) if full else errors.abs().sum(-1)
     solution = column_major(solution)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from nnkit.autograd.batch.examples import lowest
 from nnkit.autograd.op.public import public
 from nnkit.autograd.op.rule import guarded, rule
 from nnkit.autograd.op.single import single
@@ -67,6 +68,7 @@ def factored(name: str, A: Tensor, pivot: bool) -> tuple[Tensor, Tensor, Tensor]
 
 def refuse_failures(name: str, info: Tensor, what: str) -> None:
     """LinAlgError if a matrix of the batch failed."""
+    info = lowest(info)
     orders = info.flatten().tolist()
     if any(orders):
         raise LinAlgError.of_first(name, what, orders, info.ndim > 0)
@@ -77,7 +79,7 @@ def tell_failures(
 ) -> Tensor:
     """The result of ``compute`` for each of the matrices, NaN for those that failed."""
     failed = info != 0
-    if not bool(failed.any()):
+    if not bool(lowest(failed).any()):
         return compute(A)
     if check_errors:
         refuse_failures(name, info, what)
@@ -99,7 +101,7 @@ def permutation(name: str, LU: Tensor, pivots: Tensor) -> Tensor:
             f"{name}(): expected pivots of shape {[*batch, min(rows, columns)]} for factors of "
             f"shape {list(LU.shape)}, got {list(pivots.shape)}"
         )
-    if pivots.numel() and not (pivots.min() >= 1 and pivots.max() <= rows):
+    if bool(lowest((pivots < 1) | (pivots > rows)).any()):
         raise RuntimeError(
             f"{name}(): pivots must lie between 1 and {rows}, the number of rows, as lu_factor() "
             "gives them"

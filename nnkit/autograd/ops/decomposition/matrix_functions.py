@@ -7,6 +7,7 @@ from typing import Any
 
 from nnkit.autograd.arguments.dims import broadcast_shape, check_tensor
 from nnkit.autograd.arguments.sizes import check_shape, integer
+from nnkit.autograd.batch.examples import lowest
 from nnkit.autograd.op.promotion import check_defined
 from nnkit.autograd.op.public import public
 from nnkit.autograd.op.rule import guarded
@@ -56,7 +57,7 @@ def matrix_exp(input: Tensor) -> Tensor:
 
 
 def _exponential(input: Tensor, n: int) -> Tensor:
-    largest = float(input.detach().abs().sum(-2).max()) if input._data.size else 0.0
+    largest = float(lowest(input.detach()).abs().sum(-2).max()) if input._data.size else 0.0
     if not math.isfinite(largest):
         finite = input.isfinite().all(-1, True).all(-2, True)
         return _exponential(input.where(finite, 0.0), n).where(finite, math.nan)

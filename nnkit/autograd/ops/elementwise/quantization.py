@@ -7,6 +7,7 @@ from typing import Any
 from nnkit.autograd.arguments.annotations import KINDS
 from nnkit.autograd.arguments.dims import check_tensor, normalize_dim
 from nnkit.autograd.arguments.sizes import integer
+from nnkit.autograd.batch.examples import lowest
 from nnkit.autograd.grad_mode import MODE, no_grad
 from nnkit.autograd.op.promotion import check_dtype
 from nnkit.autograd.op.public import public
@@ -160,7 +161,7 @@ def fake_quantize_per_channel_affine(
             f"{axis} of input, got {scale.shape[0]}"
         )
     if zero_point.dtype is int32:
-        _check_levels(name, zero_point.tolist(), quant_min, quant_max)
+        _check_levels(name, lowest(zero_point).flatten().tolist(), quant_min, quant_max)
     along = [-1 if d == axis else 1 for d in range(input.ndim)]
     levels = scale.reshape(along), zero_point.reshape(along)
     return _fake_quantize(name, input, *levels, quant_min, quant_max)

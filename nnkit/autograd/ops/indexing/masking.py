@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from nnkit.autograd.arguments.dims import broadcast_shape, check_tensor
-from nnkit.autograd.batch.examples import is_batched
+from nnkit.autograd.batch.examples import by_example, is_batched
 from nnkit.autograd.op.public import METHODS, public
 from nnkit.autograd.op.registry import OPS
 from nnkit.autograd.op.rule import rule
@@ -174,6 +174,7 @@ def nonzero(input: Tensor, *, as_tuple: bool = False) -> Any:
 
 
 @public(out=True)
+@by_example
 def nonzero_static(input: Tensor, *, size: int, fill_value: int = -1) -> Tensor:
     """`nonzero` as ``size`` rows: the first ones, or all and then rows of ``fill_value``.
 
@@ -197,6 +198,7 @@ def nonzero_static(input: Tensor, *, size: int, fill_value: int = -1) -> Tensor:
 
 
 @public
+@by_example
 def argwhere(input: Tensor) -> Tensor:
     """`nonzero`: the indices of all elements that are not zero, a row for each.
 

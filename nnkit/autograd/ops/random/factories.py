@@ -180,7 +180,7 @@ def randperm(
     if n > limit:
         raise RuntimeError(f"randperm(): n cannot be greater than {limit} for {d.name}, got {n}")
     source = source_of("randperm", generator, place)
-    x = drawn_for_each(lambda: place.backend.randperm(n, d.array, source), place)
+    x = drawn_for_each(lambda B: B.randperm(n, d.array, source), place)
     return finished("randperm", x._data, x._device, requires_grad, out)
 
 

@@ -10,7 +10,7 @@ from typing import Any
 from nnkit.autograd.arguments.dims import broadcast_shape, check_tensor
 from nnkit.autograd.arguments.factory import check_layout, dtype_of, finished, place_of, shape_of
 from nnkit.autograd.arguments.sizes import check_shape, integer
-from nnkit.autograd.batch.examples import empty_of_each, of_each
+from nnkit.autograd.batch.examples import empty_of_each, lowest, of_each
 from nnkit.autograd.op.out import write_out
 from nnkit.autograd.op.promotion import scalar
 from nnkit.autograd.op.public import public
@@ -118,7 +118,7 @@ def normal(
     if isinstance(std, Tensor):
         if std.is_complex():
             raise RuntimeError("normal expects standard deviation to be non-complex")
-        if std._data.size and not bool((std >= 0).all()):
+        if std._data.size and not bool((lowest(std) >= 0).all()):
             raise RuntimeError("normal expects all elements of std >= 0.0")
     else:
         std = number("normal", "std", 1.0 if std is None else std)

@@ -15,6 +15,7 @@ from nnkit.autograd.arguments.dims import (
 )
 from nnkit.autograd.arguments.sizes import MOST_ELEMENTS, check_integers, check_shape, integer
 from nnkit.autograd.arguments.spatial import gradient_in_format
+from nnkit.autograd.batch.examples import by_example
 from nnkit.autograd.op.promotion import promoted_dtype
 from nnkit.autograd.op.public import public
 from nnkit.autograd.op.registry import OPS
@@ -235,14 +236,12 @@ def repeat_interleave(
     """
     name = "repeat_interleave"
     check_tensor(name, input)
-    B = input._device.backend
     if repeats is ...:
         if dim is not None:
             raise TypeError(f"{name}() missing 1 required positional argument: 'repeats'")
         if input.ndim != 1:
             raise RuntimeError(f"{name}(): repeats must be a vector, got {input.ndim} dimensions")
-        index = _repeat_index(name, B, input._data, input._data.size)
-        return wrap(B.cast(index, input._data.dtype), input._device)
+        return _repeat_index(name, input, len(input)).to(input.dtype)
     if dim is None:
         input, dim = shapes.reshape(input, -1), 0
     if not input.ndim:
@@ -251,8 +250,8 @@ def repeat_interleave(
     source = input
     size = source._data.shape[axis]
     if isinstance(repeats, Tensor):
-        index = _repeat_index(name, repeats._device.backend, repeats._data, size)
-        length = index.shape[0]
+        index = _repeat_index(name, repeats, size)
+        length = len(index)
     else:
         repeats = integer(name, "repeats", repeats)
         if repeats < 0:
@@ -264,7 +263,7 @@ def repeat_interleave(
             f"{name}(): output_size is {output_size}, but the repeats sum to {length}"
         )
     if isinstance(repeats, Tensor):
-        return OPS["index_select"](source, wrap(index, input._device), axis)
+        return OPS["index_select"](source, index, axis)
     each = shapes.unsqueeze(source, axis + 1)
     shape = list(each._data.shape)
     shape[axis + 1] = repeats
@@ -286,8 +285,10 @@ _repeated.__name__ = _repeated.__qualname__ = "repeat_interleave"
 public(_repeated, namespace=False)
 
 
-def _repeat_index(name: str, B: Any, counts: Any, size: int) -> Any:
-    """0, 1, ..., size - 1, the i-th as often as the i-th of ``counts`` (or the only one) says."""
+@by_example
+def _repeat_index(name: str, repeats: Tensor, size: int) -> Tensor:
+    """0, 1, ..., size - 1, the i-th as often as the i-th of ``repeats`` (or the only one) says."""
+    B, counts = repeats._device.backend, repeats._data
     if counts.ndim > 1 or (counts.ndim == 1 and counts.shape[0] not in (1, size)):
         raise RuntimeError(
             f"{name}(): repeats must have the same size as input along dim ({size}), or one "
@@ -302,7 +303,7 @@ def _repeat_index(name: str, B: Any, counts: Any, size: int) -> Any:
         if total > MOST_ELEMENTS and counts.size > 1:
             total = sum(B.to_numpy(counts).tolist())  # exact
         check_shape(name, (total,))
-    return B.repeat_index(counts, size)
+    return wrap(B.repeat_index(counts, size), repeats._device)
 
 
 # Grids and products

@@ -11,6 +11,7 @@ from typing import Any
 from nnkit.autograd.arguments.annotations import is_int
 from nnkit.autograd.arguments.dims import check_tensor, size_at
 from nnkit.autograd.arguments.sizes import check_shape, integer
+from nnkit.autograd.batch.examples import by_example
 from nnkit.autograd.op.promotion import on_one_device
 from nnkit.autograd.op.public import public
 from nnkit.autograd.ops.creation.ranges import linspace
@@ -21,6 +22,7 @@ from nnkit.backend.dtype import FLOATING
 
 
 @public(out=True)
+@by_example
 def histc(input: Tensor, bins: int = 100, min: float = 0, max: float = 0) -> Tensor:
     """The number of elements in each of ``bins`` equal parts of [min, max]; elements outside are
     left out. Where both bounds are equal, those of the data are taken.
@@ -166,6 +168,19 @@ def _histogram(
     """How many points, the last dimension of ``input``, or which weight of them, are between
     neighbouring edges; and the edges."""
     operands = input, weight, *bins = on_one_device(name, (input, weight, *bins))
+    counts, *edges = _counted(name, input, bins, range, weight, density)
+    if wants_history(input, operands):
+        tensors = [t for t in operands if isinstance(t, Tensor)]
+        for result in (counts, *edges):
+            end_history(result, name, tensors)
+    return counts, tuple(edges)
+
+
+@by_example
+def _counted(
+    name: str, input: Tensor, bins: list, range: Any, weight: Tensor | None, density: bool
+) -> list[Tensor]:
+    """The counts, or weights, and the edges of each coordinate, without a history."""
     B, place, dtype = input._device.backend, input._device, input._data.dtype
     points = B.reshape(input._data, (math.prod(input._data.shape[:-1]), len(bins)))
     columns = [B.getitem(points, (slice(None), d)) for d in builtins.range(len(bins))]
@@ -199,12 +214,7 @@ def _histogram(
         for d, each in enumerate(edges):
             widths = B.sub(B.getitem(each, (slice(1, None),)), B.getitem(each, (slice(-1),)))
             counts = B.div(counts, B.reshape(widths, (-1,) + (1,) * (len(shape) - 1 - d)))
-    results = [wrap(each, place) for each in (counts, *edges)]
-    if wants_history(input, operands):
-        tensors = [t for t in operands if isinstance(t, Tensor)]
-        for result in results:
-            end_history(result, name, tensors)
-    return results[0], tuple(results[1:])
+    return [wrap(each, place) for each in (counts, *edges)]
 
 
 def _counts(B: Any, columns: list, edges: list, weights: Any) -> Any:

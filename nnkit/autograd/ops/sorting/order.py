@@ -11,6 +11,7 @@ from typing import Any
 
 from nnkit.autograd.arguments.dims import check_tensor, normalize_dim
 from nnkit.autograd.arguments.sizes import integer
+from nnkit.autograd.batch.examples import lowest
 from nnkit.autograd.op.public import public
 from nnkit.autograd.op.registry import OPS
 from nnkit.autograd.op.rule import copied_scalar, real_gradient, rule
@@ -311,7 +312,7 @@ def _quantile(
     if isinstance(q, Tensor) and q.ndim > 1:
         raise RuntimeError(f"{name}() q must be a scalar or 1D tensor, got {q.ndim} dimensions")
     levels = q if isinstance(q, Tensor) else wrap(B.full((), q, input._data.dtype), place)
-    if not all(0 <= level <= 1 for level in shapes.reshape(levels, -1).tolist()):
+    if not all(0 <= level <= 1 for level in shapes.reshape(lowest(levels), -1).tolist()):
         got = "q values must be in the range [0, 1]"
         if not isinstance(q, Tensor):
             got = f"q must be in the range [0, 1] but got {q}"
@@ -325,16 +326,17 @@ def _quantile(
         rows = shapes.movedim(input, axis, -1)
     ordered = sort(rows, -1).values
     position = _positions(B, rows, levels, ignore_nan)
-    low = wrap(B.floor(position._data), place)
+    fixed = position.detach()
+    low = OPS["floor"](fixed)
     if interpolation == "lower":
         out = _pick(ordered, low)
     elif interpolation == "higher":
-        out = _pick(ordered, wrap(B.ceil(position._data), place))
+        out = _pick(ordered, OPS["ceil"](fixed))
     elif interpolation == "nearest":
-        out = _pick(ordered, wrap(B.round(position._data), place))
+        out = _pick(ordered, OPS["round"](fixed))
     else:
         weight = 0.5 if interpolation == "midpoint" else OPS["sub"](position, low)
-        first, second = _pick(ordered, low), _pick(ordered, wrap(B.ceil(position._data), place))
+        first, second = _pick(ordered, low), _pick(ordered, OPS["ceil"](fixed))
         out = lerp(first, second, weight)
     # The last dimension counts the levels: it goes to the front, or away for a number.
     if keepdim and ndim:

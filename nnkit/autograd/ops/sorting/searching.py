@@ -7,6 +7,7 @@ from typing import Any
 
 from nnkit.autograd.arguments.dims import check_tensor, normalize_dim, normalize_dims, sizes_of
 from nnkit.autograd.arguments.sizes import check_shape, integer
+from nnkit.autograd.batch.examples import by_example, lowest
 from nnkit.autograd.grad_mode import no_grad
 from nnkit.autograd.op.promotion import check_dtype, on_one_device, promote
 from nnkit.autograd.op.public import public
@@ -115,7 +116,7 @@ def searchsorted(
                 f"{name}(): boundary and sorter must have the same size, got "
                 f"{list(sorted_sequence.shape)} and {list(sorter.shape)}"
             )
-        if sorter._data.size and not 0 <= sorter.min() <= sorter.max() < sorter.shape[-1]:
+        if bool(lowest((sorter < 0) | (sorter >= sorter.shape[-1])).any()):
             raise RuntimeError(f"{name}(): sorter index out of range")
         axis = sorted_sequence.ndim - 1
         sorted_sequence = OPS["gather"](sorted_sequence.detach(), sorter, axis)
@@ -168,6 +169,7 @@ def bucketize(
 
 
 @public
+@by_example
 def bincount(input: Tensor, weights: Tensor | None = None, minlength: int = 0) -> Tensor:
     """The count of each integer from 0 in a 1-dim tensor, or the sum of its weights.
 
