@@ -5,10 +5,12 @@ from __future__ import annotations
 import gc
 import threading
 import tracemalloc
+from collections.abc import Callable
 
 import nnkit
 from nnkit import nn, optim
 from nnkit.nn import functional as F
+from nnkit.profiler import profile
 
 
 def training_step():
@@ -115,3 +117,44 @@ def test_two_threads_train_their_own_models() -> None:
     train(3)
     for number, values in found.items():
         assert values == [v / 3 * number for v in found[3]] or all(abs(v) < 1e-18 for v in values)
+
+
+def computed(run: Callable) -> set[str]:
+    """The primitives that a function calls."""
+    with profile() as profiled:
+        run()
+    return {event.key for event in profiled.key_averages()}
+
+
+def test_only_what_is_asked_for_is_computed() -> None:
+    x, w, b = (
+        nnkit.randn(*shape, requires_grad=True) for shape in ((2, 3, 8, 8), (4, 3, 3, 3), (4,))
+    )
+    out = F.conv2d(x, w, b)
+    grads = nnkit.autograd.grad(out.sum(), (x, w, b), retain_graph=True)
+    of_each = []
+    for asked, grad in zip((x, w, b), grads, strict=True):
+        for create_graph in (False, True):
+
+            def run(asked=asked, create_graph=create_graph, grad=grad) -> None:
+                (found,) = nnkit.autograd.grad(
+                    out.sum(), asked, retain_graph=True, create_graph=create_graph
+                )
+                assert found.equal(grad)
+
+            of_each.append(computed(run) & {"conv_grad_input", "conv_grad_weight"})
+    assert of_each == [{"conv_grad_input"}] * 2 + [{"conv_grad_weight"}] * 2 + [set()] * 2
+
+    def run() -> None:
+        out.sum().backward(inputs=[w], retain_graph=True)
+
+    assert "conv_grad_input" not in computed(run) and w.grad.equal(grads[1])
+
+
+def test_of_rules_for_all_inputs_too() -> None:
+    x, w, b = (nnkit.randn(*s, requires_grad=True) for s in ((2, 4, 3), (4,), (4,)))
+    out = F.group_norm(x, 2, w, b)
+    wanted = nnkit.autograd.grad(out.sum(), (x, w, b), retain_graph=True)
+    for asked, grad in zip((x, w, b), wanted, strict=True):
+        (found,) = nnkit.autograd.grad(out.sum(), asked, retain_graph=True)
+        assert found.equal(grad)

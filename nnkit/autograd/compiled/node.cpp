@@ -27,7 +27,7 @@ PyObject *sequence_name = nullptr, *shape_name = nullptr;
 
 // The kinds of saved values: their numbers are those in autograd/op/code.py.
 struct Value {
-    enum Kind { input, output, index, constant, shape, needs, columns, rows } kind;
+    enum Kind { input, output, index, constant, shape, columns, rows } kind;
     Py_ssize_t place;
     long users;       // the inputs whose rules read it, a bit for each
     bool is_for_all;  // then it is saved whoever wants a gradient
@@ -96,7 +96,6 @@ private:
             case Value::output: return is_wanted(value) ? output(value) : none();
             case Value::constant: return Py_XNewRef(at(statics_, value.place));
             case Value::shape: return shape(at(inputs_, value.place));
-            case Value::needs: return needs();
             case Value::columns: return lies(at(inputs_, value.place), false);
             case Value::rows: return lies(at(inputs_, value.place), true);
             default: return decline();
@@ -146,14 +145,6 @@ private:
         auto* array = reinterpret_cast<PyArrayObject*>(data);
         if (by_rows) return PyBool_FromLong(PyArray_IS_C_CONTIGUOUS(array));
         return PyBool_FromLong(PyArray_IS_F_CONTIGUOUS(array) && !PyArray_IS_C_CONTIGUOUS(array));
-    }
-
-    PyObject* needs() const {
-        PyObject* made = PyTuple_New(PyTuple_GET_SIZE(edges_));
-        for (Py_ssize_t i = 0; made != nullptr && i < PyTuple_GET_SIZE(edges_); ++i) {
-            PyTuple_SET_ITEM(made, i, PyBool_FromLong(PyTuple_GET_ITEM(edges_, i) != Py_None));
-        }
-        return made;
     }
 
     const Record* record_;

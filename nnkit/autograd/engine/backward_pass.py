@@ -235,7 +235,11 @@ class Pass:
                     raise RuntimeError(FREED)
                 B = self.lifted or node.device.backend
                 try:
-                    results = node.gradients(B, grads, unpack)
+                    if plain or node.shows_unasked:
+                        results = node.gradients(B, grads, unpack)
+                    else:
+                        asked = [e if self.asks_for(e) else None for e in node.edges]
+                        results = node.gradients(B, grads, unpack, asked)
                     if node.meta is not None:
                         results = self._conform(node, results)
                     if check_nan:

@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import Any
 
 # Where a rule's parameter comes from.
-INPUT, OUTPUT, INDEX, STATIC, SHAPE, NEEDS, COLUMNS, ROWS, GRAD = range(9)
+INPUT, OUTPUT, INDEX, STATIC, SHAPE, COLUMNS, ROWS, GRAD, NEEDS = range(9)
 SAVED = (INPUT, OUTPUT, INDEX)  # what may be written between forward and backward
 
 
@@ -117,10 +117,8 @@ def print_node_code(op: Any) -> str:
             value = f"tensors[{i}]._data.shape"
         elif kind == COLUMNS:
             value = f"by_columns(tensors[{i}]._data)"
-        elif kind == ROWS:
-            value = f"by_rows(tensors[{i}]._data)"
         else:
-            value = "tuple([e is not None for e in edges])"
+            value = f"by_rows(tensors[{i}]._data)"
         if (kind, i) in op.private:  # of an input that may be an inference tensor, uncounted
             copied = f"({t}, None)" if kind == INPUT else f"({value})"
             value = f"({value}) if hooked else keep_copy({copied}, device)"
@@ -151,7 +149,9 @@ def print_node_code(op: Any) -> str:
     def call(number: int, r: Any) -> str:
         arguments = []
         for kind, i in r.plan:
-            if kind != GRAD:
+            if kind == NEEDS:
+                arguments.append("tuple([e is not None for e in edges])")
+            elif kind != GRAD:
                 arguments.append(f"v{names.index((kind, i))}")
             elif op.only_first and i:
                 arguments.append(f"(grads[{i}] if len(grads) > 1 else None)")
@@ -180,17 +180,17 @@ def print_node_code(op: Any) -> str:
         result = f"({', '.join(several)},)"
     if op.depends:
         if op.depends == "none":
-            read = [f"edges[{i}]" for kind, i in names if kind == INPUT]
+            read = [f"self.edges[{i}]" for kind, i in names if kind == INPUT]
         else:
             sources = [read_of(i, r) for i, r in enumerate(op.rules)]
             read = [f"v{names.index(source)}" if source else "None" for source in sources]
         result = f"depending(self, {result}, {op.depends!r}, ({', '.join(read)},))"
     unpacking = f"    {', '.join(f'v{i}' for i in range(len(names)))}, = self.values"
     gradients = [
-        "def gradients(self, B, grads, unpack):",
+        "def gradients(self, B, grads, unpack, edges=None):",
         *([unpacking] if names else []),
         *body,
-        "    edges = self.edges",
+        "    if edges is None: edges = self.edges",
         *first,
         f"    return {result}",
     ]

@@ -160,10 +160,10 @@ class Op:
         self.values: dict[tuple[int, int], list[int]] = {}
         for position, r in enumerate(self.rules):
             for source in [*(r.plan if r else ()), *self.also.get(position, ())]:
-                if source[0] != GRAD:
+                if source[0] not in (GRAD, NEEDS):
                     self.values.setdefault(source, []).append(position)
         for source in self.joint.plan if self.joint else ():
-            if source[0] != GRAD:
+            if source[0] not in (GRAD, NEEDS):
                 self.values[source] = []
         # As torch does, an output and what several rules read is saved whoever wants a gradient.
         for source, users in self.values.items():
