@@ -13,8 +13,12 @@ from tests.backend.native_cases import FLOATS, LAYOUTS, compare, needs_native, n
 
 pytestmark = needs_native
 
-# Batch, channels, outputs, groups: few and many outputs, depthwise, and with a multiplier.
-CHANNELS = ((1, 1, 1, 1), (2, 3, 5, 1), (3, 4, 20, 2), (2, 6, 6, 6), (2, 4, 8, 4), (1, 17, 33, 1))
+# Batch, channels, outputs, groups: few and many outputs, depthwise, with a multiplier, and many
+# groups, of which each is a lane of a vector.
+CHANNELS = (
+    (1, 1, 1, 1), (2, 3, 5, 1), (3, 4, 20, 2), (2, 6, 6, 6), (2, 4, 8, 4), (1, 17, 33, 1),
+    (2, 9, 9, 9), (3, 34, 51, 17),
+)  # fmt: skip
 # Kernel, stride, padding, dilation.
 WINDOWS = (
     (3, 1, 0, 1), (3, 1, 1, 1), (1, 1, 0, 1), (1, 2, 0, 1), (3, 2, 1, 1), (2, 3, 1, 1),

@@ -14,6 +14,14 @@ namespace {
 // part only.
 constexpr Index few_outputs = 8;
 
+// Whether vectors of groups are faster than vectors of positions: in short lines, and where the
+// positions do not lie side by side.
+bool is_for_lanes(const Geometry& g, bool is_forward, Index line, std::size_t item) {
+    constexpr Index short_line = 32;
+    return fills_lanes_with_groups(g, item) &&
+           (line < short_line || (is_forward && g.stride[2] > 1));
+}
+
 // Whether the transformations of Winograd's filtering pay: there must be enough to multiply.
 template <class T> bool is_for_winograd(const Geometry& g, const Product<T>& product) {
     for (int a : {0, 2}) {
@@ -31,9 +39,11 @@ template <class T>
 Owned convolve(Direction direction, const Geometry& given, const Input& x, const Input& weight,
                const Input& bias, const npy_intp* shape) {
     const bool is_forward = direction == Direction::forward;
-    const bool lines = (is_forward ? given.outputs : given.channels) <= few_outputs;
-    const Geometry g = lines ? given.along_lines() : given;
-    Owned result(empty<T>(x.array().ndim(), shape));
+    const int ndim = x.array().ndim();
+    const bool few = (is_forward ? given.outputs : given.channels) <= few_outputs;
+    const bool lanes = few && is_for_lanes(given, is_forward, shape[ndim - 1], sizeof(T));
+    const Geometry g = few && !lanes ? given.along_lines() : given;
+    Owned result(empty<T>(ndim, shape));
     if (!result) return result;
     const Index channel = g.places(), output = g.channels * channel, group = g.outputs * output;
     Product<T> product{x.data<T>(), weight.data<T>(), bias.data<T>(),
@@ -46,7 +56,8 @@ Owned convolve(Direction direction, const Geometry& given, const Input& x, const
         std::swap(product.channel_step, product.output_step);
         product.passes = g.backward();
     }
-    if (lines) multiply_lines(product);
+    if (lanes) multiply_lanes(product);
+    else if (few) multiply_lines(product);
     else if (is_for_winograd(g, product)) multiply_winograd(product);
     else multiply_tiles(product);
     return result;
@@ -114,8 +125,10 @@ Owned gradient_of_weight(const Geometry& g, const Input& gradient, const Input& 
     Owned result(empty<T>(x.array().ndim(), shape));
     if (!result) return result;
     T* out = result.array().data<T>();
-    if (g.outputs > few_outputs) weight_gradient(g, gradient.data<T>(), x.data<T>(), out);
-    else weight_gradient_of_lines(g.along_lines(), gradient.data<T>(), x.data<T>(), out);
+    const T *above = gradient.data<T>(), *below = x.data<T>();
+    if (g.outputs > few_outputs) weight_gradient(g, above, below, out);
+    else if (fills_lanes_with_groups(g, sizeof(T))) weight_gradient_of_groups(g, above, below, out);
+    else weight_gradient_of_lines(g.along_lines(), above, below, out);
     return result;
 }
 

@@ -33,6 +33,13 @@ template <class T> void multiply_lines(const Product<T>& product);
 template <class T>
 void weight_gradient_of_lines(const Geometry& geometry, const T* gradient, const T* input, T* out);
 
+// The same two with a lane of a vector for each group: for short lines, and many groups of few
+// outputs.
+bool fills_lanes_with_groups(const Geometry& geometry, std::size_t item);
+template <class T> void multiply_lanes(const Product<T>& product);
+template <class T>
+void weight_gradient_of_groups(const Geometry& geometry, const T* gradient, const T* input, T* out);
+
 // Multiplications that a piece of work should at least have, so that handing it out pays.
 constexpr Index work_of_piece = 1 << 20;
 
