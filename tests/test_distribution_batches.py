@@ -64,7 +64,7 @@ USES: dict[str, Callable[[Any, Callable, Any], Any]] = {
     "entropy": lambda T, of, v: of(v).entropy(),
     "mean": lambda T, of, v: of(v).mean,
     "variance": lambda T, of, v: of(v).variance,
-    "cdf": lambda T, of, v: of(v).cdf(of(v).mean),
+    "cdf": lambda T, of, v: of(v).cdf(of(v).sample()),
     "kl_divergence": lambda T, of, v: T.distributions.kl_divergence(of(v), of(v * 0.5)),
     "gradient of rsample": lambda T, of, v: T.func.grad(
         lambda v: of(v).rsample().square().sum()

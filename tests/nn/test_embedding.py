@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import random
 from types import ModuleType
 from typing import Any
 
@@ -138,3 +139,25 @@ def test_the_table_before_the_indices_is_deprecated(lib: ModuleType) -> None:
     with pytest.warns(UserWarning, match="deprecated"):
         found = bag(table, index, lib.tensor([0, 2]), **options)
     assert found.tolist() == [[1, 2, 0], [0, 3, 0]]
+
+
+def pooled(T: ModuleType, seed: int) -> list[np.ndarray]:
+    """A random table's bags, some of which have padding between their rows, and its gradient."""
+    draw = random.Random(seed)
+    count, columns, length = draw.randint(1, 6), draw.randint(1, 3), draw.randint(0, 9)
+    indices = T.tensor([draw.randrange(count) for _ in range(length)], dtype=T.int64)
+    offsets = sorted([0, *[draw.randint(0, length) for _ in range(draw.randint(0, 3))]])
+    values = [[float(draw.randint(-2, 2)) for _ in range(columns)] for _ in range(count)]
+    table = T.tensor(values, requires_grad=True)
+    out = T.nn.functional.embedding_bag(
+        indices, table, T.tensor(offsets), mode=draw.choice(("sum", "mean", "max")),
+        padding_idx=draw.choice((None, draw.randrange(count))),
+    )  # fmt: skip
+    (grad,) = T.autograd.grad((out * T.arange(float(out.numel())).reshape(out.shape)).sum(), table)
+    return [out.detach().numpy(), grad.numpy()]
+
+
+def test_random_bags(torch: ModuleType) -> None:
+    for seed in range(100):
+        for ours, theirs in zip(pooled(nnkit, seed), pooled(torch, seed), strict=True):
+            np.testing.assert_allclose(ours, theirs, 1e-6, err_msg=str(seed))

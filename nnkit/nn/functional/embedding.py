@@ -231,6 +231,9 @@ def embedding_bag(
     held = count
     if padding >= 0:  # what is padded goes into one bag more
         held, bags = count + 1, bags.masked_fill(index == padding, count)
+        if mode == "max":  # whose rows of a bag follow each other
+            order = bags.argsort(stable=True)
+            index, bags = index[order], bags[order]
     try:
         rows = ops.embedding(weight, index, padding, scale_grad_by_freq, sparse)
     except IndexError as error:  # torch's type, though `embedding` has the better one
