@@ -2,6 +2,8 @@
 // which axis is the inner one.
 #include "moving.h"
 
+#include "transpose.h"
+
 namespace nnkit {
 namespace {
 
@@ -19,6 +21,10 @@ template <class Item> void move_rows(const Move& move, Index begin, Index end) {
             std::memcpy(target, source, static_cast<std::size_t>(length * item));
         } else if (to == item && from == 0) {
             std::fill_n(reinterpret_cast<Item*>(target), length, read_at<Item>(source));
+        } else if (to == item && from == -item) {  // a constant step, which is vectorised
+            for (Index i = 0; i < length; ++i) {
+                reinterpret_cast<Item*>(target)[i] = read_at<Item>(source - i * item);
+            }
         } else if (to == item) {
             for (Index i = 0; i < length; ++i) {
                 reinterpret_cast<Item*>(target)[i] = read_at<Item>(source + i * from);
@@ -55,10 +61,15 @@ void move_tile(char* to, Index to_row, Index to_column, const char* from, Index 
         if (rows == side) std::memcpy(buffer[j], source, side * item);
         else std::memcpy(buffer[j], source, static_cast<std::size_t>(rows * item));
     }
-    if (columns == side && to_column == item) {
-        for (Index i = 0; i < rows; ++i) {
-            auto* target = reinterpret_cast<Item*>(to + i * to_row);
-            for (Index j = 0; j < side; ++j) target[j] = buffer[j][i];
+    if (to_column == item && to_row % item == 0) {
+        auto* target = reinterpret_cast<Item*>(to);
+        const Index step = to_row / item;
+        if constexpr (item == 4 || item == 8) {
+            transpose(columns, rows, buffer[0], buffer[1] - buffer[0], target, step);
+        } else {
+            for (Index i = 0; i < rows; ++i) {
+                for (Index j = 0; j < columns; ++j) target[i * step + j] = buffer[j][i];
+            }
         }
         return;
     }

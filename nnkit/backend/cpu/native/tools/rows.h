@@ -33,11 +33,7 @@ struct AxisView {
 
 // The array itself if a kernel may walk along its bare pointer, else a copy in plain C order; none,
 // with the error set, if there is no memory.
-inline Owned in_order(Array a) {
-    if (a.is_plain()) return Owned(Py_NewRef(a.object()));
-    return Owned(PyArray_FromArray(reinterpret_cast<PyArrayObject*>(a.object()),
-                                   PyArray_DescrFromType(a.number()), NPY_ARRAY_CARRAY_RO));
-}
+Owned in_order(Array a);
 
 // A buffer that lies on the stack while it is small: an allocation costs as much as a short row.
 template <class T, Index small = 512> class Buffer {

@@ -4,6 +4,7 @@
 
 #include "moving.h"
 #include "owned.h"
+#include "rows.h"
 
 namespace nnkit {
 namespace {
@@ -302,6 +303,13 @@ PyObject* plain_copy(Array x) {
     Owned result(empty_of(x.ndim(), x.shape(), x));
     if (result) copy_elements(result.array(), x);
     return result.release();
+}
+
+Owned in_order(Array a) {
+    if (a.is_plain()) return Owned(Py_NewRef(a.object()));
+    if (is_operand(a)) return Owned(plain_copy(a));
+    return Owned(PyArray_FromArray(reinterpret_cast<PyArrayObject*>(a.object()),
+                                   PyArray_DescrFromType(a.number()), NPY_ARRAY_CARRAY_RO));
 }
 
 PyObject* copy_in_order(Array x) {
