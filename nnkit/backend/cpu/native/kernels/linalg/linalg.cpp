@@ -77,6 +77,9 @@ void product(Index m, Index n, Index k, Matrix<T> a, Matrix<T> b, T* out, const 
         for (Index i = 0; i < m; ++i) {
             multiply_vector(n, k, b.transposed(), a.data + i * a.row, out + i * n, bias);
         }
+    } else if (n == 1 && b.row == 1 && a.column == 1) {
+        multiply_vector(m, k, a, b.data, out, static_cast<const T*>(nullptr));
+        for (Index i = 0; bias != nullptr && i < m; ++i) out[i] += *bias;
     } else {
         multiply(m, n, k, a, b, out, n, bias);
     }
