@@ -117,6 +117,10 @@ class Pass:
             return False
         return self.needed is None or target in self.needed or bool(self.captures.get(target))
 
+    def _asked(self, node: Node) -> list:
+        """The edges of a node, None where nobody wants the gradient."""
+        return [edge if self.asks_for(edge) else None for edge in node.edges]
+
     def runs(self, target: Any) -> bool:
         """Whether a gradient of this node or leaf is or will be computed, as hooks of several
         tensors are told: not that at which the pass starts, if it is the only one, as in torch."""
@@ -235,11 +239,8 @@ class Pass:
                     raise RuntimeError(FREED)
                 B = self.lifted or node.device.backend
                 try:
-                    if plain or node.shows_unasked:
-                        results = node.gradients(B, grads, unpack)
-                    else:
-                        asked = [e if self.asks_for(e) else None for e in node.edges]
-                        results = node.gradients(B, grads, unpack, asked)
+                    limits = () if plain or node.shows_unasked else (self._asked(node),)
+                    results = node.gradients(B, grads, unpack, *limits)
                     if node.meta is not None:
                         results = self._conform(node, results)
                     if check_nan:
@@ -261,13 +262,8 @@ class Pass:
                 for edge, result in edges:
                     if edge is None:
                         continue
-                    if (
-                        plain
-                        and result is not None
-                        and isinstance(edge, Node)
-                        and edge.outputs is None
-                        and edge not in pending
-                    ):
+                    direct = plain and result is not None and isinstance(edge, Node)
+                    if direct and edge.outputs is None and edge not in pending:
                         pending[edge] = result
                         heappush(heap, (-edge.order, edge))
                     else:

@@ -91,6 +91,9 @@ ROWS = [
             Sample(make(2, 3, 2), make(4, 2), p=1),
             Sample(make(2, 3, 2), make(2, 4, 2), 3),
             Sample(make(3, 2), make(4, 2), INF),
+            Sample(make(2, 26, 2), make(3, 2)),
+            Sample(make(26, 2), make(3, 2), compute_mode="donot_use_mm_for_euclid_dist"),
+            Sample(make(3, 2), make(4, 2), compute_mode="use_mm_for_euclid_dist"),
         ],
         dtypes=DOUBLE,
         edges=lambda make: [

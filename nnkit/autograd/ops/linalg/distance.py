@@ -8,7 +8,12 @@ from nnkit.autograd.op.promotion import check_dtype, promoted_dtype
 from nnkit.autograd.op.public import public
 from nnkit.autograd.op.rule import guarded
 from nnkit.autograd.op.single import single
+from nnkit.autograd.ops.creation.conversion import converted
+from nnkit.autograd.ops.creation.factories import ones_like
+from nnkit.autograd.ops.elementwise.comparison import where
+from nnkit.autograd.ops.linalg.products import matmul
 from nnkit.autograd.ops.reduction.vector_norm import distance, vector_norm
+from nnkit.autograd.ops.shape.joining import cat
 from nnkit.autograd.ops.shape.triangles import triu_indices
 from nnkit.autograd.tensor import Tensor
 from nnkit.backend.dtype import FLOATING
@@ -116,3 +121,86 @@ def pdist(input: Tensor, p: float = 2.0) -> Tensor:
     first, second = triu_indices(len(input), len(input), 1, device=input._device).unbind(0)
     out = distance(input[first] - input[second], p)
     return guarded("pdist", out, input, out)
+
+
+@public(method=False)
+@single(node="CdistBackward0")
+def cdist(
+    x1: Tensor,
+    x2: Tensor,
+    p: float = 2.0,
+    compute_mode: str = "use_mm_for_euclid_dist_if_necessary",
+) -> Tensor:
+    """The p-norm distance of each row of ``x1`` to each row of ``x2``.
+
+    Args:
+        x1: (*, n, d).
+        x2: (*, m, d), whose leading dimensions broadcast with those of ``x1``.
+        compute_mode: whether Euclidean distances come of a matrix product, of the identity
+            ``|x - y|^2 = |x|^2 - 2 x y + |y|^2``, which is fast and loses digits where rows are
+            close: "use_mm_for_euclid_dist" or "donot_use_mm_for_euclid_dist"; by default, where
+            there are more than 25 rows on a side.
+
+    Returns:
+        (*, n, m). The gradient of a distance of 0 is 0.
+
+    Raises:
+        RuntimeError: an operand has less than two dimensions or no floating-point dtype, the last
+            dimensions or the dtypes differ, or ``p`` is negative.
+
+    Example:
+        >>> import nnkit
+        >>> nnkit.cdist(nnkit.tensor([[0.0, 0.0]]), nnkit.tensor([[3.0, 4.0], [0.0, 1.0]]))
+        tensor([[5., 1.]])
+    """
+    for parameter, value in (("x1", x1), ("x2", x2)):
+        check_tensor("cdist", value, parameter)
+        if value.ndim < 2:
+            raise RuntimeError(
+                f"cdist only supports at least 2D tensors, {parameter} got: {value.ndim}D"
+            )
+    always = "use_mm_for_euclid_dist"
+    modes = always, f"donot_{always}", f"{always}_if_necessary"
+    if compute_mode not in modes:
+        raise ValueError(f"cdist(): {compute_mode!r} is not a valid value for compute_mode")
+    if not x1.dtype.category == x2.dtype.category == FLOATING:
+        raise RuntimeError(
+            f"cdist(): expected x1 and x2 of a floating dtype, got {x1.dtype} and {x2.dtype}"
+        )
+    if x1._data.shape[-1] != x2._data.shape[-1]:
+        raise RuntimeError(
+            f"cdist(): X1 and X2 must have the same number of columns, got "
+            f"{x1._data.shape[-1]} and {x2._data.shape[-1]}"
+        )
+    batch = broadcast_shape("cdist", [x1._data.shape[:-2], x2._data.shape[:-2]])
+    if not p >= 0:
+        raise RuntimeError(f"cdist only supports non-negative p values, got {p}")
+    rows = max(x1._data.shape[-2], x2._data.shape[-2])
+    some = x1._data.size and x2._data.size
+    by_product = p == 2 and (compute_mode == always or (compute_mode == modes[2] and rows > 25))
+    if some and not by_product:
+        check_dtype("cdist", x1.dtype, ("half",))
+    if x1.dtype is not x2.dtype:
+        if some:
+            raise RuntimeError(
+                f"cdist(): expected x1 and x2 of one dtype, got {x1.dtype} and {x2.dtype}"
+            )
+        x2 = converted(x2, x1.dtype)
+    if by_product:
+        # As in torch, which so saves a copy of what is broadcast.
+        x1, x2 = [x.expand(*batch, -1, -1).contiguous() for x in (x1, x2)]
+        out = _distance_by_product(x1, x2)
+    else:
+        out = distance(x1.unsqueeze(-2) - x2.unsqueeze(-3), p)
+    return guarded("cdist", out, x1, x2, out)
+
+
+def _distance_by_product(x1: Tensor, x2: Tensor) -> Tensor:
+    """The Euclidean distances as one matrix product of rows that are longer by two columns."""
+    squares = [(x * x).sum(-1, True) for x in (x1, x2)]
+    ones = [ones_like(square) for square in squares]
+    left = cat([x1 * -2, squares[0], ones[0]], -1)
+    right = cat([x2, ones[1], squares[1]], -1)
+    squared = matmul(left, right.mT)
+    nowhere = squared <= 0  # there the gradient is 0, as in torch
+    return where(nowhere, 0, where(nowhere, 1, squared).sqrt())

@@ -6,12 +6,10 @@ import math
 from collections.abc import Sequence
 from typing import Any
 
-from nnkit.autograd.arguments.dims import broadcast_shape, check_tensor
-from nnkit.autograd.op.promotion import check_dtype
+from nnkit.autograd.arguments.dims import check_tensor
 from nnkit.autograd.op.public import public
 from nnkit.autograd.op.rule import guarded, rule
 from nnkit.autograd.op.single import single
-from nnkit.autograd.ops.creation.conversion import converted
 from nnkit.autograd.ops.decomposition.factorization import nuclear_norm
 from nnkit.autograd.ops.reduction.sums import axis_of, in_dtype
 from nnkit.autograd.tensor import Tensor
@@ -209,66 +207,3 @@ def renorm(input: Tensor, p: float, dim: int, maxnorm: float) -> Tensor:
     others = tuple(a for a in range(input.ndim) if a != own)
     _check_identity("renorm", input._data.shape, p, others)
     return _renorm(input, p, others, maxnorm)
-
-
-@public(method=False)
-@single(node="CdistBackward0")
-def cdist(
-    x1: Tensor,
-    x2: Tensor,
-    p: float = 2.0,
-    compute_mode: str = "use_mm_for_euclid_dist_if_necessary",
-) -> Tensor:
-    """The p-norm distance of each row of ``x1`` to each row of ``x2``.
-
-    Args:
-        x1: (*, n, d).
-        x2: (*, m, d), whose leading dimensions broadcast with those of ``x1``.
-        compute_mode: accepted for torch's sake; distances always come from differences, which
-            do not cancel.
-
-    Returns:
-        (*, n, m). The gradient of a distance of 0 is 0.
-
-    Raises:
-        RuntimeError: an operand has less than two dimensions or no floating-point dtype, the last
-            dimensions or the dtypes differ, or ``p`` is negative.
-
-    Example:
-        >>> import nnkit
-        >>> nnkit.cdist(nnkit.tensor([[0.0, 0.0]]), nnkit.tensor([[3.0, 4.0], [0.0, 1.0]]))
-        tensor([[5., 1.]])
-    """
-    for parameter, value in (("x1", x1), ("x2", x2)):
-        check_tensor("cdist", value, parameter)
-        if value.ndim < 2:
-            raise RuntimeError(
-                f"cdist only supports at least 2D tensors, {parameter} got: {value.ndim}D"
-            )
-    modes = (f"{each}use_mm_for_euclid_dist" for each in ("", "donot_"))
-    if compute_mode not in (*modes, "use_mm_for_euclid_dist_if_necessary"):
-        raise ValueError(f"cdist(): {compute_mode!r} is not a valid value for compute_mode")
-    if not x1.dtype.category == x2.dtype.category == FLOATING:
-        raise RuntimeError(
-            f"cdist(): expected x1 and x2 of a floating dtype, got {x1.dtype} and {x2.dtype}"
-        )
-    if x1._data.shape[-1] != x2._data.shape[-1]:
-        raise RuntimeError(
-            f"cdist(): X1 and X2 must have the same number of columns, got "
-            f"{x1._data.shape[-1]} and {x2._data.shape[-1]}"
-        )
-    broadcast_shape("cdist", [x1._data.shape[:-2], x2._data.shape[:-2]])
-    if not p >= 0:
-        raise RuntimeError(f"cdist only supports non-negative p values, got {p}")
-    rows = max(x1._data.shape[-2], x2._data.shape[-2])
-    some = x1._data.size and x2._data.size
-    if some and (p != 2 or rows <= 25):  # more rows are a matrix product in torch
-        check_dtype("cdist", x1.dtype, ("half",))
-    if x1.dtype is not x2.dtype:
-        if some:
-            raise RuntimeError(
-                f"cdist(): expected x1 and x2 of one dtype, got {x1.dtype} and {x2.dtype}"
-            )
-        x2 = converted(x2, x1.dtype)
-    out = distance(x1.unsqueeze(-2) - x2.unsqueeze(-3), p)
-    return guarded("cdist", out, x1, x2, out)
