@@ -145,10 +145,10 @@ def test_only_what_is_asked_for_is_computed() -> None:
             of_each.append(computed(run) & {"conv_grad_input", "conv_grad_weight"})
     assert of_each == [{"conv_grad_input"}] * 2 + [{"conv_grad_weight"}] * 2 + [set()] * 2
 
-    def run() -> None:
+    def accumulate() -> None:
         out.sum().backward(inputs=[w], retain_graph=True)
 
-    assert "conv_grad_input" not in computed(run) and w.grad.equal(grads[1])
+    assert "conv_grad_input" not in computed(accumulate) and w.grad.equal(grads[1])
 
 
 def test_of_rules_for_all_inputs_too() -> None:
