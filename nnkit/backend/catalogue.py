@@ -352,6 +352,11 @@ SIGNATURES = {
         resample(x; size, scales, mode, aligned)
         resample_adjoint(y; shape, scales, mode, aligned)
     """,
+    "grid_sampling": """
+        grid_sample(x, grid; mode, padding, aligned)
+        grid_sample_grad_input(g, grid; shape, mode, padding, aligned)
+        grid_sample_grad_grid(g, x, grid; mode, padding, aligned)
+    """,
     "collective": """
         all_reduce_(xs!*; op, group) -> ticket~
         scale_and_sum_(xs!*; factor, group) -> ticket~

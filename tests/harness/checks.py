@@ -147,7 +147,7 @@ LENIENT = frozenset(
     "addbmm batch_norm frexp ldexp linalg.cholesky_ex linalg.lstsq linalg.lu linalg.lu_solve "
     "nn.functional.batch_norm nn.functional.bilinear "
     "nn.functional.binary_cross_entropy_with_logits nn.functional.embedding_bag "
-    "nn.functional.grid_sample nn.functional.poisson_nll_loss rnn_relu_cell rnn_tanh_cell".split()
+    "nn.functional.poisson_nll_loss rnn_relu_cell rnn_tanh_cell".split()
 )
 
 

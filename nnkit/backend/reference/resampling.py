@@ -42,7 +42,7 @@ def _samples(B, old, new, scale, mode, aligned, x_dtype):
     first = B.cast(whole, int64.array)
     if mode.startswith("nearest"):
         return [(B.minimum(first, old - 1), None)]
-    weigh = _cubic if mode == "bicubic" else _linear
+    weigh = cubic if mode == "bicubic" else _linear
     return [
         (B.minimum(B.maximum(B.add(first, offset), 0), old - 1), weight)
         for offset, weight in weigh(B, B.sub(position, whole))
@@ -53,7 +53,7 @@ def _linear(B, way):
     return (0, B.sub(1.0, way)), (1, way)
 
 
-def _cubic(B, way):
+def cubic(B, way):
     """Keys' kernel of four samples."""
     rest = B.sub(1.0, way)
     for offset, distance in ((-1, B.add(way, 1.0)), (0, way), (1, rest), (2, B.add(rest, 1.0))):

@@ -2,22 +2,17 @@
 
 from __future__ import annotations
 
-import itertools
-import math
 from collections.abc import Sequence
-from typing import Any
 
 from nnkit.autograd import Tensor
 from nnkit.autograd.arguments.dims import check_tensor, size_at
 from nnkit.autograd.arguments.sizes import check_shape
 from nnkit.autograd.op.single import single
+from nnkit.autograd.ops import grid_sampling as ops
 from nnkit.autograd.ops.creation.ranges import linspace
-from nnkit.autograd.ops.elementwise import activation as ops
-from nnkit.autograd.ops.elementwise.comparison import where
-from nnkit.autograd.ops.indexing.scattering import gather
 from nnkit.autograd.ops.linalg.products import matmul
 from nnkit.autograd.ops.shape.joining import stack
-from nnkit.backend.dtype import FLOATING, int64
+from nnkit.backend.dtype import FLOATING
 from nnkit.backend.warning import warn
 
 __all__ = [
@@ -27,8 +22,6 @@ __all__ = [
 # The numbers are torch's own, for programs that call its operator by them.
 GRID_SAMPLE_INTERPOLATION_MODES = {"bilinear": 0, "nearest": 1, "bicubic": 2}
 GRID_SAMPLE_PADDING_MODES = {"zeros": 0, "border": 1, "reflection": 2}
-SHARPNESS = -0.75  # of the cubic kernel
-OUTSIDE = -100.0
 
 
 def grid_sample(
@@ -81,30 +74,7 @@ def grid_sample(
     _check(input, grid, mode)
     if input.dtype.category != FLOATING:  # of no elements, for which torch needs no kernel
         return input.new_zeros((*input.shape[:2], *grid.shape[1:-1]))
-    aligned = bool(align_corners)
-    sizes = tuple(input.shape[2:])
-    places = [
-        ((place + 1) / 2 * (size - 1) if aligned else ((place + 1) * size - 1) / 2, size)
-        for place, size in zip(reversed(grid.unbind(-1)), sizes, strict=True)
-    ]
-
-    def held(place: Tensor, size: int) -> Tensor:
-        place = _inside(place, size, padding_mode, aligned)
-        # Of volumes torch counts a place that is none among those outside; of images it gives NaN.
-        return place if len(sizes) == 2 else where(place.abs() < 2**31, place, OUTSIDE)
-
-    if mode == "bicubic":
-        taps = [_cubic_taps(place, size, held) for place, size in places]
-    elif mode == "nearest":
-        taps = [[_nearest_tap(held(place, size))] for place, size in places]
-    else:
-        taps = [_linear_taps(held(place, size)) for place, size in places]
-    flat = input.reshape(*input.shape[:2], math.prod(sizes))
-    total: Any = None
-    for corner in itertools.product(*taps):
-        part = _read(flat, corner, sizes)
-        total = part if total is None else total + part
-    return total.reshape(*input.shape[:2], *grid.shape[1:-1])
+    return ops.grid_sample(input, grid, mode, padding_mode, bool(align_corners))
 
 
 def _check(input: Tensor, grid: Tensor, mode: str) -> None:
@@ -139,82 +109,6 @@ def _check(input: Tensor, grid: Tensor, mode: str) -> None:
             f"grid_sample(): expected input and grid of one dtype, got {input.dtype} and "
             f"{grid.dtype}"
         )
-
-
-def _inside(place: Tensor, size: int, padding_mode: str, aligned: bool) -> Tensor:
-    """A place as the padding sees it; none but "zeros" leaves it outside."""
-    if padding_mode == "zeros":
-        return place
-    if padding_mode == "reflection":
-        low, span = (0.0, size - 1) if aligned else (-0.5, size)
-        place = _reflected(place, low, span) if span else place * 0
-    return ops.hardtanh(place, 0.0, float(size - 1))  # as in torch no gradient on the edge itself
-
-
-def _reflected(place: Tensor, low: float, span: float) -> Tensor:
-    """A place between ``low`` and ``low + span``, from which it is mirrored at either end."""
-    distance = place - low
-    distance = where(distance < 0, -distance, distance)
-    turns = (distance.detach() / span).floor()
-    rest = distance - turns * span
-    return where(turns % 2 == 0, rest, span - rest) + low
-
-
-Tap = tuple[Tensor, Tensor | None]  # an index along an axis, in floating point, and its weight
-
-
-def _nearest_tap(place: Tensor) -> Tap:
-    """The index; its weight is 1, through which the grid gets the gradient 0."""
-    index = place.round()
-    if not index.requires_grad:
-        return index, None
-    known = where(index.isfinite(), index, 0.0)
-    return index.detach(), known - known.detach() + 1
-
-
-def _linear_taps(place: Tensor) -> list[Tap]:
-    first = place.detach().floor()
-    second = place - first
-    return [(first, 1 - second), (first + 1, second)]
-
-
-def _cubic_taps(place: Tensor, size: int, held: Any) -> list[Tap]:
-    """Four neighbours; the padding is for each of them."""
-    first = place.detach().floor()
-    t = place - first
-    weights = (_far(t + 1), _near(t), _near(1 - t), _far(2 - t))
-    return [(held(first + k, size).round(), w) for k, w in zip((-1, 0, 1, 2), weights)]
-
-
-def _near(t: Tensor) -> Tensor:
-    return ((SHARPNESS + 2) * t - (SHARPNESS + 3)) * t * t + 1
-
-
-def _far(t: Tensor) -> Tensor:
-    return ((SHARPNESS * t - 5 * SHARPNESS) * t + 8 * SHARPNESS) * t - 4 * SHARPNESS
-
-
-def _read(flat: Tensor, corner: tuple[Tap, ...], sizes: tuple[int, ...]) -> Tensor:
-    """One neighbour of each place, times its weight; zeros where there is none."""
-    within: Any = None
-    for (index, _), size in zip(corner, sizes, strict=True):
-        known = (index >= 0) & (index < size)  # not where it is NaN
-        within = known if within is None else within & known
-    position: Any = 0
-    weight: Any = None
-    for (index, factor), size in zip(corner, sizes, strict=True):
-        position = position * size + where(within, index, 0.0).to(int64)
-        if factor is not None:
-            weight = factor if weight is None else weight * factor
-    batch, channels = flat.shape[:2]
-    row = (batch, 1, math.prod(position.shape[1:]))
-    rows = position.reshape(row).expand(batch, channels, row[-1])
-    within = within.reshape(row)
-    values = gather(flat, 2, rows)
-    values = where(within, values, 0.0)
-    if weight is None:
-        return values
-    return values * weight.reshape(row)
 
 
 def affine_grid(theta: Tensor, size: Sequence[int], align_corners: bool | None = None) -> Tensor:
