@@ -18,7 +18,7 @@ from nnkit.autograd.tensor import Tensor, wrap
 from nnkit.autograd.views.history import write
 from nnkit.autograd.views.overlap import check_expanded
 from nnkit.backend.device import device as Device
-from nnkit.backend.device import located
+from nnkit.backend.device import cpu, located
 from nnkit.backend.dtype import (
     ALIASES,
     DTYPES,
@@ -156,8 +156,13 @@ def to(input: Tensor, *target: Any, **options: Any) -> Tensor:
         >>> nnkit.tensor([1, 2]).to(nnkit.float64)
         tensor([1., 2.], dtype=nnkit.float64)
     """
-    if len(target) == 1 and not options and isinstance(target[0], dtype_type):
-        return converted(input, target[0])  # the most frequent call
+    if len(target) == 1 and not options:  # the most frequent calls
+        (first,) = target
+        if isinstance(first, dtype_type):
+            return converted(input, first)
+        place = input._device
+        if first is place or (first.__class__ is str and first == "cpu" and place is cpu):
+            return input
     place, d, non_blocking, copy, memory_format = destination("to", target, options)
     d = input.dtype if d is None else d
     moved = input if place is None else _moved(input, place, non_blocking)
