@@ -18,7 +18,7 @@ from nnkit.autograd.tensor import Tensor, wrap
 from nnkit.autograd.views.history import write
 from nnkit.autograd.views.overlap import check_expanded
 from nnkit.backend.device import device as Device
-from nnkit.backend.device import cpu, located
+from nnkit.backend.device import located
 from nnkit.backend.dtype import (
     ALIASES,
     DTYPES,
@@ -161,7 +161,8 @@ def to(input: Tensor, *target: Any, **options: Any) -> Tensor:
         if isinstance(first, dtype_type):
             return converted(input, first)
         place = input._device
-        if first is place or (first.__class__ is str and first == "cpu" and place is cpu):
+        named = first.__class__ is str and place.__class__ is Device and first == str(place)
+        if first is place or named:
             return input
     place, d, non_blocking, copy, memory_format = destination("to", target, options)
     d = input.dtype if d is None else d
