@@ -20,6 +20,24 @@ LAYERS: dict[str, tuple[tuple[int, ...], str, tuple[int, ...], dict[str, int]]] 
         (64, 64, 3),
         {"padding": 1, "groups": 64},
     ),
+    "conv (8,384,14,14) depthwise, k3 p1": (
+        (8, 384, 14, 14),
+        "Conv2d",
+        (384, 384, 3),
+        {"padding": 1, "groups": 384},
+    ),
+    "conv (8,96,56,56) depthwise, k3 s2 p1": (
+        (8, 96, 56, 56),
+        "Conv2d",
+        (96, 96, 3),
+        {"stride": 2, "padding": 1, "groups": 96},
+    ),
+    "conv (8,160,14,14) depthwise, k7 p3": (
+        (8, 160, 14, 14),
+        "Conv2d",
+        (160, 160, 7),
+        {"padding": 3, "groups": 160},
+    ),
     "conv 1d (32,64,256) to 128, k5": ((32, 64, 256), "Conv1d", (64, 128, 5), {}),
     "conv transposed (32,64,16,16) to 32, k4 s2 p1": (
         (32, 64, 16, 16),
