@@ -32,6 +32,15 @@ class OutOfMemoryError(RuntimeError):
     """The GPU's memory does not suffice; ``torch.cuda.OutOfMemoryError``."""
 
 
+class HostMemoryError(RuntimeError, MemoryError):
+    """The CPU's memory does not suffice: a RuntimeError, as torch's allocator raises it."""
+
+    @classmethod
+    def of(cls, what: object) -> HostMemoryError:
+        """The error in the words of torch's allocator, by which programs know it."""
+        return cls(f"DefaultCPUAllocator: can't allocate memory: {what}")
+
+
 class DistError(RuntimeError):
     """Processes that should compute together do not; ``torch.distributed.DistError``."""
 

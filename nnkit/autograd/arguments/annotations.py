@@ -31,6 +31,7 @@ from nnkit.autograd.tensor import Size, Tensor
 from nnkit.autograd.views.history import check_history
 from nnkit.backend.device import device
 from nnkit.backend.dtype import BOOL, FLOATING, NUMPY_SCALARS, dtype, python_number
+from nnkit.backend.errors import HostMemoryError
 from nnkit.backend.memory import layout, memory_format
 from nnkit.backend.warning import warn
 
@@ -300,6 +301,8 @@ def held_in_python(function: Callable, examine: Callable, binds: bool = True) ->
             if "on_error" in made.__dict__:
                 made.on_error(*arguments)
             raise
+        except MemoryError as error:
+            raise error if isinstance(error, RuntimeError) else HostMemoryError.of(error) from None
 
     def choose(*arguments: Any, **options: Any) -> Any:
         if known is None or options or ENTERED:

@@ -7,6 +7,7 @@
 
 #include <vector>
 
+#include "memory.h"
 #include "owned.h"
 #include "tensor.h"
 
@@ -65,8 +66,19 @@ int are_known(Held* held, PyObject* const* values, Py_ssize_t count, PyObject* n
     return 1;
 }
 
+// Says of NumPy's error that memory is out what the kernels say.
+void replace_memory_error() {
+    if (PyErr_ExceptionMatches(PyExc_RuntimeError)) return;
+    PyObject *type, *value, *traceback;
+    PyErr_Fetch(&type, &value, &traceback);
+    PyErr_NormalizeException(&type, &value, &traceback);
+    memory_is_out(value);
+    for (PyObject* part : {type, value, traceback}) Py_XDECREF(part);
+}
+
 // Lets `on_error(*arguments)`, an attribute, raise another error than the one that is set.
 void replace_error(Held* held, PyObject* const* values, Py_ssize_t count) {
+    if (PyErr_ExceptionMatches(PyExc_MemoryError)) return replace_memory_error();
     if (held->attributes == nullptr) return;
     if (!PyErr_ExceptionMatches(PyExc_IndexError) &&
         !PyErr_ExceptionMatches(PyExc_NotImplementedError)) {

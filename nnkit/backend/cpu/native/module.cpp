@@ -70,7 +70,7 @@ PyObject* run(Kernel* kernel, Arguments arguments) {
     } catch (const Declined&) {
         return decline();
     } catch (const std::bad_alloc&) {
-        return PyErr_NoMemory();
+        return memory_is_out("what a kernel needs besides its result");
     } catch (const std::exception& error) {
         return fail(PyExc_RuntimeError, "%U: %s", kernel->name, error.what());
     }

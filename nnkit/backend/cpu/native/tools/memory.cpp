@@ -11,6 +11,8 @@
 #include <mutex>
 #include <vector>
 
+#include "owned.h"
+
 namespace nnkit {
 namespace {
 
@@ -163,6 +165,20 @@ std::size_t cached_bytes() { return cache.held(); }
 void empty_cache() { cache.clear(); }
 void set_cache_limit(std::size_t bytes) { cache.shrink(bytes); }
 
+PyObject* memory_is_out(PyObject* what) {
+    PyErr_Clear();  // NumPy may have said so of its own
+    Owned errors(PyImport_ImportModule("nnkit.backend.errors"));
+    Owned type(errors ? PyObject_GetAttrString(errors.object(), "HostMemoryError") : nullptr);
+    Owned error(type ? PyObject_CallMethod(type.object(), "of", "O", what) : nullptr);
+    if (error) PyErr_SetObject(type.object(), error.object());
+    return nullptr;
+}
+
+PyObject* memory_is_out(const char* what) {
+    Owned text(PyUnicode_FromString(what));
+    return text ? memory_is_out(text.object()) : nullptr;
+}
+
 PyObject* empty(int ndim, const npy_intp* shape, PyArray_Descr* descriptor) {
     npy_intp bytes = PyDataType_ELSIZE(descriptor);
     bool fits = true;
@@ -177,7 +193,8 @@ PyObject* empty(int ndim, const npy_intp* shape, PyArray_Descr* descriptor) {
         block = allocate(static_cast<std::size_t>(bytes));
     } catch (const std::bad_alloc&) {
         Py_DECREF(descriptor);
-        return fail(PyExc_MemoryError, "a result of %zd bytes does not fit into memory", bytes);
+        Owned what(PyUnicode_FromFormat("a result of %zd bytes", bytes));
+        return what ? memory_is_out(what.object()) : nullptr;
     }
     PyObject* owner = PyCapsule_New(block, owner_name, free_owned);
     if (owner == nullptr) {

@@ -19,7 +19,11 @@ void empty_cache();
 // The largest number of unused bytes that the cache keeps; 0 turns it off.
 void set_cache_limit(std::size_t bytes);
 
-// A new array in C order with unspecified elements; null with MemoryError set when memory is out.
+// Raises the error that says that there is no memory for `what`; null.
+PyObject* memory_is_out(PyObject* what);
+PyObject* memory_is_out(const char* what);
+
+// A new array in C order with unspecified elements; null with an error set when memory is out.
 PyObject* empty(int ndim, const npy_intp* shape, PyArray_Descr* descriptor);
 PyObject* empty_like(Array like);
 template <class T> PyObject* empty(int ndim, const npy_intp* shape) {

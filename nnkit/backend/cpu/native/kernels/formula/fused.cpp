@@ -136,7 +136,7 @@ PyObject* run(PyObject* self, PyObject* const* values, Py_ssize_t count) {
     } catch (const Interrupted&) {
         return nullptr;
     } catch (const std::bad_alloc&) {
-        return PyErr_NoMemory();
+        return memory_is_out("what a kernel needs besides its result");
     }
     return PyObject_Vectorcall(fused->twin.object(), values, static_cast<std::size_t>(count),
                                nullptr);
