@@ -12,6 +12,7 @@ from typing import Any
 
 from nnkit.autograd.arguments.dims import broadcasts
 from nnkit.autograd.batch.examples import lowest
+from nnkit.autograd.engine.leaves import of_old_shape
 from nnkit.autograd.engine.node import (
     LATEST,
     RUNNING,
@@ -30,8 +31,9 @@ from nnkit.autograd.engine.replacement import check_replacement, name_of
 from nnkit.autograd.engine.saved import misfits, unpack_all
 from nnkit.autograd.engine.unpacking import FREED
 from nnkit.autograd.tensor import Tensor, wrap
+from nnkit.autograd.views.history import wrote
 from nnkit.backend.lazy import plain
-from nnkit.backend.memory import contiguous_format, has_order_of, is_view, strides_in_elements
+from nnkit.backend.memory import contiguous_format, has_order_of, is_view
 
 NO_HOOKS = LeafHooks()
 # What `sys.getrefcount` says of what one local variable alone holds.
@@ -124,9 +126,8 @@ class Pass:
     def runs(self, target: Any) -> bool:
         """Whether a gradient of this node or leaf is or will be computed, as hooks of several
         tensors are told: not that at which the pass starts, if it is the only one, as in torch."""
-        if len(self.roots) == 1 and target_of(self.roots[0][0])[0] is target:
-            return False
-        if target not in self._reachable():
+        alone = len(self.roots) == 1 and target_of(self.roots[0][0])[0] is target
+        if alone or target not in self._reachable():
             return False
         if self.needed is None:
             return True
@@ -243,8 +244,6 @@ class Pass:
                     results = node.gradients(B, grads, unpack, *limits)
                     if node.meta is not None:
                         results = self._conform(node, results)
-                    if check_nan:
-                        self._refuse_nan(node, results)
                 except Exception as error:
                     if explain is not None:
                         explain(node)
@@ -258,6 +257,8 @@ class Pass:
                     results = self._after(node, results, arrived)
                 if node.saves_arrays and not self.retain:
                     node.values = None
+                if check_nan:
+                    self._refuse_nan(node, results)
                 edges: Any = node.sent(results) if node.is_reordered else zip(node.edges, results)
                 for edge, result in edges:
                     if edge is None:
@@ -351,6 +352,8 @@ class Pass:
             result = lowest(result if isinstance(result, Tensor) else wrap(result, node.device))
             B = result._device.backend
             if B.item(B.any(B.isnan(result._data), None, False)):
+                if explain is not None:
+                    explain(node)
                 raise RuntimeError(
                     f"Function '{node.name()}' returned nan values in its {index}th output."
                 )
@@ -556,9 +559,12 @@ class Pass:
                 leaf._grad = self.lifted.overwrite(place, grad) if known is None else known + grad
             elif known is not None:
                 known._device.backend.add_(known._data, grad)
-                known._writes[0] += 1
+                if known._writes.__class__ is list:
+                    known._writes[0] += 1
+                else:
+                    wrote(known, "add_")
             elif grad.shape != leaf._data.shape:
-                leaf._grad = wrap(_of_old_shape(B, leaf._data, grad, fresh), leaf._device)
+                leaf._grad = wrap(of_old_shape(B, leaf._data, grad, fresh), leaf._device)
             elif fresh and not is_view(grad) and (grad.ndim < 2 or has_order_of(grad, leaf._data)):
                 leaf._grad = wrap(grad, leaf._device)
             else:
@@ -569,17 +575,6 @@ class Pass:
                 f"a gradient of shape {list(grad.shape)} fits neither the leaf of shape "
                 f"{list(leaf.shape)} nor its gradient: the leaf has got another shape since"
             ) from None
-
-
-def _of_old_shape(B: Any, data: Any, grad: Any, fresh: bool) -> Any:
-    """The gradient of a leaf that has got another shape since: in torch itself if nobody else has
-    it and its steps are the leaf's, as far as that has some, else what fits into the leaf."""
-    steps = strides_in_elements(B.contiguous(grad))[data.ndim :]
-    steps = (*strides_in_elements(data), *steps)
-    own = strides_in_elements(grad)
-    if fresh and all(n == 1 or a == b for n, a, b in zip(grad.shape, own, steps)):
-        return B.copy(grad)
-    return B.overwrite(data, grad)
 
 
 def _is_fresh(result: Any, node: Node, arrived: Sequence, results: Sequence) -> bool:
