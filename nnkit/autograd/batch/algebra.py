@@ -29,6 +29,7 @@ from nnkit.autograd.tensor import Tensor, differentiable, wrap
 from nnkit.autograd.views.history import write, wrote
 from nnkit.autograd.views.overlap import shares_memory
 from nnkit.backend.algebra import CATALOGUE, Primitive, reference_body
+from nnkit.backend.memory import extent
 
 
 class Batch:
@@ -133,6 +134,9 @@ def _create(B: Batch, primitive: Primitive, statics: tuple) -> Any:
     if "shape" not in primitive.statics or primitive.name == "full" and not statics[0]:
         found = getattr(place.backend, primitive.name)(*statics)
         return Batched(wrap(found, place), None)
+    if primitive.name == "empty_strided":
+        shape, strides, dtype = statics
+        statics = shape, (extent(shape, strides, 0), *strides), dtype
     statics = ((B.level.size, *statics[0]), *statics[1:])
     return Batched(_fresh(B.level.around, primitive.name, statics, place), 0)
 

@@ -145,7 +145,7 @@ def _pushed(
     real = not any(isinstance(v, Tensor) and v.is_complex() for v in (*primals, *outputs))
     if op.linear:
         found = [_through(op, primals, statics, tangents)]
-    elif op.name in FORMULAS and real:
+    elif op.name in FORMULAS and (real or op.name == "sgn"):  # whose rule is its own transpose
         found = [_along(op, primals, statics, outputs[0], edges, tangents)]
     else:
         found = _transposed(op, primals, statics, outputs, edges, wanted, tangents)

@@ -119,8 +119,17 @@ def _spaced(tangent: Tensor, primal: Tensor) -> Tensor:
     """The tangent, copied if it lies elsewhere in its storage than its primal does, or if that has
     another size: views of the one are those of the other."""
     place, storage = _place_of(primal)
-    if 0 in place[0] or _place_of(tangent) == (place, storage):
+    other = _place_of(tangent)
+    if 0 in place[0] or other == (place, storage):
         return tangent
+    level: Any = primal._device
+    if level.depth and level is tangent._device and not is_dual(primal):
+        (whole, dim), (along, mine) = map(level.lower, (primal, tangent))
+        if dim is not None is not mine:  # of examples torch does not compare the storages
+            if other[0] == place and other[1][1:] == storage[1:]:
+                return tangent
+            with level.outside():
+                return level.lift(_spaced(along.movedim(mine, dim), whole), dim)
     memory = _zeros_beside(tangent, storage[0])
     copied = LIFTED.as_strided(memory, *place, None).copy_(tangent)
     return copied if copied.requires_grad else on_its_own(copied)

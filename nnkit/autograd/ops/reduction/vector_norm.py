@@ -41,7 +41,8 @@ def _grad_norm(B: Any, g: Any, x: Any, out: Any, p: float, axis: Any, keepdims: 
     if p < 1:
         slope = B.where(B.eq(x, 0), 0, B.pow_scalar(size, p - 1))
         return B.mul(B.mul(B.abs_grad_x(slope, x), expand(g)), expand(B.pow_scalar(out, 1 - p)))
-    share = B.where(B.eq(out, 0), 0, B.div(g, B.pow_scalar(out, p - 1)))
+    nowhere = B.eq(out, 0)
+    share = B.where(nowhere, 0, B.div(g, B.where(nowhere, 1, B.pow_scalar(out, p - 1))))
     if p < 2:
         return B.mul(B.abs_grad_x(B.pow_scalar(size, p - 1), x), expand(share))
     return B.mul(B.mul(x, B.pow_scalar(size, p - 2)), expand(share))
