@@ -21,7 +21,7 @@ from nnkit.autograd import Tensor, inference_mode
 from nnkit.autograd.batch.examples import BatchLevel, of_all, without_history
 from nnkit.autograd.engine import node
 from nnkit.autograd.engine.grad import captured
-from nnkit.autograd.engine.node import Node, OutputEdge, Passage, Unknown, edge_of
+from nnkit.autograd.engine.node import Node, OutputEdge, Passage, Unknown, edge_of, made_at
 from nnkit.autograd.forward.dual import fixed_zeros_like, is_dual
 from nnkit.autograd.forward.level import give_place
 from nnkit.autograd.grad_mode import MODE
@@ -124,6 +124,8 @@ class Level:
                 retain_graph, create_graph, lifted,
             )  # fmt: skip
             self.constant = [g is None for g in found]
+            if lifted and not create_graph:
+                found = [_may_be_written(g, weights) for g in found]
             return [
                 LIFTED.zeros_like(p) if g is None else g for p, g in zip(inputs, found, strict=True)
             ]
@@ -185,9 +187,19 @@ class Level:
             for origin in _history(values)
         )
 
+    def ignores(self, value: Any) -> bool:
+        """Whether the history of a tensor counts for nothing in this level, the outermost: it is of
+        what happens around the transform, where grad mode is off."""
+        if self.recorded:
+            return False
+        edge = value._edge
+        if edge is None:
+            return id(value) not in _LEAVES
+        return made_at(edge.node if edge.__class__ is OutputEdge else edge) < self.order
+
     def _ends_before(self, origin: Node) -> bool:
         """Whether it is a node from before the level from which no gradient goes further."""
-        return origin.order < self.order and all(edge is None for edge in origin.edges)
+        return made_at(origin) < self.order and all(edge is None for edge in origin.edges)
 
     def results(self, values: Iterable[Any], recorded: bool) -> list[Any]:
         """The values as what happens around the transform sees them."""
@@ -221,6 +233,15 @@ class Level:
         """Whether it is a view of an input, which is marked against writes within the level."""
         inputs = zip(self.inputs, self.values, strict=True)
         return any(p._view == "multiple" and view._base is value for p, value in inputs)
+
+
+def _may_be_written(grad: Tensor | None, weights: Sequence[Any]) -> Tensor | None:
+    """A gradient, no view of what a pass has computed without history; of the weights it may be."""
+    if grad is None or not isinstance(grad._view, str) or grad._device.depth:
+        return grad
+    given = [w for w in weights if isinstance(w, Tensor)]
+    of_weights = any(grad._base is w or grad._base is w._base for w in given)
+    return grad if of_weights else alone(grad)
 
 
 def without_lost(value: Tensor) -> Tensor:

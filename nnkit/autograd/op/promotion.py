@@ -235,6 +235,9 @@ def moved(value: Tensor, data: Any, place: device) -> Tensor:
     out = wrap(data, place)
     out._writes = value._writes
     if value.requires_grad and MODE.enabled:
+        from nnkit.autograd.views.history import refresh
+
+        refresh(value)
         out._requires_grad = True
         out._edge = value._edge or value.view_as(value)._edge  # of a leaf
     return out

@@ -104,7 +104,7 @@ def refresh(view: Any) -> None:
         if base._requires_grad:
             _lose_history(view)
     elif apart:
-        if MODE.enabled:
+        if MODE.enabled and not (MODE.level is not None and MODE.level.ignores(base)):
             check_history(view)
     elif base._requires_grad:
         move(view, _edge_again(view, base))

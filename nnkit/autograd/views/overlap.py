@@ -41,7 +41,10 @@ ANYWHERE = frozenset(
 REFUSED_FIRST = {
     name: category
     for category, names in (
-        (COMPLEX, "ceil_ clamp_ clamp_max_ clamp_min_ clip_ floor_ relu_ sign_ trunc_"),
+        (
+            COMPLEX,
+            "ceil_ clamp_ clamp_max_ clamp_min_ clip_ floor_ hardtanh_ relu_ sign_ trunc_",
+        ),
         (BOOL, "addmm_ cumprod_ cumsum_"),
     )
     for name in names.split()

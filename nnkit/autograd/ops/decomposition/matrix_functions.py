@@ -51,7 +51,8 @@ def matrix_exp(input: Tensor) -> Tensor:
                 [0., 1.]])
     """
     if input.dtype.array in HALF:
-        return converted(matrix_exp(converted(input, float32)), input.dtype)
+        out = converted(matrix_exp(converted(input, float32)), input.dtype)
+        return guarded("matrix_exp", out, input)
     n = check_square("matrix_exp", input)[-1]
     return guarded("matrix_exp", _exponential(contiguous(input), n), input)
 

@@ -202,7 +202,7 @@ def logaddexp(input: Tensor, other: Tensor) -> Tensor:
     check_tensor("logaddexp", input)
     check_tensor("logaddexp", other, "other")
     if COMPLEX in (input.dtype.category, other.dtype.category):
-        return _complex_logaddexp(input, other)
+        return guarded("logaddexp", _complex_logaddexp(input, other), input, other)
     return _logaddexp(input, other)
 
 
@@ -233,7 +233,10 @@ sinc = pointwise(
     example=("nnkit.tensor([0.0, 0.5])", "tensor([1.0000, 0.6366])"), kind="float",
     x=lambda g, x: fn.where(
         fn.eq(x * x * math.pi, 0), 0,
-        g * fn.conj((x * math.pi * fn.cos(x * math.pi) - fn.sin(x * math.pi)) / (x * x * math.pi)),
+        g * fn.conj(fn.where(
+            fn.eq(x * x * math.pi, 0), 0,
+            (x * math.pi * fn.cos(x * math.pi) - fn.sin(x * math.pi)) / (x * x * math.pi),
+        )),
     ),
 )
 deg2rad = pointwise("deg2rad", lambda x: x * (math.pi / 180), "Degrees to radians.",

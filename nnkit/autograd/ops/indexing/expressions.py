@@ -37,7 +37,7 @@ from nnkit.autograd.views.overlap import (
 )
 from nnkit.backend.dtype import FLOATING, INTEGER, bool_, python_number
 from nnkit.backend.index import ALL, shape_mismatch, shape_of_indexed
-from nnkit.backend.memory import contiguous_format, has_expanded
+from nnkit.backend.memory import contiguous_format, has_expanded, steps_of
 
 
 def _inserts(index: tuple) -> bool:
@@ -213,9 +213,11 @@ def setitem(self: Tensor, index: Any, value: Any) -> None:
                 value = value.detach() if value.ndim else seen(value)
             value = _without_leading_ones(value)
             _check_broadcast(value, target._data.shape)
-            if target._data.size == 1 and operation == "copy_" and not value._data.ndim:
-                check_apart(operation, target, value)  # expanded it has other strides, all zero
             if operation == "copy_":
+                alone = not value._data.ndim and target._data.size == 1
+                # Expanded it may have other strides, all zero.
+                if alone and any(steps_of(target._data)):
+                    check_apart(operation, target, value)
                 value = shapes.expand(value, target._data.shape)
         write(target, operation, overwrite, value)
     else:

@@ -32,6 +32,7 @@ from nnkit.autograd.ops.linalg.products import (
     matmul,
     mm,
     of_one_dtype,
+    viewed,
 )
 from nnkit.autograd.tensor import Tensor, on_its_own, wrap
 from nnkit.autograd.views.history import as_view
@@ -73,8 +74,7 @@ def einsum(equation: Any, *operands: Any) -> Tensor:
         raise TypeError(f"einsum(): argument 'equation' must be str, not {type(equation).__name__}")
     for i, x in enumerate(operands):
         check_tensor("einsum", x, f"operands[{i}]")
-    # Torch makes views of its operands first, and those of inference tensors have no history.
-    operands = tuple([x.detach() if x.is_inference() else x for x in operands])
+    operands = tuple(map(viewed, operands))
     if len(operands) == 1:
         out = LIFTED.einsum(operands, equation)
         return out if out is not operands[0] else as_view(out)
@@ -233,7 +233,9 @@ def kron(input: Tensor, other: Tensor) -> Tensor:
     a, b = ((1,) * (ndim - x.ndim) + x.shape for x in (input, other))
     spread_a = [n for size in a for n in (size, 1)]
     spread_b = [n for size in b for n in (1, size)]
-    product = mul(input.reshape(spread_a), other.reshape(spread_b))
+    # As in torch views that count no writes to the operands.
+    factors = input.reshape(spread_a), other.reshape(spread_b)
+    product = mul(*map(on_its_own, factors))
     # As in torch a view, which not every order in memory allows.
     return on_its_own(product.view([m * n for m, n in zip(a, b, strict=True)]))
 
@@ -325,7 +327,8 @@ def matrix_power(input: Tensor, n: int) -> Tensor:
             f"{list(shape)}"
         )
     if integer("matrix_power", "n", n) < 0:
-        return matrix_power(input.inverse(), -n)
+        inverse = input.inverse()
+        return inverse if n == -1 else matrix_power(inverse, -n)
     if n == 0:
         return input.clone().copy_(eye(shape[-1], dtype=input.dtype, device=input.device))
     square = input

@@ -18,6 +18,7 @@ from nnkit.autograd.ops.linalg.products import (
     matmul,
     rows,
     sizes,
+    viewed,
 )
 from nnkit.autograd.tensor import Tensor, on_its_own
 
@@ -70,10 +71,8 @@ def inner(input: Tensor, other: Tensor) -> Tensor:
             f"{list(x.shape)} and {list(y.shape)}"
         )
     weight = other.reshape(math.prod(y.shape[:-1]), y.shape[-1])
-    if input.is_inference():  # torch multiplies views
-        input = input.detach()
     multiply = linear if CASTING.enabled and x.ndim + y.ndim > 2 else _linear
-    return multiply(input, weight, None).reshape(x.shape[:-1] + y.shape[:-1])
+    return multiply(viewed(input), weight, None).reshape(x.shape[:-1] + y.shape[:-1])
 
 
 @public(namespace=False, method=False, out=True)

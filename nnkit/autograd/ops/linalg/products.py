@@ -7,12 +7,12 @@ from collections.abc import Callable
 from typing import Any
 
 from nnkit.autograd.arguments.dims import broadcast_shape, broadcasts, check_tensor, size_at
+from nnkit.autograd.engine.node import Unknown
 from nnkit.autograd.grad_mode import MODE
-from nnkit.autograd.op.promotion import check_defined, promote
+from nnkit.autograd.op.promotion import cast_inside, check_defined, promote
 from nnkit.autograd.op.public import public
 from nnkit.autograd.op.rule import check_source, rule
 from nnkit.autograd.op.single import single
-from nnkit.autograd.ops.creation.conversion import converted
 from nnkit.autograd.ops.creation.memory_format import arranged
 from nnkit.autograd.ops.shape.reshaping import squeeze, unsqueeze
 from nnkit.autograd.tensor import Tensor, on_its_own
@@ -267,12 +267,20 @@ def bmm(input: Tensor, mat2: Tensor) -> Tensor:
     return _bmm(of_one_dtype("bmm", input, mat2), mat2)
 
 
+def viewed(operand: Tensor) -> Tensor:
+    """An operand as the view that torch makes of it first: that of an inference tensor has no
+    history, that of a view without history has one of its own."""
+    if operand.is_inference():
+        return operand.detach()
+    return operand[...] if operand._edge.__class__ is Unknown else operand
+
+
 def of_one_dtype(name: str, input: Tensor, mat2: Tensor) -> Tensor:
     """The first factor of a product of batches, checked to have the dtype of the second; torch asks
     for it only where there are numbers to multiply."""
     if 0 in input._data.shape or 0 in mat2._data.shape:
         check_source(name, mat2, input, "input")
-        return converted(input, mat2.dtype)
+        return cast_inside(input, mat2.dtype)
     check_operands(name, ("input", input), ("mat2", mat2), kernel="bmm")
     return input
 

@@ -10,7 +10,7 @@ from nnkit.autograd.arguments.dims import check_tensor, normalize_dim
 from nnkit.autograd.arguments.sizes import integer
 from nnkit.autograd.op.public import METHODS, public
 from nnkit.autograd.op.registry import OPS
-from nnkit.autograd.op.rule import copied_scalar, real_gradient, rule
+from nnkit.autograd.op.rule import copied_scalar, guarded, real_gradient, rule
 from nnkit.autograd.op.single import single
 from nnkit.autograd.ops.creation.conversion import converted
 from nnkit.autograd.ops.elementwise.transcendental import logaddexp
@@ -156,12 +156,16 @@ def logcumsumexp(input: Tensor, dim: int) -> Tensor:
         axis = normalize_dim(dim, input.ndim, "logcumsumexp")
         if input.is_inference():  # torch's is one operation
             input = input.detach()
-        empty = METHODS["eq"](real(input), -math.inf)  # an infinite logarithm of 0 has no angle
+        given, empty = (
+            input,
+            METHODS["eq"](real(input), -math.inf),
+        )  # an infinite logarithm of 0 has no angle
         input = METHODS["masked_fill"](input, empty, -math.inf)
         totals = list(input.unbind(axis)) if input.ndim else [input]
         for i in range(1, len(totals)):
             totals[i] = logaddexp(totals[i - 1], totals[i])
-        return stack(totals, axis) if input.ndim and totals else input
+        out = stack(totals, axis) if input.ndim and totals else input
+        return guarded("logcumsumexp", out, given, out)
     return _logcumsumexp(input, normalize_dim(dim, input._data.ndim, "logcumsumexp"))
 
 

@@ -7,6 +7,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from nnkit.autograd.arguments.dims import check_tensor, check_tensors, normalize_dim
+from nnkit.autograd.grad_mode import MODE
 from nnkit.autograd.op.out import write_out
 from nnkit.autograd.op.public import public
 from nnkit.autograd.op.rule import real_gradient, without_derivative
@@ -171,6 +172,13 @@ for _function in (
     _offer(_name, _function, f"What ``{_viewed}`` shows, as a copy.", _EXAMPLES.get(_name))
 
 
+def _pieces(views: tuple[Tensor, ...]) -> tuple[Tensor, ...]:
+    """The pieces, each by itself; what inference mode looks into stays a view."""
+    if MODE.inference:
+        return views
+    return tuple(on_its_own(view if MODE.enabled else view.detach()) for view in views)
+
+
 @public
 def unsafe_split(input: Tensor, split_size: int, dim: int = 0) -> tuple[Tensor, ...]:
     """`split` into pieces that may be written into one by one while gradients are recorded.
@@ -180,7 +188,7 @@ def unsafe_split(input: Tensor, split_size: int, dim: int = 0) -> tuple[Tensor, 
         >>> nnkit.unsafe_split(nnkit.arange(3), 2)
         (tensor([0, 1]), tensor([2]))
     """
-    return tuple(map(on_its_own, joining.split(input, split_size, dim)))
+    return _pieces(joining.split(input, split_size, dim))
 
 
 @public
@@ -188,10 +196,10 @@ def unsafe_split_with_sizes(
     input: Tensor, split_sizes: Sequence[int], dim: int = 0
 ) -> tuple[Tensor, ...]:
     """`split_with_sizes` into pieces that may be written into one by one."""
-    return tuple(map(on_its_own, joining.split_with_sizes(input, split_sizes, dim)))
+    return _pieces(joining.split_with_sizes(input, split_sizes, dim))
 
 
 @public
 def unsafe_chunk(input: Tensor, chunks: int, dim: int = 0) -> tuple[Tensor, ...]:
     """`chunk` into pieces that may be written into one by one."""
-    return tuple(map(on_its_own, joining.chunk(input, chunks, dim)))
+    return _pieces(joining.chunk(input, chunks, dim))

@@ -16,21 +16,21 @@ from nnkit.autograd.tensor import Tensor
 from nnkit.backend.dtype import int64
 
 
-def _sizes_along(xs_shape: tuple, axis: int) -> tuple[int, ...]:
-    return tuple(shape[axis] for shape in xs_shape)
-
-
 def _joined(B: Any, g: Any, axis: int) -> Any:
     return B.concat(g, axis)
 
 
 def _grad_concat(B: Any, g: Any, xs_shape: tuple, axis: int) -> list:
-    """The parts of the gradient; of what `cat` leaves out plain zeros."""
-    parts = B.split(g, _sizes_along(xs_shape, axis), axis)
-    return [
-        B.zeros_like(part) if shape == (0,) else part
-        for part, shape in zip(parts, xs_shape, strict=True)
-    ]
+    """The parts of the gradient, each a view for itself, which may be written; of what `cat` leaves
+    out plain zeros."""
+    lead = (slice(None),) * axis
+    parts, start = [], 0
+    for shape in xs_shape:
+        end = start + shape[axis]
+        part = B.getitem(g, (*lead, slice(start, end)))
+        parts.append(B.zeros_like(part) if shape == (0,) else part)
+        start = end
+    return parts
 
 
 _concat = rule("concat", node="CatBackward0", joint=_grad_concat)
