@@ -69,11 +69,19 @@ def _nothing_of_sgn(d: Difference) -> bool:
     return np.array_equal(np.where(np.isnan(actual) & (expected == 0), 0, actual), expected, True)
 
 
+def _dtypes_given(d: Difference, call: str) -> list[str]:
+    """The dtypes of the tensors that calls were given before, by name or as lists of numbers."""
+    given = " ".join(re.findall(rf"{call}.*", d.earlier))
+    names = re.findall(r"\bx\d+\b", given)
+    lists = re.findall(r"T\.tensor\(([^()]*)\)", given)
+    numbers = ["bool" if "e" in each else "int64" for each in lists if not re.search(r"\d\.", each)]
+    return [str(d.seen("dtype", d.before, name)) for name in names] + numbers
+
+
 def _divides_by_integers(d: Difference) -> bool:
     """Whether torch refuses the gradient of a quotient by integers in `addcdiv`: its derivative
     divides a number in memory of their dtype."""
-    names = re.findall(r"\bx\d+\b", " ".join(re.findall(r"addcdiv_?\(.*", d.earlier)))
-    dtypes = [str(d.seen("dtype", d.before, name)) for name in names]
+    dtypes = _dtypes_given(d, r"addcdiv_?\(")
     integers = any("int" in dtype or dtype == "bool" for dtype in dtypes)
     return d.errors == ("RuntimeError", None) and _is_backward(d) and integers
 
@@ -81,8 +89,7 @@ def _divides_by_integers(d: Difference) -> bool:
 def _subtracts_bools(d: Difference) -> bool:
     """Whether torch refuses the gradient of `logaddexp` of a bool: its derivative is made of the
     difference of the operands in their own dtypes."""
-    names = re.findall(r"\bx\d+\b", " ".join(re.findall(r"logaddexp2?\(.*", d.earlier)))
-    bools = any(d.seen("dtype", d.before, name) == "bool" for name in names)
+    bools = "bool" in _dtypes_given(d, r"logaddexp2?\(")
     return d.errors == ("RuntimeError", None) and _is_backward(d) and bools
 
 
@@ -109,6 +116,29 @@ def _version_of_gradient(d: Difference) -> bool:
         return False
     gradients = {d.seen("grad", d.before, label) for label in d.before}
     return ".grad._version" in d.statement or not gradients.isdisjoint(d.named())
+
+
+def _zero_of_scores(d: Difference) -> bool:
+    """Whether a gradient through attention is 0 but for roundings, as where all values are
+    equal."""
+    if d.aspect != "values" or not _is_backward(d) or "attention(" not in d.earlier:
+        return False
+    return bool(np.max(np.abs(d.expected)) < 1e-5 and np.max(np.abs(d.actual)) < 1e-5)
+
+
+def _written_unseen(d: Difference) -> bool:
+    """Whether a gradient differs of a normalization whose input was written through ``data``, of
+    which no version tells: torch's has kept the means of what it was."""
+    kept = re.search(r"(layer_norm|group_norm|logsigmoid)\(", d.earlier) is not None
+    written = re.search(r"\.data(\.\w+_\(|\[.*\] .?= )", d.earlier) is not None
+    return d.aspect == "values" and _is_backward(d) and kept and written
+
+
+def _rows_of_one(d: Difference) -> bool:
+    """Whether the gradient of a distance of rows lies by the steps of a dimension of size 1."""
+    made = re.findall(r"cdist\((x\d+), (x\d+)", d.earlier)
+    shapes = [d.seen("shape", d.before, name) or () for pair in made for name in pair]
+    return d.aspect == "strides" and _is_backward(d) and any(1 in shape for shape in shapes)
 
 
 def _cast_to_complex(d: Difference) -> bool:
@@ -138,6 +168,11 @@ RULES: dict[str, Callable[[Difference], bool]] = {
     "a gradient may be a view of one element in torch, also when it is written": _writes_expanded,
     "how often torch writes into a gradient before it is shown": _version_of_gradient,
     "torch has no gradient of what diagonal_scatter casts": _cast_to_complex,
+    "the roundings of a gradient that is 0, of attention to equal values": _zero_of_scores,
+    "torch's graph holds the means of what a tensor was before it was written through data": (
+        _written_unseen
+    ),
+    "the step of a dimension of size 1 decides how the gradient of cdist lies": _rows_of_one,
     "torch divides by the whole source of a product, of which an index may use a part": lambda d: (
         d.errors == ("RuntimeError", None)
         and _is_backward(d)

@@ -42,11 +42,14 @@ def _zeros_without_memory(d: Difference) -> bool:
         return False
     records = [record_of(d.before, name) for name in d.named()]
     sources = (
-        rf"{JACOBIANS}|T\.func\.jvp\(.*T\.func\.(jvp|grad)\("
+        rf"{JACOBIANS}|T\.func\.jvp\(.*T\.func\.(jvp|grad|vjp)\("
         r"|T\.func\.[\s\S]*(autograd\.|backward\()"
         r"|autograd\.functional.*T\.func"
     )
-    uses = r"[a-z]_\(|Dirty\.apply|\] .?= |^x\d+ .= |numpy\(|tolist\(|deepcopy\(|pickle|out=|save\("
+    uses = (
+        r"[a-z]_\(|Dirty\.apply|\] .?= |^x\d+ .= |numpy\(|tolist\(|deepcopy\(|pickle|out=|save\("
+        r"|group_norm\("
+    )
     zero = any(r is not None and r[2] and not np.any(array_of(r)) for r in records)
     used = ordered or re.search(uses, d.statement)
     return bool(zero and used and re.search(sources, d.earlier))

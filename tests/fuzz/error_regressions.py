@@ -462,4 +462,78 @@ T.nansum(x0, dtype=T.complex64)
 x2 = T.nansum(x0.long(), dtype=T.complex64)
 T.nanmean(x0, dtype=T.int64)
 """,
+    "complex numbers have no bounds, wherever they lie": """
+x0 = T.tensor(1j).expand(2, 2)
+T.nn.functional.hardtanh_(x0)
+T.nn.functional.relu6(x0, inplace=True)
+""",
+    "a product of nothing is of operands of any dtypes, and keeps them": """
+x0 = T.zeros((0, 3)).requires_grad_()
+x1 = T.tensor([[-1, -2, 1]])
+x2 = T.einsum('ij,kj->ik', x1, x0)
+x3 = T.ones((0, 2, 2), dtype=T.float64)
+x4 = T.bmm(x3, T.ones((0, 2, 2), requires_grad=True))
+x1.add_(1)
+x3.add_(1)
+x5 = T.autograd.grad(x2, x0, T.ones_like(x2))
+x4.sum().backward()
+""",
+    "no memory holds this": """
+x0 = T.full((54,), 2).prod()
+x1 = T.nn.functional.one_hot(x0)
+x2 = T.ones(1).expand(1 << 50) + 1
+x3 = T.arange(1 << 50)
+x4 = T.empty(1 << 50)
+""",
+    "what a node saved is freed before its gradient is found to be NaN": """
+x0 = T.rand((), requires_grad=True)
+x1 = x0.std(0)
+x2 = x0 * 0
+x3 = (x2 / x2).exp()
+h0 = x1.grad_fn.register_hook(see('node'))
+with T.autograd.set_detect_anomaly(True):
+    x1.backward()
+x1.backward()
+with T.autograd.set_detect_anomaly(True):
+    x3.backward()
+x3.backward()
+""",
+    "a view of a view without history has one, of which einsum is made": """
+x0 = T.tensor([1.0, 2.0, 3.0], requires_grad=True)
+with T.no_grad():
+    x1 = x0.view(3)
+x2 = T.einsum('i,i->i', x1, T.tensor([2.0, 1.0, 1.0]))
+x3 = T.inner(x1, T.tensor([2.0, 1.0, 1.0]))
+x2.sum().backward()
+x2.sum().backward()
+x3.backward()
+x3.backward()
+""",
+    "a gradient of inference mode is added to there alone": """
+x0 = T.ones(3, requires_grad=True)
+with T.inference_mode():
+    x0.backward(T.ones(3))
+    x0.backward(T.ones(3))
+x0.backward(T.ones(3))
+x1 = x0 * 2
+with T.inference_mode(), T.enable_grad():
+    x1.backward(T.ones(3))
+""",
+    "what operations of several parts keep of complex numbers": """
+x0 = T.tensor([[0.5, 0.25], [0.125, 0.75]], dtype=T.complex64, requires_grad=True)
+x1 = x0 * 1
+x2 = x1.logcumsumexp(0)
+x3 = T.logaddexp(x1, x0)
+x4 = T.kron(x1, x0)
+x6 = T.linalg.matrix_power(x1 + 1, -1)
+x6.mul_(2)
+x7 = x0.logcumsumexp(1)
+x7.mul_(2)
+x1.mul_(2)
+x2.sum().backward(T.ones((), dtype=T.complex64))
+x3.sum().backward(T.ones((), dtype=T.complex64))
+x6.sum().backward(T.ones((), dtype=T.complex64))
+x7.sum().backward(T.ones((), dtype=T.complex64))
+x4.sum().backward(T.ones((), dtype=T.complex64))
+""",
 }

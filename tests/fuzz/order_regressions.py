@@ -272,4 +272,16 @@ x3 = T.zeros(4, 2, 2, 2).to(memory_format=T.channels_last)
 x3[1:3].mul_(x0)
 x4 = T.autograd.grad((x3 * 2).sum(), x0)
 """,
+    "the tangents of examples lie as all examples do": """
+x0 = T.eye(3)
+x1 = T.func.vmap(lambda t: T.func.jvp(lambda t: t, (t,), (T.ones_like(t),)))(x0[0])
+x2 = T.func.vmap(lambda t: T.func.jvp(lambda t: t, (t,), (t * 2,)))(x0[:, 1])
+x3 = T.func.vmap(lambda t: T.func.jvp(lambda t: t, (t,), (t * 2,)))(x0[:, 1:])
+x4 = T.func.vmap(lambda t: T.func.jvp(lambda t: t, (t,), (t * 2,)), in_dims=-1)(x0[1:, 1:].mT)
+""",
+    "examples of given strides lie one behind the other": """
+x0 = T.func.vmap(lambda t: t.new_empty_strided((2, 3), (4, 1)).copy_(t))(T.ones(2, 3))
+x1 = T.func.vmap(lambda t: t.new_empty_strided((2, 3), (1, 2)).fill_(1))(T.ones(2, 3))
+x2 = T.func.vmap(T.func.vmap(lambda t: t.new_empty_strided((2,), (2,)).fill_(1)))(T.ones(2, 3))
+""",
 }

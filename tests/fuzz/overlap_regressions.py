@@ -101,4 +101,16 @@ T.add(x0, x0, out=x1)
 x2 = x1.stride()
 x3 = T.exp(x0.permute(0, 1, 3, 2), out=T.empty(0)).stride()
 """,
+    "a number is written to where it lies, in as many dimensions": """
+x0 = T.arange(6.0).sum()
+x1 = T.atleast_2d(x0)
+x2 = T.broadcast_to(x0, (1,))
+x2[...] = x1
+x2[None] = x2
+x3 = x0.view(1)
+x3[...] = x1
+x4 = x0.expand(1, 1)
+x2[:] = x4
+x4[None] = x2
+""",
 }

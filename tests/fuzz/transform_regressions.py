@@ -426,4 +426,29 @@ x5, x6 = T.func.vmap(outer)(x0[:, 1:])
 x7, x8 = T.func.vmap(lambda x: outer(x[1:]))(x0)
 x9 = T.func.vmap(lambda x: T.func.jacfwd(lambda y: inner(x, y))(x * 2))(x0[:, :2])
 """,
+    "a lost history counts for nothing where a transform is not recorded": """
+x0 = T.tensor([0.25, 1.0], requires_grad=True) * 1
+x1 = x0.split(1, -1)[0]
+x0 += -1
+with T.no_grad():
+    x2 = T.func.grad(lambda u: x1.sum())(x1)
+    x3 = T.func.jacrev(lambda u: u * x1)(T.ones(1))
+    x4 = T.func.grad(lambda u: ((u * 1).split(1)[0] * x1).sum())(T.ones(1))
+x5 = T.func.grad(lambda u: x1.sum())(T.ones(1))
+""",
+    "what a transform is given may be the result of an operation without a derivative": """
+x0 = T.ones(4, requires_grad=True)
+with T.no_grad():
+    x1 = x0[...]
+x2 = T.func.grad(lambda t: (t * t).sum())(x1 // 2)
+x3 = T.func.jacrev(lambda t: t * t)(x1 // 2)
+""",
+    "a gradient of a transform may be written with a history": """
+x0 = T.tensor([-2.0])
+x1 = T.func.grad(lambda t: T.func.jvp(lambda t: t.view(-1), (t,), (t,))[0].sum())(x0)
+x1.masked_fill_(x1 > -1, T.tensor(2.0, requires_grad=True))
+pulled = lambda t: T.func.vjp(lambda t: t[None], t)[0]
+x2 = T.func.grad(lambda t: T.func.jvp(pulled, (t,), (t,))[0].sum())(x0)
+x2.mul_(T.tensor(3.0, requires_grad=True))
+""",
 }

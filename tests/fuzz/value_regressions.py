@@ -380,4 +380,14 @@ with T.no_grad():
 x2 = T.mode(x1, -1)
 x3 = x1.exp()
 """,
+    "directions at zero": """
+x0 = T.zeros(2, dtype=T.complex64)
+x1 = T.func.jvp(T.sgn, (x0,), (T.ones_like(x0),))
+pull = lambda t: T.func.vjp(T.abs, t)[1](T.ones(2))[0]
+x2 = T.func.jvp(pull, (x0,), (T.ones_like(x0),))
+x3 = T.func.jvp(lambda t: T.func.jvp(T.abs, (t,), (t + 1,))[1], (x0,), (T.ones_like(x0),))
+x4 = T.func.jvp(T.sinc, (x0,), (T.ones_like(x0),))
+x5 = T.func.jvp(T.sinc, (T.zeros(2),), (T.ones(2),))
+x6 = T.func.jvp(lambda t: T.linalg.vector_norm(t, 3), (T.zeros(2),), (T.ones(2),))
+""",
 }

@@ -228,4 +228,36 @@ x5, = T.autograd.grad(x0.tile(2, 1, 1).square().sum(), x0, create_graph=True)
 x6 = x5[:1]
 x7, = T.autograd.grad(x0[:, :0].repeat(2, 0, 1).sum(), x0)
 """,
+    "a part of the gradient of what was joined may be written by itself": """
+x0 = T.tensor([1.0, 2.0]).requires_grad_()
+x1, = T.autograd.grad(T.cat([x0, T.ones(1)]).square().sum(), [x0], create_graph=True)
+with T.inference_mode(), T.enable_grad():
+    x1[:1, ...] = 0.5
+x2, = T.autograd.grad(T.hstack([x0, x0 * 2]).square().sum(), [x0], create_graph=True)
+x3 = T.ones(1, 2, requires_grad=True)
+x4 = T.ones(1, 2, requires_grad=True)
+x5, x6 = T.autograd.grad(T.cat([x3, x4]).square().sum(), [x3, x4], create_graph=True)
+x6.mul_(2)
+x6.sum().backward()
+""",
+    "the pieces of an unsafe split have no history where none is recorded": """
+x0 = T.ones(2, requires_grad=True)
+with T.no_grad():
+    x1, x2 = x0.unsafe_split(1)
+    x3, x4 = (x0 * 2).unsafe_chunk(2)
+with T.inference_mode():
+    x5, x6 = x0.unsafe_split_with_sizes([1, 1])
+    x7, x8 = T.ones(2).unsafe_split(1)
+""",
+    "a conjugate whose history is lost is refused beside other tensors too": """
+x0 = T.tensor([0.5], dtype=T.complex64, requires_grad=True)
+with T.no_grad():
+    x1 = x0.conj()
+    x2 = x1.imag
+    x0.fill_(0.5)
+x3 = x0 * x1
+x4 = T.addcmul(x0, x2, x2)
+with T.no_grad():
+    x5 = x0 * x1
+""",
 }

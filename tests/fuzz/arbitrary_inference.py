@@ -1,0 +1,74 @@
+"""Where torch's inference tensors are arbitrary: rules of `tests.fuzz.arbitrary`."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+
+from tests.fuzz.evidence import Difference
+
+# What torch makes of several operations, which copy an operand whose conjugation is put off.
+SEVERAL = (
+    r"(atleast_[123]d|meshgrid|broadcast_tensors|type_as|cartesian_prod|sum_to_size|einsum|dropout"
+    r"|conj_physical)\("
+)
+
+
+def _copies_conjugate(d: Difference) -> bool:
+    """Whether an operation in inference mode gives a view of a conjugate, or a copy."""
+    shown = d.aspect in ("requires_grad", "is_leaf", "grad_fn", "is_inference", "base")
+    put_off = re.search(r"conj\(|adjoint\(|\.m?H\b", d.earlier) is not None
+    mode = "inference_mode" in d.statement
+    return shown and put_off and mode and re.search(SEVERAL, d.statement) is not None
+
+
+def _reads_replaced(d: Difference) -> bool:
+    """Whether an inference tensor that was given other data is read in inference mode by an index,
+    which torch makes views for."""
+    read = re.search(r"\[.*[\[x].*\]|index_select\(", d.statement) is not None
+    mode = "inference_mode" in d.statement and "inference_mode" in d.earlier
+    refused = d.errors == ("RuntimeError", None)
+    return refused and read and mode and re.search(r"\.data = ", d.earlier) is not None
+
+
+RULES: dict[str, Callable[[Difference], bool]] = {
+    "inference tensors may not be saved: that is said before or after what else is wrong": (
+        lambda d: (
+            d.aspect == "error"
+            and None not in d.errors
+            and all(
+                any(d.seen(aspect, d.before, name) for name in d.named())
+                for aspect in ("is_inference", "requires_grad")
+            )
+        )
+    ),
+    "torch's attention records an inference tensor beside a view of it": lambda d: (
+        d.errors == (None, "RuntimeError")
+        and "attention(" in d.statement
+        and any(d.seen("is_inference", d.before, name) for name in d.named())
+    ),
+    "a view that is given the data of an inference tensor has a history, and is one as well": (
+        lambda d: (
+            d.aspect == "is_inference"
+            and ".data = " in d.statement
+            and d.seen("base", d.wanted) is not None
+        )
+    ),
+    "what torch makes of inference tensors in steps may be a view of one of them": lambda d: (
+        d.errors == ("RuntimeError", None)
+        and (
+            "detach_(" in d.statement
+            or re.search(r"_scatter\(|(repeat|tile|roll|stack|combinations)\(", d.earlier)
+            is not None
+        )
+        and "inference_mode" in d.earlier
+    ),
+    "and counts as written": lambda d: (
+        d.aspect == "value" and "._version > 0" in d.statement and "inference_mode" in d.earlier
+    ),
+    "torch's dispatcher copies a conjugate in inference mode for what it makes in several steps": (
+        _copies_conjugate
+    ),
+    "torch cannot make views of an inference tensor that was given other data, and reads through "
+    "one": _reads_replaced,
+}
