@@ -235,11 +235,10 @@ def moved(value: Tensor, data: Any, place: device) -> Tensor:
     out = wrap(data, place)
     out._writes = value._writes
     if value.requires_grad and MODE.enabled:
-        from nnkit.autograd.views.history import refresh
-
-        refresh(value)
+        # Who asks for the node is told of a history that is lost.
+        is_leaf = value.grad_fn is None and value._edge is None
         out._requires_grad = True
-        out._edge = value._edge or value.view_as(value)._edge  # of a leaf
+        out._edge = value.view_as(value)._edge if is_leaf else value._edge
     return out
 
 
