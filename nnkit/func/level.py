@@ -27,7 +27,7 @@ from nnkit.autograd.forward.level import give_place
 from nnkit.autograd.grad_mode import MODE
 from nnkit.autograd.op.registry import LIFTED
 from nnkit.autograd.ops.shape.joining import stack
-from nnkit.autograd.tensor import UNTRACKED, WRAPPED, InferenceWrites, wrap
+from nnkit.autograd.tensor import UNTRACKED, WRAPPED, InferenceWrites, counter_of, wrap
 from nnkit.autograd.views.history import is_lost
 from nnkit.autograd.views.overlap import shares_memory
 from nnkit.autograd.views.replay import chain_of, replay, strided
@@ -78,7 +78,7 @@ class Level:
         value = value if self.recorded else without_lost(value)
         leaf = wrap(value._data, value._device)._set_requires_grad(True)
         _LEAVES[id(leaf)] = leaf
-        leaf._writes = WRAPPED if value.is_inference() else value._writes
+        leaf._writes = _wrapped(value) if value.is_inference() else value._writes
         self.leaves.append(leaf)
         return leaf
 
@@ -233,6 +233,13 @@ class Level:
         """Whether it is a view of an input, which is marked against writes within the level."""
         inputs = zip(self.inputs, self.values, strict=True)
         return any(p._view == "multiple" and view._base is value for p, value in inputs)
+
+
+def _wrapped(value: Tensor) -> Any:
+    """The writes of an inference tensor that a level is given; of an example of a tensor that is
+    none they count."""
+    counter = counter_of(of_all(value)._writes)
+    return InferenceWrites(counter, True) if counter else WRAPPED
 
 
 def _may_be_written(grad: Tensor | None, weights: Sequence[Any]) -> Tensor | None:

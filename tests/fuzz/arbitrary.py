@@ -497,9 +497,12 @@ RULES: dict[str, Callable[[Difference], bool]] = {
         and re.search(r"retain_grad\(|inputs=", d.earlier) is not None
     ),
     "torch gives an empty input itself for its gradient": lambda d: (
-        d.aspect in ("requires_grad", "is_leaf", "identity", "base", "existence")
+        (
+            d.aspect in ("requires_grad", "is_leaf", "identity", "base", "existence")
+            and re.search(r"backward\(|grad\(", d.statement) is not None
+            or (d.aspect, d.label[-5:]) == ("version", ".grad")
+        )
         and re.search(r"cumm(ax|in)\(", d.earlier) is not None
-        and re.search(r"backward\(|grad\(", d.statement) is not None
         and any(0 in (d.seen("shape", d.before, n) or ()) for n in [d.label, *d.named()])
     ),
     "the gradient of sgn is made of zeros without memory in torch, which cannot be added to": (

@@ -451,4 +451,11 @@ pulled = lambda t: T.func.vjp(lambda t: t[None], t)[0]
 x2 = T.func.grad(lambda t: T.func.jvp(pulled, (t,), (t,))[0].sum())(x0)
 x2.mul_(T.tensor(3.0, requires_grad=True))
 """,
+    "an example of a tensor that is none of inference mode may be written": """
+x0 = T.ones(2, 2, requires_grad=True)
+with T.inference_mode():
+    x1 = T.func.vmap(lambda t: T.func.grad(T.no_grad()(lambda u: u.mul_(2).sum()))(t))(x0)
+    x2 = T.ones(2, 2)
+x3 = T.func.vmap(lambda t: T.func.grad(T.no_grad()(lambda u: u.mul_(2).sum()))(t))(x2)
+""",
 }
