@@ -275,6 +275,7 @@ def _as_inferred(value: Any, sources: Iterable[Any]) -> Any:
                 if shares_memory(whole, source):
                     own = whole._writes if whole._writes.__class__ is InferenceWrites else WRAPPED
                     whole._writes = InferenceWrites(own.counter) if own.counter else UNTRACKED
+                    whole._base = whole._view = None
     return value
 
 

@@ -458,4 +458,10 @@ with T.inference_mode():
     x2 = T.ones(2, 2)
 x3 = T.func.vmap(lambda t: T.func.grad(T.no_grad()(lambda u: u.mul_(2).sum()))(t))(x2)
 """,
+    "the rows of a Jacobian of inference mode are no views": """
+x0 = T.tensor([[0.5, 1.0], [2.0, 3.0]])
+with T.inference_mode():
+    x1 = T.func.jacrev(lambda t: T.func.vmap(lambda u: u.sum())(t[None]))(x0)
+    x2 = T.func.jacrev(lambda t: T.func.vmap(lambda u: u.sum())(t[None]).sin())(x0)
+""",
 }
