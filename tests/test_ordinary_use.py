@@ -220,7 +220,13 @@ def test_what_deterministic_programs_see_and_may_not_do(lib: ModuleType) -> None
 def test_matmul_precision(lib: ModuleType) -> None:
     lib.set_float32_matmul_precision("high")
     assert lib.get_float32_matmul_precision() == "high"
+    matmul = lib.backends.cuda.matmul
+    assert matmul.allow_tf32
     lib.set_float32_matmul_precision("highest")
+    assert not matmul.allow_tf32
+    for allowed, precision in ((True, "high"), (False, "highest")):
+        matmul.allow_tf32 = allowed
+        assert lib.get_float32_matmul_precision() == precision
     with pytest.warns(UserWarning, match="not one of"):
         lib.set_float32_matmul_precision("x")
 
@@ -236,6 +242,16 @@ def test_without_a_gpu(lib: ModuleType) -> None:
         lib.cuda.synchronize()
     with pytest.raises(ValueError, match="'a'"):
         lib.cuda.manual_seed("a")
+
+
+@pytest.mark.parametrize("kind", ["hip", "hpu", "ipu", "maia", "mps", "xla", "xpu"])
+def test_a_device_of_another_maker(lib: ModuleType, kind: str) -> None:
+    """It has a name, and no memory here."""
+    place = lib.device(kind, 1)
+    assert (place.type, place.index, str(place)) == (kind, 1, f"{kind}:1")
+    if lib is nnkit:
+        with pytest.raises(NotImplementedError, match="has no backend"):
+            lib.ones(1, device=place)
 
 
 def test_backends(lib: ModuleType) -> None:

@@ -7,7 +7,10 @@ from typing import Any
 
 from nnkit.backend.algebra import Backend
 
-TYPES = ("cpu", "cuda", "meta", "mps", "xpu")  # torch's names; only some have a backend
+TYPES = (
+    "cpu", "cuda", "ipu", "xpu", "mkldnn", "opengl", "opencl", "ideep", "hip", "ve", "fpga", "maia",
+    "xla", "lazy", "vulkan", "mps", "meta", "hpu", "mtia", "privateuseone",
+)  # torch's names; only some have a backend  # fmt: skip
 
 
 _MEANT = {"gpu": " (did you mean cuda?)"} | {
@@ -154,7 +157,7 @@ def _connect(place: device) -> Backend:
         from nnkit.backend.meta import BACKEND
 
         return BACKEND
-    raise RuntimeError(f"device {place} has no backend in this installation of nnkit")
+    raise NotImplementedError(f"device {place} has no backend in this installation of nnkit")
 
 
 def located(place: Any) -> device:

@@ -9,10 +9,11 @@ from __future__ import annotations
 
 import warnings
 
+from nnkit.backend.switches import matmul
+
 _MODES = ("default", "warn", "error")
 _PRECISIONS = ("highest", "high", "medium")
 _deterministic = _warn_only = False
-_precision = "highest"
 fill_uninitialized_memory = True  # of deterministic programs; `nnkit.utils.deterministic` sets it
 
 
@@ -121,8 +122,9 @@ def refuse(name: str) -> None:
 
 
 def set_float32_matmul_precision(precision: str) -> None:
-    """Allow float32 products less precision: "highest", "high" or "medium"; none takes less here.
+    """Allow float32 products less precision: "highest", "high" or "medium".
 
+    The latter two are ``nnkit.backends.cuda.matmul.allow_tf32``; on the CPU none takes less.
     Another word warns and changes nothing, as in torch.
 
     Example:
@@ -132,7 +134,6 @@ def set_float32_matmul_precision(precision: str) -> None:
         'high'
         >>> nnkit.set_float32_matmul_precision("highest")
     """
-    global _precision
     if precision not in _PRECISIONS:
         warnings.warn(
             f"set_float32_matmul_precision(): {precision!r} is not one of 'highest', 'high', "
@@ -141,7 +142,7 @@ def set_float32_matmul_precision(precision: str) -> None:
             stacklevel=2,
         )
         return
-    _precision = precision
+    matmul.precision = precision
 
 
 def get_float32_matmul_precision() -> str:
@@ -152,4 +153,4 @@ def get_float32_matmul_precision() -> str:
         >>> nnkit.get_float32_matmul_precision()
         'highest'
     """
-    return _precision
+    return matmul.precision

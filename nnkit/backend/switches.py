@@ -4,8 +4,27 @@ from __future__ import annotations
 
 from types import SimpleNamespace
 
-# float32 products with factors of 10 bits on tensor cores, as in torch off unless asked for.
-matmul = SimpleNamespace(allow_tf32=False)
+
+class Matmul(SimpleNamespace):
+    """How products are computed: ``precision`` is "highest", "high" or "medium".
+
+    The latter two admit float32 factors of 10 bits on tensor cores, as in torch off unless asked
+    for.
+    """
+
+    precision = "highest"
+
+    @property
+    def allow_tf32(self) -> bool:
+        """Whether a precision below the highest is allowed."""
+        return self.precision != "highest"
+
+    @allow_tf32.setter
+    def allow_tf32(self, allowed: bool) -> None:
+        self.precision = "high" if allowed else "highest"
+
+
+matmul = Matmul()
 
 # Whether convolution and attention go to cuDNN where it is installed, and with which plans.
 cudnn = SimpleNamespace(

@@ -12,7 +12,7 @@ import inspect
 import logging
 import sys
 from collections.abc import Callable, Iterable, Sequence
-from types import ModuleType
+from types import FunctionType, ModuleType
 from typing import Any
 
 import nnkit
@@ -30,13 +30,14 @@ from nnkit.compat.layout import (
     part,
 )
 from nnkit.compat.names.torch_version import __version__
+from nnkit.nn import init
 
 LOG = logging.getLogger("nnkit.compat")
 VERSION = str(__version__)
 OLD = "functorch"  # the package that torch.func was, and torch still brings
 _PLAIN = (bool, int, float, str, type(None))  # of a module's state: to be read each time anew
 _DUNDER = ("__config__", "__future__", "__version__")  # the names of that form
-_renamed: list[tuple[type, str]] = []
+_renamed: list[tuple[Any, str]] = []
 _import = builtins.__import__
 
 
@@ -72,8 +73,12 @@ class TorchModule(ModuleType):
             vars(self).pop(name, None)
             if not isinstance(value, _PLAIN):
                 vars(self)[name] = value
-        elif isinstance(getattr(holder, name), ModuleType):
-            super().__setattr__(name, value)  # else a function hides the module, as in torch
+        else:
+            replaced = vars(self)["__replaced__"]
+            if name in replaced:
+                setattr(holder, name, replaced.pop(name))
+            if isinstance(getattr(holder, name), ModuleType):
+                super().__setattr__(name, value)  # else a function hides the module, as in torch
 
     def __delattr__(self, name: str) -> None:
         """Take back what was written, as `unittest.mock` does with what it has replaced."""
@@ -215,6 +220,8 @@ def install(
         at_home(ROOT, value)
     for value in vars(return_types).values():
         at_home(f"{ROOT}.return_types", value)
+    for value in vars(init).values():  # modes know by it that a parameter is filled
+        at_home(f"{ROOT}.nn.init", value)
 
 
 def uninstall() -> None:
@@ -231,17 +238,20 @@ def uninstall() -> None:
 
 
 def at_home(module: str, value: Any) -> None:
-    """Give a class of nnkit the module that torch has it in, for pickles and `repr`."""
-    if not isinstance(value, type) or value.__module__.partition(".")[0] != nnkit.__name__:
+    """Give a class or function of nnkit the module that torch has it in, for pickles and `repr`."""
+    if not isinstance(value, (type, FunctionType)) and not hasattr(type(value), "learn"):
         return
-    own = ROOT + value.__module__.removeprefix(nnkit.__name__)
+    if (value.__module__ or "").partition(".")[0] != nnkit.__name__:
+        return
+    own = ROOT + value.__module__.removeprefix(nnkit.__name__).removeprefix(".compat.names")
     places = (homes().get((part(each), value.__name__)) for each in (module, own))
     home = next(filter(None, places), None)
     if home is None and part(module) == module:
         home = module
     if home is not None:
         _renamed.append((value, value.__module__))
-        if value.__dict__.get("__annotations__"):  # whose words mean something in its own module
+        # The words of annotations mean something in the class's own module.
+        if isinstance(value, type) and value.__dict__.get("__annotations__"):
             value.__annotations__ = inspect.get_annotations(value, eval_str=True)
         value.__module__ = home
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import warnings
 from datetime import timedelta
-from typing import Any
+from typing import Any, ClassVar
 
 from nnkit.backend import ranks as world_of_ranks
 from nnkit.backend.errors import DistBackendError, DistNetworkError, DistStoreError
@@ -25,6 +25,9 @@ class Backend(str):
     NCCL = "nccl"
     MPI = "mpi"
     backend_list = list(ENGINES)
+    default_device_backend_map: ClassVar[dict[str, str]] = {
+        "cpu": GLOO, "cuda": NCCL, "mps": GLOO,
+    }  # fmt: skip
 
     def __new__(cls, name: str) -> Backend:
         if not isinstance(name, str):
@@ -70,7 +73,7 @@ class GroupMember:
 
 group = GroupMember
 
-_groups: list[ProcessGroup] = []
+_pg_map: dict[ProcessGroup, tuple[str, Any]] = {}  # the groups, with their engines and stores
 
 
 def is_available() -> bool:
@@ -167,6 +170,19 @@ def engine(backend: str | None) -> Backend:
     return name
 
 
+def get_default_backend_for_device(device: Any) -> str:
+    """The engine for the tensors of a device: ``gloo`` for those of the CPU, ``nccl`` of GPUs.
+
+    Raises:
+        ValueError: there is none.
+    """
+    kind = device if isinstance(device, str) else device.type
+    name = Backend.default_device_backend_map.get(kind.partition(":")[0])
+    if name is None:
+        raise ValueError(f"Default backend not registered for device : {device}")
+    return name
+
+
 def init_process_group(
     backend: str | None = None,
     init_method: str | None = None,
@@ -229,7 +245,7 @@ def _make_default(world: World, name: str, seconds: float) -> None:
     members = world.group(list(range(world.size)), seconds)
     members.compares_shapes = get_debug_level() is DebugLevel.DETAIL
     GroupMember.WORLD = ProcessGroup(members, name, "0", "default_pg")
-    _groups.append(GroupMember.WORLD)
+    _pg_map[GroupMember.WORLD] = name, None
 
 
 def destroy_process_group(group: ProcessGroup | None = None) -> None:
@@ -244,10 +260,10 @@ def destroy_process_group(group: ProcessGroup | None = None) -> None:
     found = GroupMember.WORLD if group is None else group
     if found is None:
         raise AssertionError("Process group cannot be None")
-    if found not in _groups:
+    if found not in _pg_map:
         raise ValueError("Invalid process group specified")
-    for each in list(_groups) if found is GroupMember.WORLD else [found]:
-        _groups.remove(each)
+    for each in list(_pg_map) if found is GroupMember.WORLD else [found]:
+        del _pg_map[each]
         each._members.free()
     if found is GroupMember.WORLD:
         GroupMember.WORLD = None
@@ -306,8 +322,8 @@ def new_group(
         return GroupMember.NON_GROUP_MEMBER
     members = world.group(ranks, seconds)
     members.compares_shapes = default._members.compares_shapes
-    made = ProcessGroup(members, name, str(len(_groups)), group_desc or "undefined")
-    _groups.append(made)
+    made = ProcessGroup(members, name, str(len(_pg_map)), group_desc or "undefined")
+    _pg_map[made] = name, None
     return made
 
 
@@ -399,7 +415,7 @@ def split_group(
     if not split_ranks:
         raise ValueError("split_ranks cannot be None or empty")
     parent = parent_pg or default_group()
-    if parent not in _groups:
+    if parent not in _pg_map:
         raise ValueError(f"Group {parent} is not registered")
     if backend is not None and engine(backend) != parent._backend:
         raise ValueError(
@@ -500,7 +516,7 @@ def get_global_rank(group: ProcessGroup, group_rank: int) -> int:
 
 def get_pg_count() -> int:
     """The number of groups that this process is in."""
-    return len(_groups)
+    return len(_pg_map)
 
 
 def chosen_rank(group: ProcessGroup, global_rank: int | None, group_rank: int | None) -> int:
@@ -522,7 +538,7 @@ def chosen_rank(group: ProcessGroup, global_rank: int | None, group_rank: int | 
 __all__ = [
     "Backend", "DistBackendError", "DistNetworkError", "DistStoreError", "GroupMember",
     "ProcessGroup", "default_pg_timeout", "destroy_process_group", "get_backend",
-    "get_backend_config",
+    "get_backend_config", "get_default_backend_for_device",
     "get_global_rank", "get_group_rank", "get_node_local_rank", "get_pg_count",
     "get_process_group_ranks", "get_rank", "get_world_size", "group", "init_process_group",
     "is_available", "is_backend_available", "is_gloo_available", "is_initialized",

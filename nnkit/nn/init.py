@@ -7,6 +7,7 @@ of shape ``(out, in, *kernel)`` is ``in * prod(kernel)``, its *fan out* ``out * 
 from __future__ import annotations
 
 import functools
+import inspect
 import math
 import warnings
 from collections.abc import Callable
@@ -15,6 +16,7 @@ from typing import Any
 from nnkit.autograd import Tensor, no_grad
 from nnkit.autograd.arguments.annotations import KINDS
 from nnkit.autograd.arguments.dims import check_tensor
+from nnkit.autograd.arguments.overriding import answer, is_intercepted, overriding
 from nnkit.autograd.ops.creation.factories import empty_like
 from nnkit.autograd.ops.creation.factories import eye as _eye
 from nnkit.autograd.ops.elementwise.comparison import where
@@ -106,12 +108,30 @@ def _in_place(function: Callable) -> Callable:
     return fill
 
 
+def _overridable(function: Callable) -> Callable:
+    """Ask modes, and tensors that answer for functions, first; all arguments are told by name."""
+    signature = inspect.signature(function)
+
+    @functools.wraps(function)
+    def fill(*arguments: Any, **options: Any) -> Any:
+        asked = overriding((*arguments[:1], options.get("tensor")))
+        if not asked and not is_intercepted():
+            return function(*arguments, **options)
+        bound = signature.bind(*arguments, **options)
+        bound.apply_defaults()
+        return answer(fill, asked, (), bound.arguments)
+
+    return fill
+
+
+@_overridable
 @_in_place
 def uniform_(tensor: Tensor, a: float = 0.0, b: float = 1.0, generator: Any = None) -> Tensor:
     """Fill with numbers of the uniform distribution on [a, b)."""
     return tensor.uniform_(a, b, generator=generator)
 
 
+@_overridable
 @_in_place
 def normal_(tensor: Tensor, mean: float = 0.0, std: float = 1.0, generator: Any = None) -> Tensor:
     """Fill with numbers of the normal distribution."""
@@ -166,6 +186,7 @@ def trunc_normal_(
     return tensor
 
 
+@_overridable
 @_in_place
 def constant_(tensor: Tensor, val: float) -> Tensor:
     """Fill with ``val``.
@@ -296,6 +317,7 @@ def _kaiming_std(tensor: Tensor, a: float, mode: str, nonlinearity: str) -> floa
     return calculate_gain(nonlinearity, a) / math.sqrt(fan)
 
 
+@_overridable
 @_in_place
 def kaiming_uniform_(
     tensor: Tensor, a: float = 0, mode: str = "fan_in", nonlinearity: str = "leaky_relu",

@@ -144,6 +144,19 @@ except ModuleNotFoundError: print(False)
     assert run(program, start="").splitlines() == ["True True False", "False"]
 
 
+def test_functions_are_of_torch_s_modules() -> None:
+    program = """
+import pickle, torch
+import torch.nn.functional as F
+for f in (F.relu, F.cross_entropy, torch.relu, torch.save, torch.nn.init.constant_):
+    print(f.__module__, pickle.loads(pickle.dumps(f)) is f)
+"""
+    assert run(program).splitlines() == [
+        "torch.nn.functional True", "torch.nn.functional True", "torch True",
+        "torch.serialization True", "torch.nn.init True",
+    ]  # fmt: skip
+
+
 def test_mock_takes_back_what_it_replaces() -> None:
     """It deletes the attribute of a module that had none in its dictionary."""
     program = """
@@ -160,6 +173,10 @@ print(torch.cuda.is_available(), torch.nn.ReLU()(-torch.ones(1)))
 with mock.patch("torch.relu", torch.neg):
     print(torch.relu(torch.ones(1)))
 print(torch.relu(-torch.ones(1)), isinstance(torch.load, mock.MagicMock))
+held = torch.distributed
+with mock.patch("torch.distributed"):
+    pass
+print(torch.distributed is held, torch.distributed.is_torchelastic_launched())
 try:
     del torch.relu_of_no_module
 except AttributeError as error:
@@ -170,6 +187,7 @@ except AttributeError as error:
         "False tensor([0.])",
         "tensor([-1.])",
         "tensor([0.]) False",
+        "True False",
         "AttributeError",
     ]
 

@@ -75,6 +75,7 @@ def test_an_asynchronous_call(group: Any) -> None:
 def test_groups(group: Any) -> None:
     inner = dist.new_group([0], timeout=timedelta(seconds=3))
     assert dist.get_pg_count() == 2 and inner.size() == 1 and inner.rank() == 0
+    assert inner in dist.distributed_c10d._pg_map
     own, all_groups = dist.new_subgroups(1)
     assert [own] == all_groups
     dist.destroy_process_group(inner)
@@ -82,6 +83,13 @@ def test_groups(group: Any) -> None:
         dist.destroy_process_group(inner)
     with pytest.raises(RuntimeError, match="the group was destroyed"):
         dist.all_reduce(nnkit.ones(1), group=inner)
+
+
+def test_engines_of_devices() -> None:
+    engines = map(dist.get_default_backend_for_device, ("cpu", nnkit.device("cuda", 1)))
+    assert list(engines) == ["gloo", "nccl"]
+    with pytest.raises(ValueError, match="not registered for device : meta"):
+        dist.get_default_backend_for_device("meta")
 
 
 SPLITS: dict[str, tuple[dict[str, Any], str]] = {

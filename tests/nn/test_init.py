@@ -149,3 +149,31 @@ def test_deprecated_names(name: str) -> None:
     options = {"constant": {"val": 1.0}, "sparse": {"sparsity": 0.5}}.get(name, {})
     with pytest.warns(FutureWarning, match=f"`nn.init.{name}` is now deprecated"):
         getattr(nn.init, name)(nnkit.empty(shape), **options)
+
+
+@pytest.mark.parametrize(
+    "name, given, told",
+    [
+        ("uniform_", (0.0, 2.0), ["tensor", "a", "b", "generator"]),
+        ("normal_", (), ["tensor", "mean", "std", "generator"]),
+        ("constant_", (3.0,), ["tensor", "val"]),
+        ("kaiming_uniform_", (), ["tensor", "a", "mode", "nonlinearity", "generator"]),
+    ],
+)
+def test_a_mode_may_leave_memory_as_it_is(
+    name: str, given: tuple, told: list[str], lib: ModuleType
+) -> None:
+    calls = []
+
+    class Leave(lib.overrides.TorchFunctionMode):
+        def __torch_function__(
+            self, func: Any, types: Any, args: Any = (), kwargs: Any = None
+        ) -> Any:
+            calls.append((func, args, list(kwargs)))
+            return kwargs["tensor"]
+
+    fill = getattr(lib.nn.init, name)
+    x = lib.ones(2, 2)
+    with Leave():
+        assert fill(x, *given) is x
+    assert calls == [(fill, (), told)] and x.tolist() == [[1.0, 1.0], [1.0, 1.0]]

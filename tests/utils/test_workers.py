@@ -294,5 +294,5 @@ def test_refuses(lib: ModuleType, data: Any) -> None:
 
 
 def test_warns_of_few_processors(lib: ModuleType) -> None:
-    with pytest.warns(UserWarning, match="worker processes"):
+    with pytest.warns(UserWarning, match="This DataLoader will create 10000 worker"):
         lib.utils.data.DataLoader([1], num_workers=10_000)

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import itertools
+import os
+import warnings
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any, Generic, TypeVar
 
@@ -13,7 +15,6 @@ from nnkit.utils.data.fetch import (
     base_seed,
     fetcher,
     pins_memory,
-    warn_of_few_processors,
     warn_of_more,
 )
 from nnkit.utils.data.sampler import BatchSampler, RandomSampler, Sampler, SequentialSampler
@@ -102,7 +103,7 @@ class DataLoader(Generic[Sample]):
             if value < 0:
                 raise ValueError(f"DataLoader: {name} option should be non-negative, got {value}")
         self.num_workers = num_workers
-        warn_of_few_processors(num_workers)
+        self.check_worker_number_rationality()
         if num_workers == 0:
             self._only_with_workers("prefetch_factor", prefetch_factor)
             self._only_with_workers("persistent_workers", persistent_workers or None)
@@ -153,6 +154,18 @@ class DataLoader(Generic[Sample]):
             collate_fn = default_convert if batch_sampler is None else default_collate
         self.collate_fn = collate_fn
         self._initialized = True
+
+    def check_worker_number_rationality(self) -> None:
+        """Warn where there are more workers than processors that this process may use."""
+        affinity = getattr(os, "sched_getaffinity", None)  # which some systems lack
+        processors = len(affinity(0)) if affinity else os.cpu_count()
+        if processors and self.num_workers > processors:
+            warnings.warn(
+                f"This DataLoader will create {self.num_workers} worker processes in total. Our "
+                f"suggested max number of worker in current system is {processors}: excessive "
+                "worker creation might get DataLoader running slow or even freeze",
+                stacklevel=3,
+            )
 
     def __setattr__(self, name: str, value: Any) -> None:
         if self._initialized and name in _FIXED:

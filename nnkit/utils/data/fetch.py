@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import itertools
-import os
 import warnings
 from collections.abc import Callable
 from typing import Any
@@ -37,19 +36,6 @@ def pins_memory(loader: Any) -> bool:
             "DataLoader: pin_memory=True has no effect, since there is no GPU", stacklevel=4
         )
     return loader.pin_memory and is_available()
-
-
-def warn_of_few_processors(workers: int) -> None:
-    """Warn where there are more workers than processors that this process may use."""
-    affinity = getattr(os, "sched_getaffinity", None)  # which some systems lack
-    processors = len(affinity(0)) if affinity else os.cpu_count()
-    if processors and workers > processors:
-        warnings.warn(
-            f"DataLoader: {workers} worker processes are more than the {processors} processors "
-            "that there are for them: excessive worker creation might get DataLoader running slow "
-            "or even freeze",
-            stacklevel=3,
-        )
 
 
 def warn_of_more(loader: Any, done: int) -> None:
