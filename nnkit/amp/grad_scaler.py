@@ -121,7 +121,11 @@ class GradScaler:
                 if p.grad is not None:
                     p.grad.mul_(1.0 / self._scale)
                     bad = bad or not bool(p.grad.isfinite().all())
-        self._found_inf[id(optimizer)] = bad
+        self._found_inf[id(optimizer)] = self._agreed(bad)
+
+    def _agreed(self, bad: bool) -> bool:
+        """Whether the step is to be left out, where this process has found bad gradients or not."""
+        return bad
 
     @outside
     def step(self, optimizer: Optimizer, *args: Any, **kwargs: Any) -> Any:
@@ -159,7 +163,7 @@ class GradScaler:
         if not is_unscaled:
             grads = [p.grad for group in optimizer.param_groups for p in group["params"]]
             bad = [g for g in grads if g is not None and not bool(g.isfinite().all())]
-            self._found_inf[id(optimizer)] = bool(bad)
+            self._found_inf[id(optimizer)] = self._agreed(bool(bad))
         optimizer.grad_scale = None if is_unscaled else tensor(self._scale)
         optimizer.found_inf = tensor(float(self._found_inf[id(optimizer)]))
         try:

@@ -353,6 +353,11 @@ class Tensor(Living):
         return counter[0]
 
     @property
+    def _backward_hooks(self) -> OrderedDict[int, Any] | None:
+        """The hooks that `register_hook` has put on it; None if it never has."""
+        return None if self._hooks is None else self._hooks.place
+
+    @property
     def retains_grad(self) -> bool:
         """Whether `retain_grad` was called on this non-leaf."""
         if self._hooks is not None and self._hooks.retained:

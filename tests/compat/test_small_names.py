@@ -156,3 +156,37 @@ except AssertionError as error:
     first, second = run(program).splitlines()
     assert first == "[[0.0], [1.0]]"
     assert second.endswith("for as many modules, got 1")
+
+
+def test_modules_in_files_of_jit() -> None:
+    program = """
+import io, torch
+m = torch.jit.script(torch.nn.Sequential(torch.nn.Linear(2, 2), torch.nn.ReLU()))
+file = io.BytesIO()
+torch.jit.save(m, file, _extra_files={"a.txt": "hello", "b": b"x"})
+file.seek(0)
+extra = {"a.txt": "", "b": "", "c": "old"}
+loaded = torch.jit.load(file, map_location="cpu", _extra_files=extra)
+print(extra, torch.equal(loaded(torch.ones(2)), m(torch.ones(2))))
+"""
+    assert run(program).splitlines()[0] == "{'a.txt': b'hello', 'b': b'x', 'c': b''} True"
+
+
+def test_settings_and_hooks() -> None:
+    program = """
+import torch
+from torch._dynamo.eval_frame import check_if_dynamo_supported, is_dynamo_supported
+print(is_dynamo_supported(), check_if_dynamo_supported(), torch.backends.flags_frozen())
+torch.backends.disable_global_flags()
+print(torch.backends.flags_frozen(), torch.distributed._make_nccl_premul_sum(2.0))
+x = torch.ones(1, requires_grad=True)
+print(x._backward_hooks)
+handle = x.register_hook(abs)
+print(list(x._backward_hooks.values()), handle.remove(), len(x._backward_hooks))
+"""
+    assert run(program).splitlines() == [
+        "True None False",
+        "True <ReduceOp <RedOpType.PREMUL_SUM: 8>>",
+        "None",
+        "[<built-in function abs>] None 0",
+    ]

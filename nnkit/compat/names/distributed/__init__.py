@@ -3,5 +3,11 @@
 from __future__ import annotations
 
 from nnkit.compat.names.distributed.distributed_c10d import _rank_not_in_group
+from nnkit.distributed.reduce_op import ReduceOp
 
-__all__ = ["_rank_not_in_group"]
+__all__ = ["_make_nccl_premul_sum", "_rank_not_in_group"]
+
+
+def _make_nccl_premul_sum(factor: object) -> ReduceOp:
+    """An operation that can be named; no engine here has it."""
+    return ReduceOp(ReduceOp.PREMUL_SUM)
