@@ -124,6 +124,7 @@ def disable(
         finally:
             DISABLED.count -= 1
 
+    disabled._torchdynamo_disable = True  # type: ignore[attr-defined]  # by which programs know it
     return disabled
 
 

@@ -190,3 +190,16 @@ print(list(x._backward_hooks.values()), handle.remove(), len(x._backward_hooks))
         "None",
         "[<built-in function abs>] None 0",
     ]
+
+
+def test_a_module_that_is_the_same_on_all_ranks() -> None:
+    program = """
+import torch
+from torch.distributed.utils import _sync_module_states
+torch.distributed.init_process_group()
+m = torch.nn.BatchNorm1d(2)
+_sync_module_states(m, torch.distributed.group.WORLD, 1024, 0, ["bias"], broadcast_buffers=False)
+print(m.weight.tolist())
+print(torch.compiler.disable(abs)._torchdynamo_disable)
+"""
+    assert run(program).splitlines() == ["[1.0, 1.0]", "True"]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pickle
 from types import ModuleType
 from typing import Any
 
@@ -160,3 +161,31 @@ def test_pin_memory_warns(data: Any) -> None:
 
 def test_no_worker_info(data: Any) -> None:
     assert data.get_worker_info() is None
+
+
+def test_a_stream_that_is_its_own_iterator(data: Any) -> None:
+    """Each `iter` of it begins anew, so a pass may call it once alone."""
+
+    class Counted(data.IterableDataset):
+        def __iter__(self) -> Any:
+            self.numbers = iter(range(5))
+            return self
+
+        def __next__(self) -> int:
+            return next(self.numbers)
+
+    assert lists(list(data.DataLoader(Counted(), batch_size=2))) == [[0, 1], [2, 3], [4]]
+
+
+def test_a_loader_with_passes_of_its_own(data: Any) -> None:
+    made = []
+
+    class Loader(data.DataLoader):
+        def _get_iterator(self) -> Any:
+            made.append(super()._get_iterator())
+            return made[-1]
+
+    assert iter(Loader([1])) is made[0] and len(made) == 1
+    with pytest.raises(NotImplementedError, match="cannot be pickled"):
+        pickle.dumps(made[0])
+    assert isinstance(data.DataLoader.multiprocessing_context, property)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import gc
 import multiprocessing
 import os
+import pickle
 import random
 import signal
 import subprocess
@@ -296,3 +297,14 @@ def test_refuses(lib: ModuleType, data: Any) -> None:
 def test_warns_of_few_processors(lib: ModuleType) -> None:
     with pytest.warns(UserWarning, match="This DataLoader will create 10000 worker"):
         lib.utils.data.DataLoader([1], num_workers=10_000)
+
+
+def test_workers_that_are_let_go(data: Any) -> None:
+    batches = iter(load(data, [1, 2, 3]))
+    with pytest.raises(NotImplementedError, match="cannot be pickled"):
+        pickle.dumps(batches)
+    next(batches)
+    batches._shutdown_workers()
+    assert not any(worker.is_alive() for worker in batches._workers)
+    batches._shutdown_workers()
+    batches.__del__()

@@ -167,21 +167,32 @@ class DataLoader(Generic[Sample]):
                 stacklevel=3,
             )
 
+    @property
+    def multiprocessing_context(self) -> Any:
+        """The context of multiprocessing that starts the workers; None is the usual one."""
+        return self._multiprocessing_context
+
+    @multiprocessing_context.setter
+    def multiprocessing_context(self, context: Any) -> None:
+        if context is not None:
+            self._only_with_workers("multiprocessing_context", context)
+            context = checked_context(context)
+        self._multiprocessing_context = context
+
     def __setattr__(self, name: str, value: Any) -> None:
         if self._initialized and name in _FIXED:
             raise ValueError(f"DataLoader: {name} cannot change after the loader was made")
-        if name == "multiprocessing_context" and value is not None:
-            self._only_with_workers(name, value)
-            value = checked_context(value)
         super().__setattr__(name, value)
 
+    def _get_iterator(self) -> Any:
+        """A new pass, which subclasses may replace."""
+        return _Iteration(self) if self.num_workers == 0 else WorkerIteration(self)
+
     def __iter__(self) -> Iterator[Any]:
-        if self.num_workers == 0:
-            return _Iteration(self)
         if not self.persistent_workers:
-            return WorkerIteration(self)
+            return self._get_iterator()
         if self._iterator is None or self._iterator.is_broken:
-            self._iterator = WorkerIteration(self)
+            self._iterator = self._get_iterator()
         else:
             self._iterator.restart()
         return self._iterator
@@ -241,6 +252,9 @@ class _Iteration:
         self._done += 1
         warn_of_more(self._loader, self._done)
         return pinned(batch) if self._pins else batch
+
+    def __getstate__(self) -> Any:
+        raise NotImplementedError(f"{type(self).__name__} cannot be pickled")
 
     def __len__(self) -> int:
         return len(self._loader._index_sampler)

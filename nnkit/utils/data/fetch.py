@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 import warnings
 from collections.abc import Callable
 from typing import Any
@@ -55,12 +54,18 @@ def fetcher(loader: Any) -> Callable[[Any], Any]:
     dataset, collate = loader.dataset, loader.collate_fn
     batched = loader._auto_collation
     if loader._dataset_kind == _DatasetKind.Iterable:
-        stream = iter(dataset)
+        stream, ended = iter(dataset), False
 
         def from_stream(indices: Any) -> Any:
+            nonlocal ended
             if not batched:
                 return collate(next(stream))
-            samples = list(itertools.islice(stream, len(indices)))
+            samples = []
+            while not ended and len(samples) < len(indices):
+                try:  # by `next` alone: `iter` of its own iterator may begin anew
+                    samples.append(next(stream))
+                except StopIteration:
+                    ended = True
             if not samples or (loader.drop_last and len(samples) < len(indices)):
                 raise StopIteration
             return collate(samples)

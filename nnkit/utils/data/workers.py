@@ -56,6 +56,8 @@ class WorkerIteration:
     connection, of which this process holds no copy, is the end of the worker.
     """
 
+    _end: Any = None
+
     def __init__(self, loader: Any) -> None:
         import multiprocessing
 
@@ -120,6 +122,17 @@ class WorkerIteration:
 
     def __iter__(self) -> WorkerIteration:
         return self
+
+    def __getstate__(self) -> Any:
+        raise NotImplementedError(f"{type(self).__name__} cannot be pickled")
+
+    def _shutdown_workers(self) -> None:
+        """Let the workers go now, and not when nobody holds the pass any more."""
+        if self._end is not None:
+            self._end()
+
+    def __del__(self) -> None:
+        self._shutdown_workers()
 
     def __next__(self) -> Any:
         result = self._take()
