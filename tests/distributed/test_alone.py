@@ -385,3 +385,10 @@ PATIENT = (
     "import sys, nnkit.distributed.run as run\n"
     "run.SECONDS_TO_SPEAK = 0.2\nsys.exit(run.main(sys.argv[1:]))"
 )
+
+
+def test_the_settings_of_a_parallel_module(group: Any) -> None:
+    model = nnkit.nn.parallel.DistributedDataParallel(nnkit.nn.Linear(1, 1), static_graph=True)
+    told = model._get_ddp_logging_data()
+    assert (told["module_name"], told["world_size"], told["rank"]) == ("Linear", 1, 0)
+    assert told["static_graph"] and not told["can_set_static_graph"]

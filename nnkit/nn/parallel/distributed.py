@@ -423,6 +423,21 @@ class DistributedDataParallel(Module, Joinable):
     def _set_static_graph(self) -> None:
         self.static_graph = True
 
+    def _get_ddp_logging_data(self) -> dict[str, Any]:
+        """Its settings, by names of torch; whether the graph stays the same is not watched."""
+        return {
+            "module_name": type(self.module).__name__,
+            "backend_name": self.process_group.name(),
+            "world_size": self.process_group.size(),
+            "rank": self.process_group.rank(),
+            "broadcast_buffers": self.broadcast_buffers,
+            "bucket_cap_bytes": self.bucket_bytes_cap,
+            "find_unused_parameters": self.find_unused_parameters,
+            "gradient_as_bucket_view": self.gradient_as_bucket_view,
+            "static_graph": self.static_graph,
+            "can_set_static_graph": False,
+        }
+
 
 class _JoinHook(JoinHook):
     """The part of a rank without batches in the steps of the others; then it gets the weights."""
