@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import wraps
@@ -15,6 +16,7 @@ from nnkit.autograd.grad_mode import MODE
 from nnkit.autograd.ops.shape.joining import cat
 from nnkit.autograd.ops.shape.reshaping import movedim
 from nnkit.autograd.surface.generator import get_rng_state, set_rng_state
+from nnkit.backend.device import get_default_device
 from nnkit.utils._pytree import TreeSpec, tree_flatten, tree_leaves
 
 
@@ -63,18 +65,9 @@ def vmap(
 
     @wraps(func)
     def batched(*args: Any, **kwargs: Any) -> Any:
-        if not isinstance(in_dims, (int, tuple)):
-            raise ValueError(
-                f"vmap: in_dims must be an int or a tuple, got {type(in_dims).__name__}"
-            )
-        if not args:
-            raise ValueError("vmap: the function must get at least one positional argument")
-        leaves, structure = tree_flatten(args)
+        size, dims, leaves, structure = steps._process_batched_inputs(in_dims, args, func)
         if not all(d is None or isinstance(d, int) for d in tree_leaves(out_dims)):
             raise ValueError(f"vmap: out_dims must hold ints or None, got {out_dims}")
-        dims = _spread(in_dims, args, "in_dims")
-        size = _batch_size(leaves, dims)
-
         if chunk_size is None:
             return _mapped(func, leaves, structure, dims, size, kwargs, out_dims, randomness)
         if not size:
@@ -101,17 +94,68 @@ def _mapped(
 ) -> Any:  # fmt: skip
     """The function's results for all examples, on a level of its own."""
     place = next(v.device for v, d in zip(leaves, dims, strict=True) if d is not None)
-    level = BatchLevel(place, size, randomness)
+    level = BatchLevel(get_default_device() if place is None else place, size, randomness)
     with level, drawing(randomness):
-        given = [
-            v if d is None else level.lift(v, d % v.ndim) for v, d in zip(leaves, dims, strict=True)
+        given = steps._create_batched_inputs(dims, leaves, level.depth, structure)
+        result = func(*given, **kwargs)
+        return steps._unwrap_batched(result, out_dims, level.depth, size, func)
+
+
+def _process_batched_inputs(
+    in_dims: Any, args: tuple, func: Callable
+) -> tuple[int, list[Any], list[Any], TreeSpec]:
+    """The number of examples, the dimension of each leaf, the leaves, and how they are nested."""
+    if not isinstance(in_dims, (int, tuple)):
+        raise ValueError(f"vmap: in_dims must be an int or a tuple, got {type(in_dims).__name__}")
+    if not args:
+        raise ValueError("vmap: the function must get at least one positional argument")
+    leaves, structure = tree_flatten(args)
+    dims = _spread(in_dims, args, "in_dims")
+    return _batch_size(leaves, dims), dims, leaves, structure
+
+
+def _create_batched_inputs(
+    flat_in_dims: list[Any], flat_args: list[Any], vmap_level: int, args_spec: TreeSpec
+) -> Any:
+    """The arguments as the function gets them: one example of each."""
+    level = entered(vmap_level)
+    return args_spec.unflatten(
+        [
+            v if d is None else level.lift(v, d % v.ndim)
+            for v, d in zip(flat_args, flat_in_dims, strict=True)
         ]
-        result = func(*structure.unflatten(given), **kwargs)
-    values, structure = tree_flatten(result)
-    if isinstance(result, Tensor) and isinstance(out_dims, tuple) and len(out_dims) == 1:
+    )
+
+
+def _unwrap_batched(
+    batched_outputs: Any, out_dims: Any, vmap_level: int, batch_size: int, func: Callable
+) -> Any:
+    """The results for all examples."""
+    level = entered(vmap_level)
+    values, structure = tree_flatten(batched_outputs)
+    if isinstance(batched_outputs, Tensor) and isinstance(out_dims, tuple) and len(out_dims) == 1:
         (out_dims,) = out_dims
-    shown = [_shown(level, v, d) for v, d in zip(values, _spread(out_dims, result, "out_dims"))]
-    return structure.unflatten(shown)
+    dims = _spread(out_dims, batched_outputs, "out_dims")
+    with level.outside():
+        return structure.unflatten([_shown(level, v, d) for v, d in zip(values, dims)])
+
+
+def entered(depth: int) -> BatchLevel:
+    """The batch level of that depth in which this runs.
+
+    Raises:
+        RuntimeError: there is none.
+    """
+    level = MODE.wrapping
+    while level is not None and level.depth != depth:
+        level = level.around
+    if not isinstance(level, BatchLevel):
+        raise RuntimeError(f"no vmap that is {depth} deep runs here")
+    return level
+
+
+# Where the three steps above are looked up: libraries with containers of their own replace them.
+steps: Any = sys.modules[__name__]
 
 
 def _shown(level: BatchLevel, value: Any, dim: int | None) -> Any:

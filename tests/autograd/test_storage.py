@@ -135,6 +135,10 @@ def test_maps_of_files(lib: ModuleType, tmp_path: Path) -> None:
     both = lib.from_file(str(path), shared=True, size=12, dtype=lib.uint8)
     both[0] = 7
     assert path.read_bytes() == b"\x07" + BYTES[1:] + b"\0\0"
+    new = tmp_path / "new"
+    assert lib.from_file(str(new), shared=True, size=0).shape == (0,) and not new.exists()
+    lib.from_file(str(new), shared=True, size=2, dtype=lib.int16).fill_(1)
+    assert new.read_bytes() == b"\x01\0\x01\0"
 
 
 def test_safetensors_opens_a_file_for_the_framework(tmp_path: Path) -> None:

@@ -60,3 +60,29 @@ print(_VF.unique_dim(x, 0, return_counts=True), _VF.tanh is torch.tanh, hasattr(
     assert run(program) == (
         "(tensor([[1, 2]]), tensor([], dtype=torch.int64), tensor([2])) True False"
     )
+
+
+def test_a_library_replaces_the_steps_of_vmap() -> None:
+    """As for containers of its own, which `vmap` does not look into."""
+    program = """
+import torch
+import torch._functorch.vmap as source
+class Box:
+    def __init__(self, x): self.x, self.device = x, None
+def process(in_dims, args, func):
+    leaves, structure = source.tree_flatten(args)
+    return leaves[0].x.shape[in_dims], [in_dims], leaves, structure
+def create(dims, leaves, level, structure):
+    return source.tree_unflatten([Box(source._add_batch_dim(leaves[0].x, 0, level))], structure)
+def unwrap(result, out_dims, level, size, func):
+    return Box(source._remove_batch_dim(result.x, level, size, out_dims))
+before = source._process_batched_inputs, source._create_batched_inputs, source._unwrap_batched
+double = torch.vmap(lambda box: Box(box.x.sum() * 2))
+source._process_batched_inputs = process
+source._create_batched_inputs = create
+source._unwrap_batched = unwrap
+print(double(Box(torch.ones(3, 2))).x)
+source._process_batched_inputs, source._create_batched_inputs, source._unwrap_batched = before
+print(torch.vmap(torch.sum)(torch.ones(3, 2)))
+"""
+    assert run(program).splitlines() == ["tensor([4., 4., 4.])", "tensor([2., 2., 2.])"]

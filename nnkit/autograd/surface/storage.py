@@ -251,11 +251,16 @@ def _row(given: Any, d: dtype, device: Any) -> Tensor:
 
 def map_file(filename: Any, shared: bool, size: int, d: dtype) -> Tensor:
     """The first ``size`` elements of a file, in memory that maps it: what is written to it goes to
-    the file if it is ``shared``, which then becomes large enough."""
+    the file if it is ``shared``, which then is made and becomes large enough. Of nothing none is
+    opened."""
     length = size * d.itemsize
+    if not length:
+        return wrap(cpu.backend.empty((0,), d.array), cpu)
     access = mmap.ACCESS_WRITE if shared else mmap.ACCESS_COPY
     try:
-        with open(filename, "r+b" if shared else "rb") as file:
+        flags = os.O_RDWR | os.O_CREAT if shared else os.O_RDONLY
+        flags |= getattr(os, "O_BINARY", 0)
+        with open(os.open(filename, flags, 0o666), "r+b" if shared else "rb") as file:
             room = os.fstat(file.fileno()).st_size
             if room < length and not shared:
                 raise RuntimeError(
@@ -264,7 +269,7 @@ def map_file(filename: Any, shared: bool, size: int, d: dtype) -> Tensor:
                 )
             if room < length:
                 file.truncate(length)
-            memory: Any = mmap.mmap(file.fileno(), length, access=access) if length else b""
+            memory: Any = mmap.mmap(file.fileno(), length, access=access)
     except OSError as error:
         raise RuntimeError(f"unable to open file <{filename}>: {error.strerror}") from None
     return wrap(cpu.backend.from_buffer(memory, d.array, size, 0), cpu)
@@ -469,7 +474,7 @@ def from_file(
     """The first ``size`` numbers of a file as a tensor in memory that maps it.
 
     Args:
-        shared: whether writes go to the file, which then becomes large enough.
+        shared: whether writes go to the file, which then is made, and becomes large enough.
 
     Raises:
         RuntimeError: the file cannot be opened, or is shorter.

@@ -6,7 +6,7 @@ from nnkit import Tensor
 from nnkit.autograd.batch.examples import BatchLevel
 from nnkit.autograd.batch.examples import is_batched as is_batchedtensor
 from nnkit.autograd.forward.level import Level
-from nnkit.autograd.grad_mode import MODE
+from nnkit.func.vmap import entered
 
 __all__ = [
     "_add_batch_dim", "_remove_batch_dim", "get_unwrapped", "is_batchedtensor",
@@ -35,21 +35,12 @@ def maybe_get_bdim(tensor: Tensor) -> int:
 def _add_batch_dim(tensor: Tensor, in_dim: int, level: int) -> Tensor:
     """A tensor of all examples, along ``in_dim``, as one of the batch level that is ``level`` deep,
     which shows one of them."""
-    return _entered(level).lift(tensor, in_dim)
+    return entered(level).lift(tensor, in_dim)
 
 
 def _remove_batch_dim(tensor: Tensor, level: int, batch_size: int, out_dim: int) -> Tensor:
     """The tensor of all examples, along ``out_dim``, of one that shows one of them."""
-    whole, dim = _entered(level).lower(tensor)
+    whole, dim = entered(level).lower(tensor)
     if dim is None:
         return whole.expand(batch_size, *whole.shape).movedim(0, out_dim)
     return whole.movedim(dim, out_dim)
-
-
-def _entered(depth: int) -> BatchLevel:
-    level = MODE.wrapping
-    while level is not None and level.depth != depth:
-        level = level.around
-    if not isinstance(level, BatchLevel):
-        raise RuntimeError(f"no vmap that is {depth} deep runs here")
-    return level
