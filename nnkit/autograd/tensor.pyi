@@ -3,6 +3,7 @@
 Generated from the running package: ``python -m tools.stubs``.
 """
 
+from collections import OrderedDict as _OrderedDict
 from collections.abc import Callable as _Callable
 from collections.abc import Iterator as _Iterator
 from collections.abc import Sequence as _Sequence
@@ -222,6 +223,9 @@ class Tensor(_Living):
         ...
     def __xor__(self, other: _Any) -> Tensor:
         ...
+    @builtins.property
+    def _backward_hooks(self) -> _OrderedDict[builtins.int, _Any] | None:
+        """The hooks that `register_hook` has put on it; None if it never has."""
     @builtins.property
     def _cdata(self) -> builtins.int:
         """A number that this object alone has."""

@@ -200,6 +200,6 @@ torch.distributed.init_process_group()
 m = torch.nn.BatchNorm1d(2)
 _sync_module_states(m, torch.distributed.group.WORLD, 1024, 0, ["bias"], broadcast_buffers=False)
 print(m.weight.tolist())
-print(torch.compiler.disable(abs)._torchdynamo_disable)
+print(torch.compiler.disable(abs)._torchdynamo_disable, torch._C._nn._parse_to("cpu:1")[0])
 """
-    assert run(program).splitlines() == ["[1.0, 1.0]", "True"]
+    assert run(program).splitlines() == ["[1.0, 1.0]", "True cpu:1"]

@@ -25,7 +25,8 @@ def _old(function: Callable, instead: str | None = None) -> Callable:
     @functools.wraps(function)
     def deprecated(*args: Any, **kwargs: Any) -> Any:
         warnings.warn(
-            f"functorch.{name} is deprecated. Please use `{home}.{instead or name}` instead",
+            f"We've integrated functorch into PyTorch: `functorch.{name}` is deprecated. "
+            f"Please use `{home}.{instead or name}` instead",
             FutureWarning,
             stacklevel=2,
         )

@@ -18,6 +18,7 @@ from nnkit.autograd.grad_mode import MODE
 from nnkit.autograd.ops.creation.conversion import destination
 from nnkit.autograd.surface.generator import Generator as Generator
 from nnkit.backend import reproducibility
+from nnkit.backend.device import device
 from nnkit.backend.errors import DistBackendError, DistError, LinAlgError
 from nnkit.backend.errors import OutOfMemoryError as OutOfMemoryError
 from nnkit.compat.names._nodes import _autograd as _autograd
@@ -147,6 +148,9 @@ def _cuda_getCurrentRawStream(device: Any) -> int:
 def _parse_to(*args: Any, **kwargs: Any) -> tuple:
     """The arguments of ``to`` sorted: device, dtype, whether to wait, and the format."""
     place, kind, non_blocking, _, memory_format = destination("to", args, kwargs)
+    named = kwargs.get("device", args[0] if args else None)
+    if isinstance(named, (str, device)):  # with the index that tensors on the CPU do not bear
+        place = device(named)
     return place, kind, non_blocking, memory_format
 
 
