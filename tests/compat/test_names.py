@@ -141,10 +141,8 @@ print(torch.multiprocessing.get_sharing_strategy(), torch.utils.model_zoo.load_u
 @pytest.mark.parametrize(
     "statement, printed",
     [
-        ("torch.jit.load('f')", "ValueError The provided filename f does not exist"),
-        ("torch.jit.load(io.BytesIO(b'x'))", "RuntimeError torch.jit.load"),
-        ("torch.jit.load(archive('a/constants.pkl'))", "NotImplementedError torch.jit.load"),
-        ("torch.jit.load(archive('a/b'))", "RuntimeError torch.jit.load"),
+        ("torch.jit.load('f')", "NotImplementedError torch.jit.load"),
+        ("torch.jit.save(m, 'f')", "NotImplementedError torch.jit.save"),
         ("torch.distributed.all_reduce(torch.ones(1))", "ValueError Default process"),
         ("torch.distributed.barrier()", "ValueError Default process group"),
         ("torch.accelerator.synchronize()", "RuntimeError Cannot access accelerator"),
@@ -171,11 +169,7 @@ print(torch.multiprocessing.get_sharing_strategy(), torch.utils.model_zoo.load_u
 )
 def test_what_cannot_be_had_says_so(statement: str, printed: str) -> None:
     program = f"""
-import io, torch, zipfile
-def archive(name):
-    file = io.BytesIO()
-    with zipfile.ZipFile(file, "w") as written: written.writestr(name, "")
-    return file
+import torch
 @torch.library.custom_op("own::double", mutates_args=())
 def double(x: torch.Tensor) -> torch.Tensor: return x * 2
 if __name__ == "__main__":

@@ -158,20 +158,6 @@ except AssertionError as error:
     assert second.endswith("for as many modules, got 1")
 
 
-def test_modules_in_files_of_jit() -> None:
-    program = """
-import io, torch
-m = torch.jit.script(torch.nn.Sequential(torch.nn.Linear(2, 2), torch.nn.ReLU()))
-file = io.BytesIO()
-torch.jit.save(m, file, _extra_files={"a.txt": "hello", "b": b"x"})
-file.seek(0)
-extra = {"a.txt": "", "b": "", "c": "old"}
-loaded = torch.jit.load(file, map_location="cpu", _extra_files=extra)
-print(extra, torch.equal(loaded(torch.ones(2)), m(torch.ones(2))))
-"""
-    assert run(program).splitlines()[0] == "{'a.txt': b'hello', 'b': b'x', 'c': b''} True"
-
-
 def test_settings_and_hooks() -> None:
     program = """
 import torch

@@ -156,10 +156,8 @@ def logcumsumexp(input: Tensor, dim: int) -> Tensor:
         axis = normalize_dim(dim, input.ndim, "logcumsumexp")
         if input.is_inference():  # torch's is one operation
             input = input.detach()
-        given, empty = (
-            input,
-            METHODS["eq"](real(input), -math.inf),
-        )  # an infinite logarithm of 0 has no angle
+        given = input
+        empty = METHODS["eq"](real(input), -math.inf)  # an infinite logarithm of 0 has no angle
         input = METHODS["masked_fill"](input, empty, -math.inf)
         totals = list(input.unbind(axis)) if input.ndim else [input]
         for i in range(1, len(totals)):
