@@ -216,7 +216,7 @@ class DataLoader(Generic[Sample]):
         return batches
 
     _IterableDataset_len_called: int | None = None
-    _iterator: WorkerIteration | None = None
+    _iterator: Any = None  # the pass that persistent workers serve
 
     def _only_with_workers(self, name: str, value: Any) -> None:
         if value is not None and self.num_workers == 0:

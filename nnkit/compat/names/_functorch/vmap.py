@@ -42,4 +42,5 @@ def _maybe_remove_batch_dim(
 
 
 # Here libraries replace the steps of `vmap` by their own.
-import_module("nnkit.func.vmap").steps = sys.modules[__name__]
+own: Any = import_module("nnkit.func.vmap")
+own.steps = sys.modules[__name__]
