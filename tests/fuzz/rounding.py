@@ -35,6 +35,8 @@ def _flip_last_bits(tensor: Any, torch: Any, trial: int) -> None:
     not see it, since torch resizes no such memory."""
     if not tensor.is_floating_point() or tensor.element_size() not in BITS:
         return
+    if tensor._is_zerotensor():  # zeros without memory
+        return
     name, low = BITS[tensor.element_size()]
     memory = torch.empty(0, dtype=getattr(torch, name)).set_(tensor.untyped_storage())
     bits = memory.clone().numpy()
@@ -44,7 +46,8 @@ def _flip_last_bits(tensor: Any, torch: Any, trial: int) -> None:
 
 def _turn_leftovers(tensor: Any, torch: Any) -> None:
     """The numbers that are last bits beside the largest of their tensor, in their memory alone."""
-    if tensor.is_floating_point() and tensor.element_size() in BITS and tensor.numel():
+    known = tensor.is_floating_point() and tensor.element_size() in BITS
+    if known and tensor.numel() and not tensor._is_zerotensor():
         memory = torch.empty(0, dtype=tensor.dtype).set_(tensor.untyped_storage())
         sizes = memory.abs()
         memory[sizes < NEARLY * torch.finfo(tensor.dtype).eps * sizes.max()] *= -1
@@ -109,7 +112,8 @@ def _give(record: tuple | None, label: str, namespace: dict[str, Any], torch: An
     if record is None or record[VALUES] is None or not isinstance(tensor, torch.Tensor):
         return
     numbers = torch.from_numpy(array_of(record).copy())
-    if not tensor.is_conj() and not tensor.is_neg() and numbers.shape == tensor.shape:
+    plain = not (tensor.is_conj() or tensor.is_neg() or tensor._is_zerotensor())
+    if plain and numbers.shape == tensor.shape:
         memory = torch.empty(0, dtype=tensor.dtype).set_(tensor.untyped_storage())
         place = memory.as_strided(tensor.shape, tensor.stride(), tensor.storage_offset())
         with suppress(RuntimeError):  # where several elements lie in one place
