@@ -390,4 +390,11 @@ x4 = T.func.jvp(T.sinc, (x0,), (T.ones_like(x0),))
 x5 = T.func.jvp(T.sinc, (T.zeros(2),), (T.ones(2),))
 x6 = T.func.jvp(lambda t: T.linalg.vector_norm(t, 3), (T.zeros(2),), (T.ones(2),))
 """,
+    "the mean's gradient knows nothing of a variance that is not asked for": """
+x0 = T.tensor([float('inf'), 1.0, 2.0], requires_grad=True)
+x1 = T.autograd.grad(T.var_mean(x0)[1], x0)
+x2 = T.autograd.grad(T.var_mean(x0, 0)[0], x0)
+x3 = T.autograd.grad(T.var_mean(x0[1:])[1], x0, create_graph=True)
+x4 = T.func.jvp(lambda t: T.var_mean(t)[1], (x0.detach()[1:],), (T.ones(2),))
+""",
 }

@@ -115,7 +115,8 @@ class Op:
     __slots__ = (
         "alone", "also", "apart", "broadcasts", "depends", "differentiable", "fixed", "is_view",
         "joint", "linear",
-        "name", "node_name", "node_type", "only_first", "order", "primitive", "private", "record",
+        "materializes", "name", "node_name", "node_type", "only_first", "order", "primitive",
+        "private", "record",
         "reflected", "rules", "values",
     )  # fmt: skip
 
@@ -125,8 +126,10 @@ class Op:
         private: tuple[str, ...] = (), depends: str | None = None, alone: Any = None,
         apart: Any = (), also: Mapping[str, tuple[str, ...]] | None = None,
         fixed: tuple[str, ...] = (), linear: bool = False, order: tuple[str, ...] = (),
+        materializes: bool = True,
     ) -> None:  # fmt: skip
         self.linear = linear
+        self.materializes = materializes
         self.name = primitive.name
         self.depends = depends
         self.alone = alone
@@ -187,7 +190,7 @@ class Op:
         members = {
             "__slots__": (), "gradients": scope["gradients"], "op": self, "operation": self.name,
             "saves_arrays": scope["saves_arrays"], "slots": self.slots(), "source": source,
-            "is_reordered": self.order.__class__ is list,
+            "is_reordered": self.order.__class__ is list, "materializes": self.materializes,
             "shows_unasked": bool(self.primitive.sequences),
             "__module__": "nnkit.autograd", **saved_attributes(self),
         }  # fmt: skip
@@ -274,6 +277,7 @@ def rule(
     fixed: tuple[str, ...] = (),
     linear: bool = False,
     order: tuple[str, ...] = (),
+    materializes: bool = True,
     **rules: Callable,
 ) -> Callable:
     """Declare how primitive ``name`` is differentiated and get its function on Tensors.
@@ -310,6 +314,7 @@ def rule(
             elements may be written several times: the last one stays, and all get its gradient.
         order: the inputs as torch's node has them, where that is another order than here; so it
             shows them and sends their gradients.
+        materializes: whether an output that got no gradient has zeros; else the rules get None.
         rules: for each differentiable input a function ``(B, g, ...)`` that returns its gradient,
             with the *output's* broadcast shape where the op broadcasts (the engine reduces it).
     """
@@ -317,7 +322,7 @@ def rule(
     node = node or node_name_of(name)
     op = Op(
         primitive, rules, joint, node, view, broadcasts, nondifferentiable, private, depends,
-        alone, apart, also, fixed, linear, order,
+        alone, apart, also, fixed, linear, order, materializes,
     )  # fmt: skip
     apply = _make_apply(op)
     apply.__name__ = apply.__qualname__ = name

@@ -77,6 +77,22 @@ def _grad_var(B: Any, g: Any, x: Any, axis: Any, correction: float, keepdims: bo
     return B.mul(B.expand_reduced(scaled, shape, axis, keepdims), B.sub(x, mean))
 
 
+def _grad_mean(B: Any, g: Any, x_shape: tuple, axis: Any, keepdims: bool) -> Any:
+    count = float(terms(x_shape, axis) or math.nan)
+    return B.div(B.expand_reduced(g, x_shape, axis, keepdims), count)
+
+
+def _grad_var_mean(
+    B: Any, g_var: Any, g_mean: Any, x: Any, axis: Any, correction: float, keepdims: bool
+) -> Any:
+    """The sum of both, or the one that there is: the other's may be infinite times 0."""
+    of_mean = None if g_mean is None else _grad_mean(B, g_mean, tuple(x.shape), axis, keepdims)
+    if g_var is None:
+        return of_mean
+    of_var = _grad_var(B, g_var, x, axis, correction, keepdims)
+    return of_var if of_mean is None else B.add(of_var, of_mean)
+
+
 def ratio(B: Any, g: Any, divisor: Any) -> Any:
     """``g / divisor``, and 0 where the divisor is 0."""
     zero = B.eq(divisor, 0)
@@ -107,28 +123,14 @@ _expand_reduced = rule(
     x=lambda B, g, axis, keepdims: B.sum(g, axis, keepdims),
 )
 _sum_to = rule("sum_to", node="SumBackward1", x=lambda B, g, x_shape: B.expand(g, x_shape))
-_mean, _mean_beside = [
-    rule(
-        "mean",
-        alone=alone,
-        x=lambda B, g, x_shape, axis, keepdims: B.div(
-            B.expand_reduced(g, x_shape, axis, keepdims), float(terms(x_shape, axis) or math.nan)
-        ),
-    )
-    for alone in ("refused", None)
-]
+_mean, _mean_beside = [rule("mean", alone=alone, x=_grad_mean) for alone in ("refused", None)]
 _prod = rule("prod", also={"x": ("out",)}, x=_grad_prod)
 _var = rule("var", alone=_mean_of_all, x=_grad_var)
 _std = rule("std", alone=_mean_of_all, x=_grad_std)
 _var_mean = rule(
     "var_mean",
-    x=lambda B, g_var, g_mean, x, axis, correction, keepdims: B.add(
-        _grad_var(B, g_var, x, axis, correction, keepdims),
-        B.div(
-            B.expand_reduced(g_mean, tuple(x.shape), axis, keepdims),
-            float(terms(tuple(x.shape), axis) or math.nan),
-        ),
-    ),
+    materializes=False,
+    x=_grad_var_mean,
 )
 _logsumexp = rule(
     "logsumexp",
