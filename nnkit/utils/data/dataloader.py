@@ -191,11 +191,12 @@ class DataLoader(Generic[Sample]):
     def __iter__(self) -> Iterator[Any]:
         if not self.persistent_workers:
             return self._get_iterator()
-        if self._iterator is None or self._iterator.is_broken:
-            self._iterator = self._get_iterator()
+        kept = self._iterator
+        if kept is None or kept.is_broken:
+            kept = self._iterator = self._get_iterator()
         else:
-            self._iterator.restart()
-        return self._iterator
+            kept.restart()
+        return kept
 
     def __len__(self) -> int:
         """The number of batches; for a stream by its own word, which may turn out wrong.
