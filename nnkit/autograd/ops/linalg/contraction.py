@@ -233,9 +233,7 @@ def kron(input: Tensor, other: Tensor) -> Tensor:
     a, b = ((1,) * (ndim - x.ndim) + x.shape for x in (input, other))
     spread_a = [n for size in a for n in (size, 1)]
     spread_b = [n for size in b for n in (1, size)]
-    # As in torch views that count no writes to the operands.
-    factors = input.reshape(spread_a), other.reshape(spread_b)
-    product = mul(*map(on_its_own, factors))
+    product = mul(input.reshape(spread_a), other.reshape(spread_b))
     # As in torch a view, which not every order in memory allows.
     return on_its_own(product.view([m * n for m, n in zip(a, b, strict=True)]))
 
