@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from nnkit.backend.cpu.accumulation import add_in_order
-from nnkit.backend.cpu.creation import copy, overwrite
+from nnkit.backend.cpu.creation import copy, copy_, empty_like
 from nnkit.backend.cpu.memory import byte_offset
 from nnkit.backend.index import ALL
 from nnkit.backend.memory import common_format, extent, owner, strides_of, strides_seen_as
@@ -204,7 +204,7 @@ def flip(x: Array, axes: tuple[int, ...]) -> Array:
     backwards = [slice(None)] * x.ndim
     for axis in axes:
         backwards[axis] = slice(None, None, -1)
-    return overwrite(x, x[tuple(backwards)])
+    return copy_(empty_like(x), x[tuple(backwards)])
 
 
 def roll(x: Array, shifts: tuple[int, ...], axes: tuple[int, ...] | None) -> Array:
