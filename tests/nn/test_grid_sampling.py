@@ -95,3 +95,10 @@ def test_an_image_that_stays_is_itself(lib: ModuleType) -> None:
         grid = F.affine_grid(lib.eye(2, 3)[None], (1, 1, 3, 4), align_corners=corners)
         y = F.grid_sample(x, grid, align_corners=corners)
         assert y.flatten().tolist() == pytest.approx(x.flatten().tolist(), abs=1e-5)
+
+
+@pytest.mark.parametrize("axes", [2, 3])
+def test_the_node_tells_images_from_volumes(axes: int, lib: ModuleType) -> None:
+    x = lib.ones(1, 1, *[2] * axes, requires_grad=True)
+    y = lib.nn.functional.grid_sample(x, lib.zeros(1, *[1] * axes, axes), align_corners=False)
+    assert y.grad_fn.name() == f"GridSampler{axes}DBackward0"

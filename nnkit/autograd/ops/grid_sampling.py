@@ -4,13 +4,16 @@ from __future__ import annotations
 
 from nnkit.autograd.op.rule import rule
 
-grid_sample = rule(
-    "grid_sample",
-    node="GridSampler2DBackward0",
-    x=lambda B, g, grid, x_shape, mode, padding, aligned: B.grid_sample_grad_input(
-        g, grid, x_shape, mode, padding, aligned
-    ),
-    grid=lambda B, g, x, grid, mode, padding, aligned: B.grid_sample_grad_grid(
-        g, x, grid, mode, padding, aligned
-    ),
-)
+grid_sample_3d, grid_sample_2d = [
+    rule(
+        "grid_sample",
+        node=f"GridSampler{axes}DBackward0",
+        x=lambda B, g, grid, x_shape, mode, padding, aligned: B.grid_sample_grad_input(
+            g, grid, x_shape, mode, padding, aligned
+        ),
+        grid=lambda B, g, x, grid, mode, padding, aligned: B.grid_sample_grad_grid(
+            g, x, grid, mode, padding, aligned
+        ),
+    )
+    for axes in (3, 2)
+]

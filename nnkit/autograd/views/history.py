@@ -525,7 +525,8 @@ def end_history(
 def inplace(function: Callable, name: str, writer: Callable | None = None) -> Callable:
     """The in-place form of an out-of-place function of a Tensor, done by ``writer`` if given."""
 
-    @functools.wraps(function, updated=())  # which another caller holds
+    # Without the attributes of the function, which are those of what checks its arguments.
+    @functools.wraps(function, updated=())
     def write_in_place(self: Tensor, *arguments: Any, **options: Any) -> Tensor:
         if writer is not None:
             return writer(self, *arguments, **options)

@@ -74,7 +74,8 @@ def grid_sample(
     _check(input, grid, mode)
     if input.dtype.category != FLOATING:  # of no elements, for which torch needs no kernel
         return input.new_zeros((*input.shape[:2], *grid.shape[1:-1]))
-    return ops.grid_sample(input, grid, mode, padding_mode, bool(align_corners))
+    sample = ops.grid_sample_2d if input.ndim == 4 else ops.grid_sample_3d
+    return sample(input, grid, mode, padding_mode, bool(align_corners))
 
 
 def _check(input: Tensor, grid: Tensor, mode: str) -> None:

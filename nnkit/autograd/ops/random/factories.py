@@ -184,6 +184,14 @@ def randperm(
     return finished("randperm", x._data, x._device, requires_grad, out)
 
 
+def _unfilled_like(
+    input: Tensor, memory_format: Any, dtype: Any, layout: Any, device: Any
+) -> Tensor:
+    """Memory for random numbers beside a tensor: for those of each example where they differ."""
+    options = {"dtype": dtype, "layout": layout, "device": device}
+    return empty_like(of_each(input), memory_format=memory_format, **options)
+
+
 @public(method=False)
 def rand_like(
     input: Tensor, *, generator: Any = None, dtype: Any = None, layout: Any = None,
@@ -197,8 +205,7 @@ def rand_like(
         >>> nnkit.rand_like(nnkit.zeros(2, 3)).shape
         nnkit.Size([2, 3])
     """
-    options = {"dtype": dtype, "layout": layout, "device": device}
-    x = empty_like(of_each(input), memory_format=memory_format, **options)
+    x = _unfilled_like(input, memory_format, dtype, layout, device)
     return uniform_(x, generator=generator)._set_requires_grad(requires_grad)
 
 
@@ -215,8 +222,7 @@ def randn_like(
         >>> nnkit.randn_like(nnkit.zeros(2, 3)).shape
         nnkit.Size([2, 3])
     """
-    options = {"dtype": dtype, "layout": layout, "device": device}
-    x = empty_like(of_each(input), memory_format=memory_format, **options)
+    x = _unfilled_like(input, memory_format, dtype, layout, device)
     return normal_(x, generator=generator)._set_requires_grad(requires_grad)
 
 
@@ -248,6 +254,5 @@ def randint_like(
         low = given.pop() if given else 0
     if given or high is ...:
         raise TypeError(f"randint_like(): expected (input, low, high), got bounds {bounds}")
-    options = {"dtype": dtype, "layout": layout, "device": device}
-    x = empty_like(of_each(input), memory_format=memory_format, **options)
+    x = _unfilled_like(input, memory_format, dtype, layout, device)
     return _integers("randint_like", x, low, high, generator)._set_requires_grad(requires_grad)
