@@ -2,10 +2,8 @@
 // products of lines of the output's gradient with lines of the input, six taps at a time.
 #include <algorithm>
 
-#include "conv_kernels.h"
+#include "conv_pieces.h"
 #include "conv_tile.h"
-#include "memory.h"
-#include "parallel.h"
 
 namespace nnkit {
 namespace {
@@ -26,7 +24,7 @@ template <class V, class T> inline V load_some(const T* from, Index count) {
 
 // sums[i][lane] += products of `gradient` with the line at from[i], for `count` lines of `length`.
 template <class T, int rows>
-void add_dots_of(const T* const* from, const Index* lines, Index count, Index length,
+void add_dots(const T* const* from, const Index* lines, Index count, Index length,
                  const T* gradient, T* sums) {
     using V = Register<T>;
     constexpr int lanes = register_lanes<T>, registers = dot_registers<T>;
@@ -67,19 +65,6 @@ void add_dots_of(const T* const* from, const Index* lines, Index count, Index le
         for (int j = 0; j < registers; ++j, sums += lanes) {
             store_as(sums, load_as<V>(sums) + sum[i][j]);
         }
-    }
-}
-
-template <class T>
-void add_dots(Index rows, const T* const* from, const Index* lines, Index count, Index length,
-              const T* gradient, T* sums) {
-    switch (rows) {
-        case 1: return add_dots_of<T, 1>(from, lines, count, length, gradient, sums);
-        case 2: return add_dots_of<T, 2>(from, lines, count, length, gradient, sums);
-        case 3: return add_dots_of<T, 3>(from, lines, count, length, gradient, sums);
-        case 4: return add_dots_of<T, 4>(from, lines, count, length, gradient, sums);
-        case 5: return add_dots_of<T, 5>(from, lines, count, length, gradient, sums);
-        default: return add_dots_of<T, 6>(from, lines, count, length, gradient, sums);
     }
 }
 
@@ -134,8 +119,10 @@ template <class T> void DotPlan<T>::run(Index task, T* copy, T* sums, T* out) co
                     for (Index i = 0; i < height; ++i) {
                         from[i] = base + offsets[static_cast<std::size_t>(k + i)];
                     }
-                    add_dots(height, from, lines.data(), some * g.output[1], g.output[2], start,
-                             sums + (o * products + k) * dot_lanes<T>);
+                    by_rows(height, [&](auto taps) {
+                        add_dots<T, taps>(from, lines.data(), some * g.output[1], g.output[2],
+                                          start, sums + (o * products + k) * dot_lanes<T>);
+                    });
                 }
             }
         }
@@ -154,22 +141,16 @@ template <class T> void DotPlan<T>::run(Index task, T* copy, T* sums, T* out) co
 template <class T>
 void weight_gradient_of_lines(const Geometry& geometry, const T* gradient, const T* input, T* out) {
     const DotPlan<T> plan(geometry, gradient, input);
-    Scratch<T> parts(plan.parts > 1 ? plan.parts * plan.part_size() : 0);
-    T* first = plan.parts > 1 ? parts.data() : out;
     const Index work = plan.samples * geometry.output_plane() * plan.group_size();
     const Index grain = std::max<Index>(1, work_of_piece / 4 / (work + 1));
-    parallel_for(plan.parts * geometry.groups, grain, [&](Index begin, Index end) {
-        Scratch<T> copy(plan.region.copied()), sums(plan.group_size() * dot_lanes<T>);
-        for (Index task = begin; task < end; ++task) {
-            plan.run(task, copy.data(), sums.data(), first);
-        }
+    sum_parts(plan.parts, plan.part_size(), out, [&](T* to) {
+        parallel_for(plan.parts * geometry.groups, grain, [&](Index begin, Index end) {
+            Scratch<T> copy(plan.region.copied()), sums(plan.group_size() * dot_lanes<T>);
+            for (Index task = begin; task < end; ++task) {
+                plan.run(task, copy.data(), sums.data(), to);
+            }
+        });
     });
-    if (plan.parts == 1) return;
-    std::copy_n(first, plan.part_size(), out);
-    for (Index part = 1; part < plan.parts; ++part) {
-        const T* other = first + part * plan.part_size();
-        for (Index i = 0; i < plan.part_size(); ++i) out[i] += other[i];
-    }
 }
 
 template void weight_gradient_of_lines(const Geometry&, const float*, const float*, float*);

@@ -2,12 +2,9 @@
 // each lane of a vector is a group of its own, so that short lines cost no more than long ones. The
 // images are laid out with the groups side by side.
 #include <algorithm>
-#include <type_traits>
 
-#include "conv_kernels.h"
+#include "conv_pieces.h"
 #include "conv_tile.h"
-#include "memory.h"
-#include "parallel.h"
 
 namespace nnkit {
 namespace {
@@ -94,18 +91,6 @@ void LaneRegion<T>::lay_out(const T* image, Index some, Index row, Index some_ro
     }
 }
 
-// Calls `add` with std::integral_constant<int, rows>, for rows of a tile.
-template <class Add> void by_rows(Index rows, Add add) {
-    switch (rows) {
-        case 1: return add(std::integral_constant<int, 1>());
-        case 2: return add(std::integral_constant<int, 2>());
-        case 3: return add(std::integral_constant<int, 3>());
-        case 4: return add(std::integral_constant<int, 4>());
-        case 5: return add(std::integral_constant<int, 5>());
-        default: return add(std::integral_constant<int, 6>());
-    }
-}
-
 // The product, in one of its passes
 
 // out[i][lane] = initial[lane] + sum over k of from[positions[i] + offsets[k]][lane] *
@@ -159,7 +144,11 @@ template <class T> struct LaneProduct {
 
     Index packed() const { return blocks * product.outputs * (1 + products) * lanes; }
     Index tasks() const { return product.batch * blocks * region.runs(); }
-    Index work() const { return pass.outputs() * products * product.outputs * lanes; }
+    Index work() const {
+        return pass.outputs() * products * product.outputs * lanes * product.batch * blocks;
+    }
+    Index copied() const { return region.copied(); }
+    Index scratch() const { return region.rows() * region.line() * lanes; }
     Index length() const {
         return pass.axes[0].length * pass.axes[1].length * pass.axes[2].length;
     }
@@ -339,56 +328,24 @@ bool fills_lanes_with_groups(const Geometry& geometry, std::size_t item) {
 }
 
 template <class T> void multiply_lanes(const Product<T>& product) {
-    std::vector<LaneProduct<T>> plans;
-    plans.reserve(product.passes.size());
-    Index packed_size = 0, copied = 0, columns_size = 0, tasks = 0, work = 0;
-    for (const Pass& pass : product.passes) {
-        plans.emplace_back(product, pass, packed_size);
-        const LaneProduct<T>& plan = plans.back();
-        packed_size += plan.packed();
-        copied = std::max(copied, plan.region.copied());
-        columns_size = std::max(columns_size,
-                                plan.region.rows() * plan.region.line() * plan.lanes);
-        tasks += plan.tasks();
-        work += plan.work() * product.batch * plan.blocks;
-    }
-    Scratch<T> packed(packed_size);
-    for (const LaneProduct<T>& plan : plans) plan.pack(packed.data());
-    const Index grain = std::max<Index>(1, work_of_piece / 4 / (work / tasks + 1));
-    parallel_for(tasks, grain, [&](Index begin, Index end) {
-        Scratch<T> copy(copied), columns(columns_size);
-        Index first = 0;
-        for (const LaneProduct<T>& plan : plans) {
-            const Index stop = std::min(end - first, plan.tasks());
-            for (Index task = std::max<Index>(0, begin - first); task < stop; ++task) {
-                plan.run(task, packed.data(), copy.data(), columns.data());
-            }
-            first += plan.tasks();
-        }
-    });
+    run_passes<LaneProduct<T>>(product);
 }
 
 template <class T>
 void weight_gradient_of_groups(const Geometry& geometry, const T* gradient, const T* input,
                                T* out) {
     const LaneGradient<T> plan(geometry, gradient, input);
-    Scratch<T> parts(plan.parts > 1 ? plan.parts * plan.part_size() : 0);
-    T* first = plan.parts > 1 ? parts.data() : out;
     const Index work = plan.samples * geometry.output_plane() * plan.group_size() * plan.lanes;
     const Index grain = std::max<Index>(1, work_of_piece / 2 / (work + 1));
-    parallel_for(plan.parts * plan.blocks, grain, [&](Index begin, Index end) {
-        Scratch<T> copy(plan.region.copied()), sums(plan.group_size() * plan.lanes);
-        Scratch<T> columns(plan.region.rows() * plan.region.line() * plan.lanes);
-        for (Index task = begin; task < end; ++task) {
-            plan.run(task, copy.data(), columns.data(), sums.data(), first);
-        }
+    sum_parts(plan.parts, plan.part_size(), out, [&](T* to) {
+        parallel_for(plan.parts * plan.blocks, grain, [&](Index begin, Index end) {
+            Scratch<T> copy(plan.region.copied()), sums(plan.group_size() * plan.lanes);
+            Scratch<T> columns(plan.region.rows() * plan.region.line() * plan.lanes);
+            for (Index task = begin; task < end; ++task) {
+                plan.run(task, copy.data(), columns.data(), sums.data(), to);
+            }
+        });
     });
-    if (plan.parts == 1) return;
-    std::copy_n(first, plan.part_size(), out);
-    for (Index part = 1; part < plan.parts; ++part) {
-        const T* other = first + part * plan.part_size();
-        for (Index i = 0; i < plan.part_size(); ++i) out[i] += other[i];
-    }
 }
 
 template void multiply_lanes(const Product<float>&);

@@ -5,10 +5,8 @@
 #include <algorithm>
 #include <type_traits>
 
-#include "conv_kernels.h"
+#include "conv_pieces.h"
 #include "conv_tile.h"
-#include "memory.h"
-#include "parallel.h"
 
 namespace nnkit {
 namespace {
@@ -78,17 +76,9 @@ template <class T, int rows, bool exact>
 template <class T, bool exact>
 void add_line(Index rows, const T* weights, const Index* offsets, Index count, const T* from,
               Index length, const T* initial, T* sums, Index line) {
-    auto add = [&](auto some) {
+    by_rows(rows, [&](auto some) {
         add_line_of<T, some, exact>(weights, offsets, count, from, length, initial, sums, line);
-    };
-    switch (rows) {
-        case 1: return add(std::integral_constant<int, 1>());
-        case 2: return add(std::integral_constant<int, 2>());
-        case 3: return add(std::integral_constant<int, 3>());
-        case 4: return add(std::integral_constant<int, 4>());
-        case 5: return add(std::integral_constant<int, 5>());
-        default: return add(std::integral_constant<int, 6>());
-    }
+    });
 }
 
 // Lengths are rounded up to this, so that vectors never reach from one line's sums into the next.
@@ -122,7 +112,11 @@ template <class T> struct LinePlan {
     Index line_outputs() const { return pass.axes[1].outputs * pass.axes[2].outputs; }
     Index packed() const { return product.groups * sets * products * height; }
     Index tasks() const { return product.batch * product.groups * runs; }
-    Index work() const { return pass.outputs() * products * product.outputs; }
+    Index work() const {
+        return pass.outputs() * products * product.outputs * product.batch * product.groups;
+    }
+    Index copied() const { return region.copied(); }
+    Index scratch() const { return height * line_of_sums(); }
     // The offset of the sums of line y of row z of a run.
     Index sums_of(Index z, Index y) const {
         if (merged) return region.offset(0, z, y, 0);
@@ -253,33 +247,7 @@ void LinePlan<T>::write(Index row, Index some, const T* sums, T* out) const {
 }  // namespace
 
 template <class T> void multiply_lines(const Product<T>& product) {
-    std::vector<LinePlan<T>> plans;
-    plans.reserve(product.passes.size());
-    Index packed_size = 0, copied = 0, sums_size = 0, tasks = 0, work = 0;
-    for (const Pass& pass : product.passes) {
-        plans.emplace_back(product, pass, packed_size);
-        const LinePlan<T>& plan = plans.back();
-        packed_size += plan.packed();
-        copied = std::max(copied, plan.region.copied());
-        sums_size = std::max(sums_size, plan.height * plan.line_of_sums());
-        tasks += plan.tasks();
-        work += plan.work() * product.batch * product.groups;
-    }
-    Scratch<T> packed(packed_size);
-    for (const LinePlan<T>& plan : plans) plan.pack(packed.data());
-    // A multiplication takes some four times as long as in tiles: there is more to move around it.
-    const Index grain = std::max<Index>(1, work_of_piece / 4 / (work / tasks + 1));
-    parallel_for(tasks, grain, [&](Index begin, Index end) {
-        Scratch<T> copy(copied), sums(sums_size);
-        Index first = 0;
-        for (const LinePlan<T>& plan : plans) {
-            const Index stop = std::min(end - first, plan.tasks());
-            for (Index task = std::max<Index>(0, begin - first); task < stop; ++task) {
-                plan.run(task, packed.data(), copy.data(), sums.data());
-            }
-            first += plan.tasks();
-        }
-    });
+    run_passes<LinePlan<T>>(product);
 }
 
 template void multiply_lines(const Product<float>&);

@@ -1,6 +1,8 @@
 // The heart of every product of a convolution: a tile of sums that stays in registers.
 #pragma once
 
+#include <type_traits>
+
 #include "array.h"
 #include "multiply_add.h"
 #include "register.h"
@@ -14,6 +16,18 @@ namespace nnkit {
 constexpr int tile_rows = 6, tile_columns = 2;
 // The number of columns of a panel: a matrix [k][panel], laid out for the tile.
 template <class T> constexpr Index panel = tile_columns * register_lanes<T>;
+
+// `body(std::integral_constant<int, rows>())` for the rows of a tile.
+template <class Body> inline void by_rows(Index rows, Body&& body) {
+    switch (rows) {
+        case 1: return body(std::integral_constant<int, 1>());
+        case 2: return body(std::integral_constant<int, 2>());
+        case 3: return body(std::integral_constant<int, 3>());
+        case 4: return body(std::integral_constant<int, 4>());
+        case 5: return body(std::integral_constant<int, 5>());
+        default: return body(std::integral_constant<int, 6>());
+    }
+}
 
 template <class T, int rows>
 void add_products_of(const T* const* from, const Index* offsets, Index count, const T* columns,
@@ -60,14 +74,9 @@ void add_products_of(const T* const* from, const Index* offsets, Index count, co
 template <class T>
 inline void add_products(Index rows, const T* const* from, const Index* offsets, Index count,
                          const T* columns, const T* initial, T* sums) {
-    switch (rows) {
-        case 1: return add_products_of<T, 1>(from, offsets, count, columns, initial, sums);
-        case 2: return add_products_of<T, 2>(from, offsets, count, columns, initial, sums);
-        case 3: return add_products_of<T, 3>(from, offsets, count, columns, initial, sums);
-        case 4: return add_products_of<T, 4>(from, offsets, count, columns, initial, sums);
-        case 5: return add_products_of<T, 5>(from, offsets, count, columns, initial, sums);
-        default: return add_products_of<T, 6>(from, offsets, count, columns, initial, sums);
-    }
+    by_rows(rows, [&](auto some) {
+        add_products_of<T, some>(from, offsets, count, columns, initial, sums);
+    });
 }
 
 // sums[i][j] = sum over k < count of from[k * step + i] * columns[k][j], for the rows of a tile.
@@ -103,14 +112,8 @@ void multiply_panel(Index rows, const T* from, Index step, Index count, const T*
         multiply_tile<T, tile_rows>(from, step, count, columns, sums);
         sums += tile_rows * panel<T>;
     }
-    switch (rows) {
-        case 1: return multiply_tile<T, 1>(from, step, count, columns, sums);
-        case 2: return multiply_tile<T, 2>(from, step, count, columns, sums);
-        case 3: return multiply_tile<T, 3>(from, step, count, columns, sums);
-        case 4: return multiply_tile<T, 4>(from, step, count, columns, sums);
-        case 5: return multiply_tile<T, 5>(from, step, count, columns, sums);
-        default: return;
-    }
+    if (rows == 0) return;
+    by_rows(rows, [&](auto some) { multiply_tile<T, some>(from, step, count, columns, sums); });
 }
 
 }  // namespace nnkit
