@@ -218,32 +218,38 @@ private:
     const T* grid_;
 };
 
+// `body(n, first, count)` for blocks of places of each sample.
+template <class Body> void over_places(const GridCall& call, Body body) {
+    const Index blocks = (call.places + block_of_places - 1) / block_of_places;
+    const Index work = block_of_places * call.neighbours() * (call.channels + 2);
+    parallel_for(call.batch * blocks, std::max<Index>(1, work_of_piece / work),
+                 [&](Index begin, Index end) {
+        for (Index task = begin; task < end; ++task) {
+            const Index first = task % blocks * block_of_places;
+            body(task / blocks, first, std::min(block_of_places, call.places - first));
+        }
+    });
+}
+
 template <class T, int axes, Mode mode>
 Owned sampled(const GridCall& call, const T* image, const T* grid, const npy_intp* shape) {
     Owned result(empty<T>(axes + 2, shape));
     if (!result) return result;
     T* out = result.array().data<T>();
     const Places<T, axes, mode> places(call, grid);
-    const Index blocks = (call.places + block_of_places - 1) / block_of_places;
-    const Index work = block_of_places * call.neighbours() * (call.channels + 2);
-    parallel_for(call.batch * blocks, std::max<Index>(1, work_of_piece / work),
-                 [&](Index begin, Index end) {
+    over_places(call, [&](Index n, Index first, Index count) {
         Neighbours<T> known[block_of_places];
-        for (Index task = begin; task < end; ++task) {
-            const Index n = task / blocks, first = task % blocks * block_of_places;
-            const Index count = std::min(block_of_places, call.places - first);
-            places.combine(n, first, count, known);
-            for (Index c = 0; c < call.channels; ++c) {
-                poll();
-                const T* plane = image + (n * call.channels + c) * call.plane;
-                T* to = out + (n * call.channels + c) * call.places + first;
-                for (Index p = 0; p < count; ++p) {
-                    T sum = known[p].rest;
-                    for (int k = 0; k < known[p].count; ++k) {
-                        sum += plane[known[p].offset[k]] * known[p].weight[k];
-                    }
-                    to[p] = sum;
+        places.combine(n, first, count, known);
+        for (Index c = 0; c < call.channels; ++c) {
+            poll();
+            const T* plane = image + (n * call.channels + c) * call.plane;
+            T* to = out + (n * call.channels + c) * call.places + first;
+            for (Index p = 0; p < count; ++p) {
+                T sum = known[p].rest;
+                for (int k = 0; k < known[p].count; ++k) {
+                    sum += plane[known[p].offset[k]] * known[p].weight[k];
                 }
+                to[p] = sum;
             }
         }
     });
@@ -297,35 +303,28 @@ Owned grid_gradient(const GridCall& call, const T* g, const T* image, const T* g
         std::fill_n(out, call.batch * call.places * axes, T(0));
         return result;
     }
-    const Index blocks = (call.places + block_of_places - 1) / block_of_places;
-    const Index work = block_of_places * call.neighbours() * (call.channels + 4);
-    parallel_for(call.batch * blocks, std::max<Index>(1, work_of_piece / work),
-                 [&](Index begin, Index end) {
+    over_places(call, [&](Index n, Index first, Index count) {
         Slopes<T> known[block_of_places];
-        for (Index task = begin; task < end; ++task) {
-            const Index n = task / blocks, first = task % blocks * block_of_places;
-            const Index count = std::min(block_of_places, call.places - first);
-            places.read_slopes(n, first, count, known);
-            for (Index c = 0; c < call.channels; ++c) {
-                poll();
-                const T* plane = image + (n * call.channels + c) * call.plane;
-                const T* above = g + (n * call.channels + c) * call.places + first;
-                for (Index p = 0; p < count; ++p) {
-                    Slopes<T>& each = known[p];
-                    for (int k = 0; k < each.count; ++k) {
-                        each.along[k] += above[p] * plane[each.offset[k]];
-                    }
+        places.read_slopes(n, first, count, known);
+        for (Index c = 0; c < call.channels; ++c) {
+            poll();
+            const T* plane = image + (n * call.channels + c) * call.plane;
+            const T* above = g + (n * call.channels + c) * call.places + first;
+            for (Index p = 0; p < count; ++p) {
+                Slopes<T>& each = known[p];
+                for (int k = 0; k < each.count; ++k) {
+                    each.along[k] += above[p] * plane[each.offset[k]];
                 }
             }
-            for (Index p = 0; p < count; ++p) {
-                T* to = out + (n * call.places + first + p) * axes + axes - 1;
-                for (int a = 0; a < axes; ++a) {
-                    T sum = known[p].rest[a];
-                    for (int k = 0; k < known[p].count; ++k) {
-                        sum += known[p].along[k] * known[p].slope[a][k];
-                    }
-                    *to-- = sum;
+        }
+        for (Index p = 0; p < count; ++p) {
+            T* to = out + (n * call.places + first + p) * axes + axes - 1;
+            for (int a = 0; a < axes; ++a) {
+                T sum = known[p].rest[a];
+                for (int k = 0; k < known[p].count; ++k) {
+                    sum += known[p].along[k] * known[p].slope[a][k];
                 }
+                *to-- = sum;
             }
         }
     });
