@@ -1,5 +1,6 @@
 """Sizes and counts that overflow are refused above every kernel, with torch's error types."""
 
+from types import ModuleType
 from typing import Any
 
 import numpy as np
@@ -213,3 +214,16 @@ def test_windows_much_longer_than_the_input(pool, ceil):
     assert wide.shape == (1, 1, 1)
     big = nnkit.ones(1, 1, 3, 3)
     assert F.avg_pool2d(big, 2**20, 1, 2**19, count_include_pad=False).max().item() == 1.0
+
+
+def test_memory_that_is_out_is_said_in_torchs_words(lib: ModuleType) -> None:
+    """By a RuntimeError, whatever makes the result: a factory, an op, or an op with an option."""
+    row = lib.zeros(1).expand(1 << 24)
+    for make in (
+        lambda: lib.empty(1 << 46),
+        lambda: row[:, None] + row,
+        lambda: lib.add(row[:, None], row, alpha=2),
+        lambda: row.unsqueeze(1).repeat(1, 1 << 23),
+    ):
+        with pytest.raises(RuntimeError, match="DefaultCPUAllocator: can't allocate memory"):
+            make()

@@ -14,7 +14,7 @@ needs_torch = pytest.mark.skipif(
     importlib.util.find_spec("torch") is None, reason="torch is not installed"
 )
 # The models on all numbers of ranks take a minute; the others are `python -m tests.distributed`.
-SHORT = ("mlp", "no_sync", "gpt", "precision", "memory", "states", "errors")
+SHORT = ("mlp", "no_sync", "gpt", "precision", "memory", "states", "scaler", "errors")
 
 
 @pytest.mark.parametrize("ranks", [3, 4])
@@ -41,7 +41,9 @@ def test_the_memory_of_a_rank() -> None:
 
 
 @needs_torch
-@pytest.mark.parametrize(("program", "cases"), [("tensors", ()), ("sharded", ("clip", "states"))])
+@pytest.mark.parametrize(
+    ("program", "cases"), [("tensors", ()), ("sharded", ("clip", "states", "scaler"))]
+)
 def test_the_same_program_under_torch(program: str, cases: tuple) -> None:
     done = succeed(program, 2, "torch", *cases, launcher="torch.distributed.run")
     assert done.count("passed") == 2

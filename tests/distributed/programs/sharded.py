@@ -264,6 +264,21 @@ def run_own_errors() -> None:
         model.zero_grad()
 
 
+def run_scaler() -> None:
+    """What one rank alone finds in its gradients leaves the step out on all."""
+    of_shards = import_module(f"{FRAMEWORK}.distributed.fsdp.sharded_grad_scaler")
+    for bad in (None, 0, 1):
+        weight = nn.Parameter(T.ones(3))
+        optimizer = T.optim.SGD([weight], lr=0.5)
+        scaler = of_shards.ShardedGradScaler("cpu", init_scale=4.0, growth_interval=1)
+        factor = T.full((3,), float("inf") if dist.get_rank() == bad else 1.0)
+        scaler.scale((weight * factor).sum()).backward()
+        scaler.step(optimizer)
+        scaler.update()
+        found = weight.detach().tolist(), scaler.get_scale()
+        assert found == (([0.5] * 3, 8.0) if bad is None else ([1.0] * 3, 2.0)), (bad, found)
+
+
 def main() -> None:
     dist.init_process_group("gloo")
     for case in sys.argv[2:]:
