@@ -36,6 +36,11 @@ class HostMemoryError(RuntimeError, MemoryError):
     """The CPU's memory does not suffice: a RuntimeError, as torch's allocator raises it."""
 
     @classmethod
+    def having(cls, error: MemoryError) -> Exception:
+        """An error that memory is out as this one; one that is stays as it is."""
+        return error if isinstance(error, RuntimeError) else cls.of(error)
+
+    @classmethod
     def of(cls, what: object) -> HostMemoryError:
         """The error in the words of torch's allocator, by which programs know it."""
         return cls(f"DefaultCPUAllocator: can't allocate memory: {what}")

@@ -218,12 +218,16 @@ def test_windows_much_longer_than_the_input(pool, ceil):
 
 def test_memory_that_is_out_is_said_in_torchs_words(lib: ModuleType) -> None:
     """By a RuntimeError, whatever makes the result: a factory, an op, or an op with an option."""
-    row = lib.zeros(1).expand(1 << 24)
+    row, whole = lib.zeros(1).expand(1 << 24), lib.ones(1, dtype=lib.int64).expand(1 << 24)
     for make in (
         lambda: lib.empty(1 << 46),
         lambda: row[:, None] + row,
         lambda: lib.add(row[:, None], row, alpha=2),
         lambda: row.unsqueeze(1).repeat(1, 1 << 23),
+        lambda: row.new_zeros(1 << 46),
+        lambda: row[:, None] < row,
+        lambda: whole[:, None] // whole,
+        lambda: -row[:, None].expand(1 << 24, 1 << 24),
     ):
         with pytest.raises(RuntimeError, match="DefaultCPUAllocator: can't allocate memory"):
             make()

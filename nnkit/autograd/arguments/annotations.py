@@ -302,7 +302,7 @@ def held_in_python(function: Callable, examine: Callable, binds: bool = True) ->
                 made.on_error(*arguments)
             raise
         except MemoryError as error:
-            raise error if isinstance(error, RuntimeError) else HostMemoryError.of(error) from None
+            raise HostMemoryError.having(error) from None
 
     def choose(*arguments: Any, **options: Any) -> Any:
         if known is None or options or ENTERED:

@@ -143,10 +143,13 @@ public:
     }
 
 private:
-    // Whether a kernel refused its arguments: the twin says so in torch's words.
+    // Whether a kernel refused its arguments, or NumPy has no memory: the twin says so in torch's
+    // words.
     static bool is_refusal() {
         bool refused = PyErr_ExceptionMatches(PyExc_ValueError) ||
-                       PyErr_ExceptionMatches(PyExc_TypeError);
+                       PyErr_ExceptionMatches(PyExc_TypeError) ||
+                       (PyErr_ExceptionMatches(PyExc_MemoryError) &&
+                        !PyErr_ExceptionMatches(PyExc_RuntimeError));
         if (refused) PyErr_Clear();
         return refused;
     }

@@ -50,7 +50,7 @@ def print_apply_code(op: Any) -> str:
         f"    raise TypeError(not_tensor(op.name, op.primitive.arrays, {tensors})) from None",
         "try:",
         f"    result = device.backend.{op.name}({', '.join([data, *_raw_statics(primitive)])})",
-        "except (TypeError, ValueError) as error:",
+        "except (TypeError, ValueError, MemoryError) as error:",
         f"    raise translated(op.name, {tensors}, error) from None",
         f"outputs = {outputs}",
     ]

@@ -270,7 +270,7 @@ def _call(op: Op, operands: tuple, raw: tuple, statics: tuple, device: Any) -> T
     """
     try:
         out = wrap(getattr(device.backend, op.name)(*raw, *statics), device)
-    except (TypeError, ValueError) as error:
+    except (TypeError, ValueError, MemoryError) as error:
         raise translated(op.name, operands, error) from None
     for t in operands:
         if isinstance(t, Tensor) and (t._requires_grad or t._base is not None):

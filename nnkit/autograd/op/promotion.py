@@ -31,6 +31,7 @@ from nnkit.backend.dtype import (
     result_dtype,
     to_float,
 )
+from nnkit.backend.errors import HostMemoryError
 from nnkit.backend.lazy import OF_ZEROS, Lazy, LazyPlace, is_zero, plain
 
 
@@ -274,6 +275,8 @@ def mismatch(name: str, *operands: Any) -> RuntimeError:
 
 def translated(name: str, operands: Iterable[Any], error: Exception) -> Exception:
     """torch's error for NumPy's about operands that have passed all tests."""
+    if isinstance(error, MemoryError):
+        return HostMemoryError.having(error)
     tensors = [t for t in operands if isinstance(t, Tensor)]
     if is_about_shapes(error):
         return mismatch(name, *tensors)

@@ -383,7 +383,7 @@ def _make_apply_to_sequence(op: Op) -> Any:
         arrays = [t._data for t in tensors]
         try:
             result = getattr(device.backend, name)(arrays, *statics)  # pyright: ignore
-        except (TypeError, ValueError) as error:
+        except (TypeError, ValueError, MemoryError) as error:
             raise translated(name, tensors, error) from None
         if several:
             outputs = tuple([wrap(r, device) for r in result])

@@ -322,7 +322,7 @@ def write(
     if kernel is not None and not tracked:
         try:
             kernel(x._data, *[a._data if isinstance(a, Tensor) else a for a in arguments])
-        except (TypeError, ValueError) as error:
+        except (TypeError, ValueError, MemoryError) as error:
             raise translated(operation, (x, *arguments), error) from None
         return wrote(x, operation)
     if compute is None:

@@ -27,6 +27,7 @@ from nnkit.autograd.ops.exchange.interchange import tensor
 from nnkit.autograd.surface.limits import finfo, fitting, iinfo
 from nnkit.autograd.tensor import Tensor
 from nnkit.backend.dtype import FLOATING, float32, float64, of_number
+from nnkit.backend.errors import HostMemoryError
 from nnkit.backend.memory import axes_of, order_of, preserve_format
 
 __all__ = ["arange", "finfo", "iinfo", "linspace", "logspace", "tensor"]
@@ -267,8 +268,11 @@ def _new(name: str, value: Any) -> None:
     ) -> Tensor:  # fmt: skip
         dtype = self.dtype if dtype is None else dtype
         device = self._device if device is None else device
-        size_keyword = _size(name, keyword)
-        return _filled(name, size, size_keyword, value, None, dtype, layout, device, requires_grad)
+        given = (size, _size(name, keyword), value, None, dtype, layout, device, requires_grad)
+        try:
+            return _filled(name, *given)
+        except MemoryError as error:
+            raise HostMemoryError.having(error) from None
 
     create.__name__ = name
     known_as(create, f"Tensor.{name}")
