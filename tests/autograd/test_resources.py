@@ -158,3 +158,23 @@ def test_of_rules_for_all_inputs_too() -> None:
     for asked, grad in zip((x, w, b), wanted, strict=True):
         (found,) = nnkit.autograd.grad(out.sum(), asked, retain_graph=True)
         assert found.equal(grad)
+
+
+def test_leaves_take_gradients_that_nobody_else_holds() -> None:
+    x = nnkit.randn(2, 3)
+
+    def train(hook: Callable | None) -> None:
+        layer = nnkit.nn.Linear(3, 4)
+        for p in layer.parameters() if hook else ():
+            hook(p)
+        layer(x).square().sum().backward()
+
+    hooks = (
+        None,
+        lambda p: p.register_hook(lambda g: None),
+        lambda p: p.register_post_accumulate_grad_hook(lambda p: None),
+    )
+    for hook in hooks:
+        assert "overwrite" not in computed(lambda hook=hook: train(hook))
+    kept = []
+    assert "overwrite" in computed(lambda: train(lambda p: p.register_hook(kept.append)))

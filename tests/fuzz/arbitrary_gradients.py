@@ -134,6 +134,13 @@ def _written_unseen(d: Difference) -> bool:
     return d.aspect == "values" and _is_backward(d) and kept and written
 
 
+def _mapped_unseen(d: Difference) -> bool:
+    """Whether a gradient differs of what `map_` has written, which no version tells, after it was
+    cast for an operation of several dtypes: torch may read it again."""
+    written = re.search(r"\.map2?_\(", d.earlier) is not None
+    return d.aspect == "values" and _is_backward(d) and written
+
+
 def _rows_of_one(d: Difference) -> bool:
     """Whether the gradient of a distance of rows lies by the steps of a dimension of size 1."""
     made = re.findall(r"cdist\((x\d+), (x\d+)", d.earlier)
@@ -168,10 +175,17 @@ RULES: dict[str, Callable[[Difference], bool]] = {
     "a gradient may be a view of one element in torch, also when it is written": _writes_expanded,
     "how often torch writes into a gradient before it is shown": _version_of_gradient,
     "torch has no gradient of what diagonal_scatter casts": _cast_to_complex,
+    "the gradient of nothing, which torch's cat leaves out, has no history there": lambda d: (
+        (d.aspect, d.expected) == ("requires_grad", False)
+        and re.search(BACKWARD + r".*create_graph", d.statement) is not None
+        and re.search(r"\b(concat\w*|cat|\w+stack)\(", d.earlier) is not None
+        and 0 in (d.seen("shape", d.shown) or ())
+    ),
     "the roundings of a gradient that is 0, of attention to equal values": _zero_of_scores,
     "torch's graph holds the means of what a tensor was before it was written through data": (
         _written_unseen
     ),
+    "torch's graph may hold what map_ has written, uncounted, before it is cast": _mapped_unseen,
     "the step of a dimension of size 1 decides how the gradient of cdist lies": _rows_of_one,
     "torch divides by the whole source of a product, of which an index may use a part": lambda d: (
         d.errors == ("RuntimeError", None)
@@ -181,7 +195,7 @@ RULES: dict[str, Callable[[Difference], bool]] = {
     "torch saves a copy of a batch that lies so that it makes no matrix without one": lambda d: (
         d.errors == (None, "RuntimeError")
         and _is_backward(d)
-        and re.search(r"@|matmul|linear", d.earlier) is not None
+        and re.search(r"@|matmul|linear|attention", d.earlier) is not None
         and re.search(r"permute|transpose|\.m?[TH]\b|channels_last|strided", d.earlier) is not None
     ),
     "torch has no second derivative of cdist, and says so before what else is wrong": lambda d: (

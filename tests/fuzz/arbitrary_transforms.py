@@ -123,11 +123,11 @@ RULES: dict[str, Callable[[Difference], bool]] = {
         (d.aspect == "requires_grad" or "RuntimeError" in d.errors)
         and "T.func." in d.statement
         and (
-            any(
-                d.seen("is_inference", d.before, name) and d.seen("requires_grad", d.before, name)
-                for name in d.named()
+            all(
+                any(d.seen(aspect, d.before, name) for name in d.named())
+                for aspect in ("is_inference", "requires_grad")
             )
-            or re.search(r"inference_mode[\s\S]*\.data = ", d.earlier) is not None
+            or re.search(r"inference_mode[\s\S]*(\.data = |m\d+ = )", d.earlier) is not None
         )
     ),
     "torch refuses an inference tensor before or after it is written": _refused_written,

@@ -71,7 +71,6 @@ class Pass:
         self.pending: dict[Node, Any] = {}
         self.leaves: dict[Tensor, Any] = {}
         self.owned: set[Tensor | Node] = set()  # those whose sum we allocated
-        self.fresh: set[Tensor] = set()  # leaves whose only gradient nobody else holds
         # Which gradients (output, place in `captured`) of which nodes and leaves are asked for.
         self.captures: dict[Any, list[tuple[int, int]]] = {}
         self.captured: dict[int, Any] = {}
@@ -139,7 +138,7 @@ class Pass:
             )
         return target in self.needed or captured
 
-    def send(self, edge: Any, grad: Any, fresh: bool) -> None:
+    def send(self, edge: Any, grad: Any) -> None:
         """Let ``grad`` arrive at ``edge``; None says that there is none."""
         target, index = (edge.node, edge.index) if edge.__class__ is OutputEdge else (edge, 0)
         if self.needed is not None and target not in self.needed and target not in self.captures:
@@ -150,11 +149,8 @@ class Pass:
         waiting = self.leaves.get(target)
         if waiting is None:
             self.leaves[target] = grad
-            if fresh:
-                self.fresh.add(target)
         elif grad is not None:
             self.leaves[target] = self._add(target, target._device, waiting, grad)
-            self.fresh.add(target)
         if target._hooks is not None:
             self.watched = True
 
@@ -203,13 +199,13 @@ class Pass:
         self.outer, RUNNING.innermost = RUNNING.innermost, self
         try:
             for edge, grad in self.roots:
-                self.send(edge, grad, False)
+                self.send(edge, grad)
             self._run()
             for leaf in list(self.leaves):
                 grad = self.leaves.pop(leaf)
                 if leaf._hooks is None and self.needed is None:
                     unshared = sys.getrefcount(grad) == REFERENCES_OF_A_LOCAL
-                    self._accumulate(leaf, grad, unshared or leaf in self.fresh)
+                    self._accumulate(leaf, grad, unshared)
                 else:
                     self._serve(leaf, grad)
             while self.callbacks:
@@ -259,8 +255,7 @@ class Pass:
                     node.values = None
                 if check_nan:
                     self._refuse_nan(node, results)
-                edges: Any = node.sent(results) if node.is_reordered else zip(node.edges, results)
-                for edge, result in edges:
+                for edge, result in zip(node.edges, results):
                     if edge is None:
                         continue
                     direct = plain and result is not None and isinstance(edge, Node)
@@ -268,13 +263,9 @@ class Pass:
                         pending[edge] = result
                         heappush(heap, (-edge.order, edge))
                     else:
-                        fresh = (
-                            result is not grad
-                            and not isinstance(edge, Node)
-                            and _is_fresh(result, node, arrived, results)
-                        )
-                        self.send(edge, result, fresh)
+                        self.send(edge, result)
                 if self.watched:
+                    grad = grads = arrived = result = results = None  # a leaf's are its own now
                     self._settle(node)
         except BaseException:
             # What was complete stays, as if each leaf had been served in its time.
@@ -339,7 +330,7 @@ class Pass:
             node.values = None
         for edge in edges:
             if edge is not None:
-                self.send(edge, None, False)
+                self.send(edge, None)
         if self.watched:
             for each in (node, inner):
                 if each is not None:
@@ -504,9 +495,8 @@ class Pass:
         if self.between is not None:
             self.between()
         if self.expected is None:
-            self._watch(None)
-            return
-        for edge, _ in node.sent(node.edges):
+            self._watch(node)
+        for edge in node.sent():
             if isinstance(edge, Tensor):
                 self.expected[edge] -= 1
                 if not self.expected[edge] and edge in self.leaves:
@@ -514,21 +504,17 @@ class Pass:
 
     def _serve(self, leaf: Tensor, grad: Any) -> None:
         """Give a leaf what has arrived, before and after which its hooks run."""
-        fresh = leaf in self.fresh
         hooks: Any = leaf._hooks or NO_HOOKS
         if hooks.tensor:
             grad = self._call_hooks(hooks.tensor, grad, leaf._device)
-            fresh = False
         for _, position in self.captures.get(leaf, ()):
             self.captured[position] = grad
         if self.needed is not None and leaf not in self.needed:
             return
         for hook in list(hooks.pre.values()):
             (grad,) = self._replaced(hook, (grad,), leaf._device)
-            fresh = False
-        if not fresh and self.lifted is None:  # nor has anybody else what a hook has made
-            fresh = sys.getrefcount(grad) == REFERENCES_OF_A_LOCAL
-        self._accumulate(leaf, grad, fresh)
+        unshared = sys.getrefcount(grad) == REFERENCES_OF_A_LOCAL
+        self._accumulate(leaf, grad, unshared)
         shown = leaf
         for hook in list(hooks.post_accumulate.values()):
             new = hook(shown)
@@ -540,8 +526,8 @@ class Pass:
         for hook in list(hooks.post.values()):
             self._replaced(hook, (), leaf._device, (self._shown(grad, leaf._device),))
 
-    def _accumulate(self, leaf: Tensor, grad: Any, fresh: bool) -> None:
-        """Add a gradient to ``leaf.grad``."""
+    def _accumulate(self, leaf: Tensor, grad: Any, unshared: bool) -> None:
+        """Add a gradient, which nobody else holds if it is ``unshared``, to ``leaf.grad``."""
         if grad is None:
             return
         if leaf._edge is not None:
@@ -564,31 +550,15 @@ class Pass:
                 else:
                     wrote(known, "add_")
             elif grad.shape != leaf._data.shape:
-                leaf._grad = wrap(of_old_shape(B, leaf._data, grad, fresh), leaf._device)
-            elif fresh and not is_view(grad) and (grad.ndim < 2 or has_order_of(grad, leaf._data)):
-                leaf._grad = wrap(grad, leaf._device)
+                leaf._grad = wrap(of_old_shape(B, leaf._data, grad, unshared), leaf._device)
             else:
                 # The gradient is the user's: no view, and nobody else's.
-                leaf._grad = wrap(B.overwrite(leaf._data, grad), leaf._device)
+                own = unshared and not is_view(grad)
+                if not (own and (grad.ndim < 2 or has_order_of(grad, leaf._data))):
+                    grad = B.overwrite(leaf._data, grad)
+                leaf._grad = wrap(grad, leaf._device)
         except ValueError:
             raise RuntimeError(
                 f"a gradient of shape {list(grad.shape)} fits neither the leaf of shape "
                 f"{list(leaf.shape)} nor its gradient: the leaf has got another shape since"
             ) from None
-
-
-def _is_fresh(result: Any, node: Node, arrived: Sequence, results: Sequence) -> bool:
-    """Whether nobody but the edge that it is sent along has a gradient."""
-    hooks = node.hooks
-    if node.runs_user_code or (hooks is not None and hooks.post):
-        return False
-    seen = node.outputs is not None or hooks is not None
-    if seen and any(result is grad for grad in arrived):
-        return False
-    found = False
-    for other in results:
-        if other is result:
-            if found:
-                return False
-            found = True
-    return True

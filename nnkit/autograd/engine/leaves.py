@@ -7,10 +7,10 @@ from typing import Any
 from nnkit.backend.memory import strides_in_elements
 
 
-def of_old_shape(B: Any, data: Any, grad: Any, fresh: bool) -> Any:
+def of_old_shape(B: Any, data: Any, grad: Any, unshared: bool) -> Any:
     """The gradient of a leaf that has got another shape since: in torch itself if nobody else has
     it and its steps are the leaf's, as far as that has some, else what fits into the leaf."""
     steps = (*strides_in_elements(data), *strides_in_elements(B.contiguous(grad))[data.ndim :])
     own = strides_in_elements(grad)
-    fits = fresh and all(n == 1 or a == b for n, a, b in zip(grad.shape, own, steps))
+    fits = unshared and all(n == 1 or a == b for n, a, b in zip(grad.shape, own, steps))
     return B.copy(grad) if fits else B.overwrite(data, grad)

@@ -65,11 +65,10 @@ class Node:
         """The class name, such as ``AddBackward0``."""
         return type(self).__name__
 
-    def sent(self, results: Sequence) -> Iterable[tuple[Any, Any]]:
-        """Each edge with the gradient that goes along it, in the order in which they are sent."""
-        if self.is_reordered and self.slots:
-            return [(self.edges[i], results[i]) for i in self.slots]
-        return zip(self.edges, results)
+    def sent(self) -> Sequence:
+        """Its edges in the order in which leaves get their gradients, where that can be seen."""
+        order = self.slots if self.is_reordered else None
+        return [self.edges[i] for i in order] if order else self.edges
 
     @property
     def next_functions(self) -> tuple:

@@ -151,10 +151,10 @@ def _max(name: str, kind: Any, elementwise: Any, input: Tensor, dim: Any, keepdi
 
 
 def _second(name: str, dim: Any, other: Any) -> Any:
-    """What stands behind the input; TypeError for two such things."""
-    if dim is not ... and other is not ...:
+    """The other tensor, which stands behind the input; TypeError if there is a dim too."""
+    if dim is not ...:
         raise TypeError(f"{name}(): takes 'dim' or 'other', got both")
-    return dim if other is ... else other
+    return other
 
 
 @public(out=True)
@@ -181,7 +181,7 @@ def max(
         >>> nnkit.tensor([[1.0, 3.0], [2.0, 0.0]]).max(1).indices
         tensor([1, 0])
     """
-    dim = _second("max", dim, other)
+    dim = dim if other is ... else _second("max", dim, other)
     return _max("max", return_types.max, bounds.maximum, input, dim, keepdim)
 
 
@@ -202,7 +202,7 @@ def min(
         >>> nnkit.min(nnkit.tensor([3, 1]), nnkit.tensor([2, 2]))
         tensor([2, 1])
     """
-    dim = _second("min", dim, other)
+    dim = dim if other is ... else _second("min", dim, other)
     return _max("min", return_types.min, bounds.minimum, input, dim, keepdim)
 
 

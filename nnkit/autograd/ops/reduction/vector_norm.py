@@ -96,7 +96,8 @@ def in_wider_dtype(name: str, input: Any, dtype: Any) -> Tensor:
     """
     x = in_dtype(name, input, dtype)
     _check_dtype(name, input)
-    if input.is_complex() != x.is_complex() or promote_types(input.dtype, x.dtype) is not x.dtype:
+    wider = dtype is None or promote_types(input.dtype, x.dtype) is x.dtype
+    if not wider or input.is_complex() != x.is_complex():
         kind = "complex" if input.is_complex() else "real"
         raise RuntimeError(
             f"{name}(): expected a dtype that is {kind} and as wide as that of the input, which is "
