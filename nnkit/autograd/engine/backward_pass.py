@@ -496,10 +496,11 @@ class Pass:
             self.between()
         if self.expected is None:
             self._watch(node)
+        expected: Any = self.expected
         for edge in node.sent():
             if isinstance(edge, Tensor):
-                self.expected[edge] -= 1
-                if not self.expected[edge] and edge in self.leaves:
+                expected[edge] -= 1
+                if not expected[edge] and edge in self.leaves:
                     self._serve(edge, self.leaves.pop(edge))
 
     def _serve(self, leaf: Tensor, grad: Any) -> None:
