@@ -10,6 +10,7 @@ from typing import Any
 
 from nnkit.autograd.engine.grad import captured
 from nnkit.autograd.tensor import Tensor, wrap
+from nnkit.autograd.views.history import refresh
 from nnkit.backend.device import cpu
 from nnkit.backend.program import Outside, Program, Recording, geometry
 from nnkit.backend.program.outside import RECORDERS, LiveNumber
@@ -234,6 +235,11 @@ class Attempt:
             return
         self.trace.paused = True
         found, self.structure = tree_flatten(self.result)
+        try:
+            for tensor in [value for value in found if isinstance(value, Tensor)]:
+                refresh(tensor)
+        except RuntimeError as error:
+            return recording.break_off(str(error))
         with_history = [
             t for t in found if isinstance(t, Tensor) and not self._is_outer(t) and t._requires_grad
         ]

@@ -133,7 +133,7 @@ def _seen_inside(d: Difference) -> bool:
     # Its CopySlices runs what was written through a view within.
     written = re.search(r"\] .?= |\w\..*\.\w+_\(", d.earlier) is not None
     if d.aspect == "values":
-        return written or "kl_div" in d.earlier
+        return written or re.search(r"kl_div|attention\(", d.earlier) is not None
     composed = written or re.search(COMPOSED, d.earlier) is not None
     return d.aspect in ("dtype", "shape") and composed
 

@@ -54,10 +54,12 @@ def _in_logarithms(d: Difference) -> bool:
 
 
 def _of_leading_infinities(d: Difference) -> bool:
-    """Whether a gradient of `logcumsumexp` is NaN in torch where it is 0 here."""
+    """Whether a gradient of `logcumsumexp` is NaN in torch where it is 0 here, or the reverse."""
     if d.aspect != "values" or "logcumsumexp(" not in d.earlier or not _is_backward(d):
         return False
     expected, actual = np.asarray(d.expected), np.asarray(d.actual)
+    if np.isnan(actual).all():  # a gradient that is NaN, neither positive nor negative
+        return True
     return np.array_equal(np.where(np.isnan(expected) & (actual == 0), 0, expected), actual, True)
 
 
@@ -75,7 +77,8 @@ def _dtypes_given(d: Difference, call: str) -> list[str]:
     names = re.findall(r"\bx\d+\b", given)
     lists = re.findall(r"T\.tensor\(([^()]*)\)", given)
     numbers = ["bool" if "e" in each else "int64" for each in lists if not re.search(r"\d\.", each)]
-    return [str(d.seen("dtype", d.before, name)) for name in names] + numbers
+    written = re.findall(r"dtype=T\.(\w+)", given)
+    return [str(d.seen("dtype", d.before, name)) for name in names] + numbers + written
 
 
 def _divides_by_integers(d: Difference) -> bool:
@@ -163,7 +166,9 @@ RULES: dict[str, Callable[[Difference], bool]] = {
     "torch gives two leaves of one element one gradient": _shared_by_leaves,
     "the steps in which the gradient of logcumsumexp is rounded in half precision": _in_logarithms,
     "torch takes the logarithm of a gradient, and so has NaN before the first of logcumsumexp's "
-    "elements that is not -inf, where no gradient comes from": _of_leading_infinities,
+    "elements that is not -inf, where no gradient comes from, and nothing of a NaN": (
+        _of_leading_infinities
+    ),
     "the gradient of sgn has no memory in torch: it is 0 after any product, with a NaN too": (
         _nothing_of_sgn
     ),

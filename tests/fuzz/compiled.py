@@ -66,7 +66,7 @@ STEPS = (
     "optimizer.zero_grad()", "optimizer.step()", "{z} = layer({x})", "{z} = norm({x})",
 )  # fmt: skip
 SETTING = """
-w = T.linspace(-1, 1, 16).view(4, 4).requires_grad_()
+w = T.linspace(-1, 1, 16).view(4, 4).clone().requires_grad_()
 v = T.tensor([0.5, -1.0, 2.0, 0.25], requires_grad=True)
 index = T.tensor([1, 0])
 buffer = T.zeros(3, 4)
@@ -122,8 +122,7 @@ class Writer:
                 names.append(found[1])
             lines.append(line)
         kept = self.draw.sample(names[3:] or names, min(len(names[3:]) or 1, 3))
-        # What an argument gets by itself is added to its gradient before the program's, or after.
-        if not self.outside and self.draw.random() < 0.2:
+        if self.draw.random() < 0.1:
             kept.append(self.draw.choice(names))
         return Program(lines, kept, self.arguments, self.outside)
 
@@ -194,7 +193,9 @@ def observed(program: Program, T: ModuleType, compiled: bool) -> dict[str, Any]:
                 show(value, T, f"call {call}: result {place}", seen)
                 seen[f"call {call}: is result {place} an argument"] = [value is t for t in inputs]
             wanting = [t for t in results if isinstance(t, T.Tensor) and t.requires_grad]
-            if program.outside and wanting:
+            # What an argument gets by itself comes before the program's gradient, or after.
+            alone = not any(value is t for value in results for t in inputs)
+            if program.outside and wanting and alone:
                 T.stack([t.sum().float() for t in wanting]).sum().backward()
         except Exception as error:
             seen[f"call {call}: error"] = type(error).__name__

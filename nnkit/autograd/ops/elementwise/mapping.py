@@ -85,7 +85,7 @@ def _check_constant(name: str, *tensors: Tensor) -> None:
 
 def _map(function: Callable, target: Tensor, *others: Tensor) -> Tensor:
     B = target._device.backend
-    columns = [each.reshape(-1).tolist() for each in (target, *others)]
+    columns = [each.clone().reshape(-1).tolist() for each in (target, *others)]
     results = [function(*row) for row in zip(*columns)]
     if any(each is None for each in results):
         raise TypeError("a value is no number: got None")
