@@ -48,7 +48,11 @@ def start(tensors: Sequence, grads: Sequence, retain: bool, lifted: bool) -> Pas
                 raise RuntimeError(
                     f"element {index} of tensors does not require grad and does not have a grad_fn"
                 )
-            edge, first = edge_of(tensor), _first_gradient(tensor, grad, index)
+            edge = edge_of(tensor)
+            if grad is None and not lifted:
+                roots.append((edge, _ones_of(tensor)))
+                continue
+            first = _first_gradient(tensor, grad, index)
         as_is = lifted or _is_sparse_alone(first, tensor)
         roots.append((edge, first if as_is else plain(first._data)))
     if lifted:
@@ -107,17 +111,22 @@ def _check_kind(grad: Any) -> None:
         raise TypeError(f"gradients can be either Tensors or None, but got {type(grad).__name__}")
 
 
-def _first_gradient(tensor: Tensor, grad: Tensor | None, index: int) -> Tensor:
+def _ones_of(tensor: Tensor) -> Any:
+    """The first gradient of a tensor of one real element, where none was given."""
     data = tensor._data
+    if data.size != 1:
+        raise RuntimeError("grad can be implicitly created only for scalar outputs")
+    if data.dtype.kind == "c":
+        raise RuntimeError(
+            f"grad can be implicitly created only for real scalar outputs but got {tensor.dtype}"
+        )
+    return tensor._device.backend.ones_like(data)
+
+
+def _first_gradient(tensor: Tensor, grad: Tensor | None, index: int) -> Tensor:
     if grad is None:
-        if data.size != 1:
-            raise RuntimeError("grad can be implicitly created only for scalar outputs")
-        if data.dtype.kind == "c":
-            raise RuntimeError(
-                "grad can be implicitly created only for real scalar outputs but got "
-                f"{tensor.dtype}"
-            )
-        return wrap(tensor._device.backend.ones_like(data), tensor._device)
+        return wrap(_ones_of(tensor), tensor._device)
+    data = tensor._data
     _check_kind(grad)
     if (grad.shape if _is_sparse_alone(grad, tensor) else grad._data.shape) != data.shape:
         raise RuntimeError(
