@@ -50,8 +50,8 @@ MORE_FLAGS = os.environ.get("NNKIT_FLAGS", "").split()
 STRIP = ["-Wl,-s"] if sys.platform == "linux" and not MORE_FLAGS else []
 TARGETS = {
     "baseline": [],
-    "avx2": ["-mavx2", "-mfma"],
-    "avx512": ["-mavx512f", "-mavx512bw", "-mavx512vl", "-mavx512dq", "-mfma"],
+    "avx2": ["-mavx2", "-mfma", "-mf16c"],
+    "avx512": ["-mavx512f", "-mavx512bw", "-mavx512vl", "-mavx512dq", "-mfma", "-mf16c"],
 }
 
 

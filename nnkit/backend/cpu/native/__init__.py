@@ -30,7 +30,7 @@ from nnkit.backend.processors import default_threads
 INTERFACE = 6
 
 # The best one first, with the names that NumPy has for what a CPU needs for it.
-TARGETS = {"avx512": ("AVX512_SKX",), "avx2": ("AVX2", "FMA3"), "baseline": ()}
+TARGETS = {"avx512": ("AVX512_SKX",), "avx2": ("AVX2", "FMA3", "F16C"), "baseline": ()}
 
 
 def fitting_targets() -> list[str]:

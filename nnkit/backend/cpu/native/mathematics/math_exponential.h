@@ -132,11 +132,9 @@ template <typename T>
 struct Split {
     T m, e;
 
-    explicit Split(T x) {
+    explicit Split(T x, T scale = T(1)) {
         using F = Format<T>;
         using Bits = typename F::Bits;
-        constexpr T lift = T(Bits(1) << (F::mantissa + 1));
-        const T scale = x < std::numeric_limits<T>::min() ? lift : T(1);  // subnormal
         const Bits root = bits_of(T(0.70710678118654752440)), mask = (Bits(1) << F::mantissa) - 1;
         const Bits above = bits_of(x * scale) - root;
         m = from_bits<T>((above & mask) + root);
@@ -180,7 +178,8 @@ inline double log_of_parts(double f, double e) {
 
 template <typename T>
 inline T log(T x) {
-    const Split<T> split(x);
+    constexpr T lift = T(typename Format<T>::Bits(1) << (Format<T>::mantissa + 1));
+    const Split<T> split(x, x < std::numeric_limits<T>::min() ? lift : T(1));  // subnormal
     return log_of_special(x, log_of_parts(split.m - T(1), split.e));
 }
 

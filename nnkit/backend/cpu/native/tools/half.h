@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cmath>
+#include <cstddef>
 #include <cstdint>
 #include <cstring>
 
@@ -63,5 +64,14 @@ template <> inline Float16 convert<Float16, double>(double x) {
 template <> inline BFloat16 convert<BFloat16, double>(double x) {
     return narrow_bfloat16(static_cast<float>(x));
 }
+
+// Numbers of one type, one after the other, as another; float16 by the processor's own instructions
+// where it has them.
+template <class To, class From>
+inline void convert_row(const From* from, To* to, std::ptrdiff_t count) {
+    for (std::ptrdiff_t i = 0; i < count; ++i) to[i] = convert<To>(from[i]);
+}
+void convert_row(const Float16* from, float* to, std::ptrdiff_t count);
+void convert_row(const float* from, Float16* to, std::ptrdiff_t count);
 
 }  // namespace nnkit

@@ -80,8 +80,7 @@ inline void copy_row(const char* from, Index step, To* to, Index length) {
         To value = convert<To>(*reinterpret_cast<const From*>(from));
         for (Index i = 0; i < length; ++i) to[i] = value;
     } else if (step == static_cast<Index>(sizeof(From))) {
-        const From* source = reinterpret_cast<const From*>(from);
-        for (Index i = 0; i < length; ++i) to[i] = convert<To>(source[i]);
+        convert_row(reinterpret_cast<const From*>(from), to, length);
     } else {
         for (Index i = 0; i < length; ++i) {
             to[i] = convert<To>(*reinterpret_cast<const From*>(from + i * step));
@@ -92,8 +91,7 @@ inline void copy_row(const char* from, Index step, To* to, Index length) {
 template <class From, class To>
 inline void spread_row(const From* from, char* to, Index step, Index length) {
     if (step == static_cast<Index>(sizeof(To))) {
-        To* target = reinterpret_cast<To*>(to);
-        for (Index i = 0; i < length; ++i) target[i] = convert<To>(from[i]);
+        convert_row(from, reinterpret_cast<To*>(to), length);
         return;
     }
     for (Index i = 0; i < length; ++i) {

@@ -118,9 +118,8 @@ void convert_rows(const Move& move, Index begin, Index end) {
     for_joint_rows<Move::count>(move.walk, move.operands, begin, end - begin,
                                 [&](char* const* p, Index, Index length) {
         if (is_dense) {
-            auto* target = reinterpret_cast<To*>(p[Move::to]);
-            auto* source = reinterpret_cast<const From*>(p[Move::from]);
-            for (Index i = 0; i < length; ++i) target[i] = convert<To>(source[i]);
+            convert_row(reinterpret_cast<const From*>(p[Move::from]),
+                        reinterpret_cast<To*>(p[Move::to]), length);
         } else {
             for (Index i = 0; i < length; ++i) {
                 at<To>(p[Move::to] + i * to) = convert<To>(read_at<From>(p[Move::from] + i * from));

@@ -157,8 +157,4 @@ template <class Run> auto by_type(Type type, Run run) {
     }
 }
 
-template <class To, class From> inline void convert_row(const From* from, To* to, Index count) {
-    for (Index i = 0; i < count; ++i) to[i] = convert<To>(from[i]);
-}
-
 }  // namespace nnkit
