@@ -6,14 +6,57 @@ namespace {
 
 constexpr Index widest_tile = 256;  // channels of one element are worked on side by side
 
-// x as (batch, channels, length).
+// Whether images or volumes, of which alone torch keeps this format, have their channels last.
+bool lie_last(Array x) {
+    if (x.ndim() != 4 && x.ndim() != 5) return false;
+    Index step = static_cast<Index>(item_size(x.type()));
+    auto follows = [&](int axis) {
+        bool fits = x.shape(axis) == 1 || x.strides()[axis] == step;
+        step *= x.shape(axis);
+        return fits;
+    };
+    bool all = follows(1);
+    for (int i = x.ndim() - 1; i > 1; --i) all = all && follows(i);
+    return all && follows(0);
+}
+
+PyObject* with_axis_moved(Array x, int from, int to) {
+    npy_intp axes[5];
+    for (int i = 0, next = 0; i < x.ndim(); ++i) {
+        if (i == to) {
+            axes[i] = from;
+            continue;
+        }
+        if (next == from) ++next;
+        axes[i] = next++;
+    }
+    PyArray_Dims order{axes, x.ndim()};
+    return PyArray_Transpose(reinterpret_cast<PyArrayObject*>(x.object()), &order);
+}
+
+// x as (batch, channels, length); where the channels are the last axis in memory, each position is
+// a sample of its own.
 struct Channels {
     Index batch, count, length;
     Type type;
+    bool are_last = false;
 
     explicit Channels(Array x)
         : batch(x.shape(0)), count(x.shape(1)), length(x.size() / (x.shape(0) * x.shape(1))),
-          type(x.type()) {}
+          type(x.type()) {
+        are_last = length > 1 && !x.is_plain() && lie_last(x);
+        if (!are_last) return;
+        batch *= length;
+        length = 1;
+    }
+    // An array with its axes as they lie in memory; and the result back in the order of the call.
+    Owned in_memory(Array a) const {
+        return Owned(are_last && a ? with_axis_moved(a, 1, a.ndim() - 1) : Py_XNewRef(a.object()));
+    }
+    PyObject* as_called(Owned result) const {
+        if (!are_last || !result) return result.release();
+        return with_axis_moved(result.array(), result.array().ndim() - 1, 1);
+    }
     Index of_channel() const { return batch * length; }
     Index at(Index n, Index channel) const { return (n * count + channel) * length; }
 };
@@ -38,9 +81,51 @@ void for_channels(const Channels& channels, ByChannel by_channel, ByTile by_tile
         });
         return;
     }
-    Index width = std::clamp<Index>(elements_of_norm_piece / size / 16 * 16, 16, widest_tile);
+    // No channel's sum depends on the width, so the number of threads may decide it.
+    Index share = std::max(elements_of_norm_piece / size, channels.count / thread_count());
+    Index width = std::clamp<Index>(share / 16 * 16, 16, widest_tile);
     parallel_for(channels.count, width,
                  [&](Index begin, Index end) { by_tile(begin, end - begin); });
+}
+
+// The sums down the columns of a tile of `term(read, position, column)`, of which `read(pointer)`
+// gives a number or a vector of neighbours. They stay in registers for a block of rows; blocks are
+// added up in double precision.
+template <class T, class Term>
+void sum_tile(Index rows, Index step, Index width, T* total, Term term) {
+    constexpr Index block = 64;
+    double wide[widest_tile] = {};
+    auto add_columns = [&](auto vectors, Index column) {
+        constexpr int count = decltype(vectors)::value;
+        for (Index start = 0; start < rows; start += block) {
+            Vector<T> sums[count] = {};
+            for (Index r = start; r < std::min(start + block, rows); ++r) {
+#pragma GCC unroll 4
+                for (int v = 0; v < count; ++v) {
+                    Index j = column + v * lanes<T>;
+                    sums[v] += term([](const T* from) { return load(from); }, r * step + j, j);
+                }
+            }
+            T part[count * lanes<T>];
+            for (int v = 0; v < count; ++v) store(part + v * lanes<T>, sums[v]);
+            for (int k = 0; k < count * lanes<T>; ++k) wide[column + k] += part[k];
+        }
+    };
+    Index j = 0;
+    for (; j + 4 * lanes<T> <= width; j += 4 * lanes<T>) {
+        add_columns(std::integral_constant<int, 4>(), j);
+    }
+    for (; j + lanes<T> <= width; j += lanes<T>) add_columns(std::integral_constant<int, 1>(), j);
+    for (; j < width; ++j) {
+        for (Index start = 0; start < rows; start += block) {
+            T sum = 0;
+            for (Index r = start; r < std::min(start + block, rows); ++r) {
+                sum += term([](const T* from) { return *from; }, r * step + j, j);
+            }
+            wide[j] += sum;
+        }
+    }
+    for (Index k = 0; k < width; ++k) total[k] = static_cast<T>(wide[k]);
 }
 
 // The inverse of a channel's deviation, as torch keeps it.
@@ -76,13 +161,14 @@ template <class T> void forward(const Channels& channels, const Data<T>& data, d
         T factor[widest_tile], shift[widest_tile], centre[widest_tile];
         T *mean = data.mean + first, *variance = data.variance + first;
         const T* from = x + first;
-        sum_columns(channels.batch, channels.count, width, mean,
-                    [&](Index i, Index) { return from[i]; });
+        sum_tile(channels.batch, channels.count, width, mean,
+                 [&](auto read, Index i, Index) { return read(from + i); });
         for (Index j = 0; j < width; ++j) mean[j] /= n;
-        sum_columns(channels.batch, channels.count, width, variance, [&](Index i, Index j) {
-            T distance = from[i] - mean[j];
-            return distance * distance;
-        });
+        sum_tile(channels.batch, channels.count, width, variance,
+                 [&](auto read, Index i, Index j) {
+                     auto distance = read(from + i) - read(mean + j);
+                     return distance * distance;
+                 });
         for (Index j = 0; j < width; ++j) {
             variance[j] /= n;
             centre[j] = kept(mean[j], channels.type);
@@ -125,10 +211,12 @@ template <class T> void backward(const Channels& channels, const Data<T>& data, 
         T lift[widest_tile], slant[widest_tile], factor[widest_tile], mean[widest_tile];
         const T *g = data.g + first, *x = data.x + first;
         for (Index j = 0; j < width; ++j) mean[j] = kept(data.mean[first + j], channels.type);
-        sum_columns(channels.batch, channels.count, width, slant,
-                    [&](Index i, Index j) { return g[i] * (x[i] - mean[j]); });
-        sum_columns(channels.batch, channels.count, width, lift,
-                    [&](Index i, Index) { return g[i]; });
+        sum_tile(channels.batch, channels.count, width, slant,
+                 [&](auto read, Index i, Index j) {
+                     return read(g + i) * (read(x + i) - read(mean + j));
+                 });
+        sum_tile(channels.batch, channels.count, width, lift,
+                 [&](auto read, Index i, Index) { return read(g + i); });
         for (Index j = 0; j < width; ++j) {
             T scale = scale_of(channels, data.variance[first + j], eps);
             T product = slant[j] * scale;
@@ -184,7 +272,7 @@ PyObject* batch_norm(Arguments arguments) {
     Channels channels(x);
     double eps = arguments.number(3);
     Input source, weight, bias;
-    if (!source.read(x, type, x.size())) return decline();
+    if (!source.read(channels.in_memory(x).array(), type, x.size())) return decline();
     if (!weight.read_optional(arguments, 1, type, channels.count)) return decline();
     if (!bias.read_optional(arguments, 2, type, channels.count)) return decline();
     return by_computed_type(type, [&](auto like) -> PyObject* {
@@ -197,7 +285,8 @@ PyObject* batch_norm(Arguments arguments) {
                     out.array().data<T>(), mean.array().data<T>(), variance.array().data<T>(),
                     nullptr},
                    eps);
-        return tuple({narrowed(std::move(out), type), mean.release(), variance.release()});
+        return tuple({channels.as_called(Owned(narrowed(std::move(out), type))), mean.release(),
+                      variance.release()});
     });
 }
 
@@ -208,8 +297,9 @@ PyObject* batch_norm_grad(Arguments arguments) {
     Channels channels(x);
     double eps = arguments.number(5);
     Input slope, source, weight, mean, variance;
-    if (!slope.read(arguments.array(0), type, x.size())) return decline();
-    if (!source.read(x, type, x.size())) return decline();
+    Owned g = channels.in_memory(arguments.array(0));
+    if (!slope.read(g.array(), type, x.size())) return decline();
+    if (!source.read(channels.in_memory(x).array(), type, x.size())) return decline();
     if (!weight.read_optional(arguments, 2, type, channels.count)) return decline();
     if (!mean.read(arguments.array(3), wide, channels.count)) return decline();
     if (!variance.read(arguments.array(4), wide, channels.count)) return decline();
@@ -226,7 +316,7 @@ PyObject* batch_norm_grad(Arguments arguments) {
                      weighted ? g_weight.array().data<T>() : nullptr},
                     eps);
         PyObject* of_weight = weighted ? narrowed(std::move(g_weight), type) : none();
-        return tuple({narrowed(std::move(g_x), type), of_weight});
+        return tuple({channels.as_called(Owned(narrowed(std::move(g_x), type))), of_weight});
     });
 }
 
@@ -236,7 +326,7 @@ PyObject* batch_norm_eval(Arguments arguments) {
     Type type = x.type();
     Channels channels(x);
     Input source, weight, bias, mean, scale;
-    if (!source.read(x, type, x.size())) return decline();
+    if (!source.read(channels.in_memory(x).array(), type, x.size())) return decline();
     if (!weight.read_optional(arguments, 1, type, channels.count)) return decline();
     if (!bias.read_optional(arguments, 2, type, channels.count)) return decline();
     if (!mean.read(arguments.array(3), type, channels.count)) return decline();
@@ -249,7 +339,7 @@ PyObject* batch_norm_eval(Arguments arguments) {
                     {nullptr, source.data<T>(), weight.data<T>(), bias.data<T>(),
                      out.array().data<T>(), nullptr, nullptr, nullptr},
                     mean.data<T>(), scale.data<T>());
-        return out.release();
+        return channels.as_called(std::move(out));
     });
 }
 

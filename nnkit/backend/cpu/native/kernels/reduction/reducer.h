@@ -45,6 +45,18 @@ private:
     Index count_ = 0;
 };
 
+// The lanes of a register, or of a part of one, to one value.
+template <class T, class Operation, int bytes>
+T reduce_register(typename RegisterOf<T, bytes>::type value) {
+    if constexpr (bytes == 2 * sizeof(T)) {
+        return Operation::combine(T(value[0]), T(value[1]));
+    } else {
+        typename RegisterOf<T, bytes / 2>::type half[2];
+        std::memcpy(half, &value, sizeof value);
+        return reduce_register<T, Operation, bytes / 2>(Operation::combine(half[0], half[1]));
+    }
+}
+
 // The lanes to one value: in halves, whatever the width of a register.
 template <class T, class Operation> T reduce_lanes(Vector<T> value) {
 #pragma GCC unroll 4
@@ -54,15 +66,25 @@ template <class T, class Operation> T reduce_lanes(Vector<T> value) {
             value.part[i] = Operation::combine(value.part[i], value.part[i + half]);
         }
     }
-    constexpr int left = lanes<T> / registers;
-    T part[left];
-    std::memcpy(part, &value.part[0], sizeof part);
+    return reduce_register<T, Operation, register_bytes>(value.part[0]);
+}
+
+// `value`, with the last `count` numbers before `end` combined into the lanes at its end; there are
+// as many numbers there as lanes.
+template <class T, class Operation>
+Vector<T> combine_last(const Vector<T>& value, const Vector<T>& last, int count) {
+    using Lane = std::conditional_t<sizeof(T) == 4, std::int32_t, std::int64_t>;
+    constexpr int width = lanes<T> / registers;
+    Register<Lane> lane;
+    for (int k = 0; k < width; ++k) lane[k] = k;
+    Vector<T> result;
 #pragma GCC unroll 4
-    for (int half = left / 2; half > 0; half /= 2) {
-#pragma GCC unroll 8
-        for (int i = 0; i < half; ++i) part[i] = Operation::combine(part[i], part[i + half]);
+    for (int i = 0; i < registers; ++i) {
+        auto both = Operation::combine(value.part[i], last.part[i]);
+        result.part[i] = lane >= static_cast<Lane>(lanes<T> - i * width - count) ? both
+                                                                                : value.part[i];
     }
-    return part[0];
+    return result;
 }
 
 // The elements of a straight array, at least one, to one value.
@@ -95,11 +117,11 @@ template <class T, class Operation> T reduce_run(const T* x, Index count, const 
         for (i = 1; i < count; ++i) rest = Operation::combine(rest, number(i));
         return rest;
     }
-    if (i == count) return reduce_lanes<T, Operation>(blocks.total());
-    T part[width];
-    store(part, blocks.total());
-    for (Index k = 0; i < count; ++i, ++k) part[k] = Operation::combine(part[k], number(i));
-    return reduce_lanes<T, Operation>(load(part));
+    Vector<T> total = blocks.total();
+    if (i < count) {
+        total = combine_last<T, Operation>(total, at(count - width), static_cast<int>(count - i));
+    }
+    return reduce_lanes<T, Operation>(total);
 }
 
 // Rows combined column by column, eight of them pair by pair.
