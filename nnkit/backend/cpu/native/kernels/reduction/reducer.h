@@ -94,6 +94,11 @@ template <class T, class Operation> T reduce_run(const T* x, Index count, const 
     const Vector<T> middles = broadcast(middle);
     auto at = [&](Index i) { return Operation::map(load(x + i), middles); };
     auto number = [&](Index i) { return Operation::map(x[i], middle); };
+    if (count < width) {
+        T total = number(0);
+        for (Index k = 1; k < count; ++k) total = Operation::combine(total, number(k));
+        return total;
+    }
     Cascade<Vector<T>, Operation> blocks;
     Index i = 0;
     while (count - i >= 4 * width) {
@@ -107,17 +112,14 @@ template <class T, class Operation> T reduce_run(const T* x, Index count, const 
         }
         blocks.push(Operation::combine(Operation::combine(a, b), Operation::combine(c, d)));
     }
+    Vector<T> total;
     if (count - i >= width) {
-        Vector<T> some = at(i);
-        for (i += width; count - i >= width; i += width) some = Operation::combine(some, at(i));
-        blocks.push(some);
+        total = at(i);
+        bool is_first = i == 0;
+        for (i += width; count - i >= width; i += width) total = Operation::combine(total, at(i));
+        if (!is_first) blocks.push(total);
     }
-    if (count < width) {
-        T rest = number(0);
-        for (i = 1; i < count; ++i) rest = Operation::combine(rest, number(i));
-        return rest;
-    }
-    Vector<T> total = blocks.total();
+    if (count >= 4 * width) total = blocks.total();
     if (i < count) {
         total = combine_last<T, Operation>(total, at(count - width), static_cast<int>(count - i));
     }
