@@ -117,6 +117,33 @@ PyObject* empty_in_order_of(Array x, PyArray_Descr* descriptor) {
     return empty_in_order(x.ndim(), x.shape(), walk.order, descriptor);
 }
 
+bool has_channels_last(Array x) {
+    if ((x.ndim() != 4 && x.ndim() != 5) || x.is_plain() || !x.is_behaved()) return false;
+    Index step = static_cast<Index>(PyDataType_ELSIZE(x.descriptor()));
+    auto follows = [&](int axis) {
+        bool fits = x.shape(axis) == 1 || x.strides()[axis] == step;
+        step *= x.shape(axis);
+        return fits;
+    };
+    bool all = follows(1);
+    for (int i = x.ndim() - 1; i > 1; --i) all = all && follows(i);
+    return all && follows(0);
+}
+
+PyObject* with_axis_moved(Array x, int from, int to) {
+    npy_intp axes[most_axes];
+    for (int i = 0, next = 0; i < x.ndim(); ++i) {
+        if (i == to) {
+            axes[i] = from;
+            continue;
+        }
+        if (next == from) ++next;
+        axes[i] = next++;
+    }
+    PyArray_Dims order{axes, x.ndim()};
+    return PyArray_Transpose(reinterpret_cast<PyArrayObject*>(x.object()), &order);
+}
+
 void merge_axes(Walk* walk, Operand* operands, int count) {
     int kept = 0;
     for (int i = 0; i < walk->ndim; ++i) {

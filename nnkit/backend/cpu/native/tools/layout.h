@@ -149,6 +149,11 @@ PyObject* empty_in_order(int ndim, const npy_intp* shape, const int* order,
                          PyArray_Descr* descriptor);
 PyObject* empty_in_order_of(Array x, PyArray_Descr* descriptor);
 
+// Whether images or volumes, of which alone torch keeps this format, lie in memory as (batch, ...,
+// channels) without gaps, and not as rows, too; and an array with one axis moved to another place.
+bool has_channels_last(Array x);
+PyObject* with_axis_moved(Array x, int from, int to);
+
 // Merges neighbouring axes along which every operand goes straight on.
 void merge_axes(Walk* walk, Operand* operands, int count);
 

@@ -4,8 +4,10 @@
 
 #include "computed.h"
 #include "conv_kernels.h"
+#include "layout.h"
 #include "memory.h"
 #include "parts.h"
+#include "product.h"
 
 namespace nnkit {
 namespace {
@@ -32,23 +34,54 @@ template <class T> bool is_for_winograd(const Geometry& g, const Product<T>& pro
            product.outputs >= 16 && g.batch * length >= 256;
 }
 
+// A product of matrices where the channels are last in memory: each position is a row.
+bool is_pointwise(const Geometry& g) {
+    bool all = g.groups == 1;
+    for (int a = 0; a < axis_count; ++a) {
+        all = all && g.kernel[a] == 1 && g.stride[a] == 1 && g.padding[a] == 0;
+    }
+    return all;
+}
+
+// Whether a kernel takes arrays with their channels last in memory as they are.
+bool may_stay_last(const Geometry& g, Array x) {
+    const bool alone = g.channels == 1 && g.outputs == 1 &&
+                       fills_lanes_with_groups(g, std::max<std::size_t>(4, item_size(x.type())));
+    return has_channels_last(x) && (alone || is_pointwise(g));
+}
+Owned as_in_memory(Array x, bool channels_last) {
+    return Owned(channels_last ? with_axis_moved(x, 1, x.ndim() - 1) : Py_NewRef(x.object()));
+}
+
 enum class Direction { forward, backward };
 
 // out = bias + weight * x. Backwards, channels and outputs change places, in the weight too.
 template <class T>
 Owned convolve(Direction direction, const Geometry& given, const Input& x, const Input& weight,
-               const Input& bias, const npy_intp* shape) {
+               const Input& bias, const npy_intp* shape, bool channels_last) {
     const bool is_forward = direction == Direction::forward;
     const int ndim = x.array().ndim();
-    const bool few = (is_forward ? given.outputs : given.channels) <= few_outputs;
-    const bool lanes = few && is_for_lanes(given, is_forward, shape[ndim - 1], sizeof(T));
-    const Geometry g = few && !lanes ? given.along_lines() : given;
-    Owned result(empty<T>(ndim, shape));
+    npy_intp in_memory[2 + axis_count];
+    std::copy_n(shape, ndim, in_memory);
+    if (channels_last) std::rotate(in_memory + 1, in_memory + 2, in_memory + ndim);
+    Owned result(empty<T>(ndim, in_memory));
     if (!result) return result;
+    if (channels_last && is_pointwise(given)) {
+        const Index in = given.channels, out = given.outputs;
+        const Matrix<T> w{weight.data<T>(), in, 1};
+        const Index from = is_forward ? in : out, to = is_forward ? out : in;
+        multiply<T>(given.batch * given.input_plane(), to, from, {x.data<T>(), from, 1},
+                    is_forward ? w.transposed() : w, result.array().data<T>(), to, bias.data<T>());
+        return result;
+    }
+    const bool few = (is_forward ? given.outputs : given.channels) <= few_outputs;
+    const bool lanes =
+        channels_last || (few && is_for_lanes(given, is_forward, shape[ndim - 1], sizeof(T)));
+    const Geometry g = few && !lanes ? given.along_lines() : given;
     const Index channel = g.places(), output = g.channels * channel, group = g.outputs * output;
     Product<T> product{x.data<T>(), weight.data<T>(), bias.data<T>(),
                        result.array().data<T>(), g.batch, g.groups, g.channels, g.outputs,
-                       group, output, channel, g.kernel, {}};
+                       group, output, channel, g.kernel, {}, channels_last};
     if (is_forward) {
         product.passes = {g.forward()};
     } else {
@@ -72,8 +105,9 @@ bool are_operands(Array x, Array weight) {
 PyObject* convolve(Direction direction, const Geometry& g, Arguments arguments, bool has_bias,
                    const npy_intp* shape) {
     Array x = arguments.array(0), weight = arguments.array(1);
+    const bool last = may_stay_last(g, x);
     Input input, kernel, constant;
-    if (!input.read_foreign(x, x.type(), x.size())) return decline();
+    if (!input.read_foreign(as_in_memory(x, last).array(), x.type(), x.size())) return decline();
     if (!kernel.read_foreign(weight, x.type(), weight.size())) return decline();
     if (has_bias && !arguments.is_none(2)) {
         Array bias = arguments.array(2);
@@ -81,7 +115,9 @@ PyObject* convolve(Direction direction, const Geometry& g, Arguments arguments, 
     }
     return by_computed_type(x.type(), [&](auto like) {
         using T = decltype(like);
-        return narrowed(convolve<T>(direction, g, input, kernel, constant, shape), x.type());
+        Owned result = convolve<T>(direction, g, input, kernel, constant, shape, last);
+        result.reset(narrowed(std::move(result), x.type()));
+        return result && last ? with_axis_moved(result.array(), x.ndim() - 1, 1) : result.release();
     });
 }
 
@@ -121,14 +157,18 @@ template <Index place> PyObject* back(Arguments arguments) {
 
 template <class T>
 Owned gradient_of_weight(const Geometry& g, const Input& gradient, const Input& x,
-                         const npy_intp* shape) {
+                         const npy_intp* shape, bool channels_last) {
     Owned result(empty<T>(x.array().ndim(), shape));
     if (!result) return result;
     T* out = result.array().data<T>();
     const T *above = gradient.data<T>(), *below = x.data<T>();
-    if (g.outputs > few_outputs) weight_gradient(g, above, below, out);
-    else if (fills_lanes_with_groups(g, sizeof(T))) weight_gradient_of_groups(g, above, below, out);
-    else weight_gradient_of_lines(g.along_lines(), above, below, out);
+    if (channels_last && is_pointwise(g)) {
+        multiply<T>(g.outputs, g.channels, g.batch * g.input_plane(), {above, 1, g.outputs},
+                    {below, g.channels, 1}, out, g.channels);
+    } else if (g.outputs > few_outputs) weight_gradient(g, above, below, out);
+    else if (fills_lanes_with_groups(g, sizeof(T))) {
+        weight_gradient_of_groups(g, above, below, channels_last, out);
+    } else weight_gradient_of_lines(g.along_lines(), above, below, out);
     return result;
 }
 
@@ -145,11 +185,14 @@ PyObject* conv_grad_weight(Arguments arguments) {
     if (!read_geometry(x.ndim(), x.shape(), shape, gradient.shape(), arguments, 3, &g)) {
         return decline();
     }
+    const bool last = may_stay_last(g, x) && has_channels_last(gradient);
     Input above, input;
-    if (!above.read_foreign(gradient, x.type(), gradient.size())) return decline();
-    if (!input.read_foreign(x, x.type(), x.size())) return decline();
+    Owned upper = as_in_memory(gradient, last), lower = as_in_memory(x, last);
+    if (!above.read_foreign(upper.array(), x.type(), gradient.size())) return decline();
+    if (!input.read_foreign(lower.array(), x.type(), x.size())) return decline();
     return by_computed_type(x.type(), [&](auto like) {
-        return narrowed(gradient_of_weight<decltype(like)>(g, above, input, shape), x.type());
+        using T = decltype(like);
+        return narrowed(gradient_of_weight<T>(g, above, input, shape, last), x.type());
     });
 }
 

@@ -17,6 +17,7 @@ template <class T> struct Product {
     Index group_step, output_step, channel_step;
     const Index* kernel;
     std::vector<Pass> passes;
+    bool channels_last = false;  // in memory; known to `multiply_lanes` of one channel each alone
 };
 
 template <class T> void multiply_tiles(const Product<T>& product);
@@ -38,7 +39,8 @@ void weight_gradient_of_lines(const Geometry& geometry, const T* gradient, const
 bool fills_lanes_with_groups(const Geometry& geometry, std::size_t item);
 template <class T> void multiply_lanes(const Product<T>& product);
 template <class T>
-void weight_gradient_of_groups(const Geometry& geometry, const T* gradient, const T* input, T* out);
+void weight_gradient_of_groups(const Geometry& geometry, const T* gradient, const T* input,
+                               bool channels_last, T* out);
 
 // Multiplications that a piece of work should at least have, so that handing it out pays.
 constexpr Index work_of_piece = 1 << 20;

@@ -16,6 +16,32 @@ constexpr int registers_of_lanes = 64 / register_bytes;
 // Groups at a time, whatever the width of the registers: sums are the same on every machine.
 template <class T> constexpr Index lanes_of_groups = 64 / static_cast<Index>(sizeof(T));
 
+// How far apart in memory the lanes and the positions of images lie; one of the two distances is 1.
+struct Spread {
+    Index lane, position;
+
+    Spread(bool channels_last, Index groups, Index group_size)
+        : lane(channels_last ? 1 : group_size), position(channels_last ? groups : 1) {}
+};
+
+// `some` lanes of neighbouring positions, laid out one position after the other; and back.
+template <class T>
+void gather_lanes(const T* from, Spread spread, Index some, Index positions, T* to) {
+    constexpr Index lanes = lanes_of_groups<T>;
+    if (spread.lane != 1) return transpose(some, positions, from, spread.lane, to, lanes);
+    for (Index p = 0; p < positions; ++p, from += spread.position, to += lanes) {
+        std::copy_n(from, some, to);
+    }
+}
+template <class T>
+void scatter_lanes(const T* from, Index positions, Index some, T* to, Spread spread) {
+    constexpr Index lanes = lanes_of_groups<T>;
+    if (spread.lane != 1) return transpose(positions, some, from, lanes, to, spread.lane);
+    for (Index p = 0; p < positions; ++p, from += lanes, to += spread.position) {
+        std::copy_n(from, some, to);
+    }
+}
+
 // The part of the input that a run of rows reads, as copy[channel][z][y][x][lane], with zeros around
 // the image.
 template <class T> class LaneRegion {
@@ -40,7 +66,8 @@ public:
     const Index* positions() const { return positions_.data(); }
     const Index* offsets() const { return offsets_.data(); }
     // `image`: channel 0 of the first of `some` groups.
-    void lay_out(const T* image, Index some, Index row, Index some_rows, T* copy) const;
+    void lay_out(const T* image, Spread spread, Index some, Index row, Index some_rows,
+                 T* copy) const;
 
 private:
     const Pass& pass_;
@@ -50,7 +77,7 @@ private:
 };
 
 template <class T>
-void LaneRegion<T>::lay_out(const T* image, Index some, Index row, Index some_rows,
+void LaneRegion<T>::lay_out(const T* image, Spread spread, Index some, Index row, Index some_rows,
                             T* copy) const {
     const Axis &outer = pass_.axes[0], &middle = pass_.axes[1], &inner = pass_.axes[2];
     const Index slice = middle.inputs * inner.inputs, plane = outer.inputs * slice;
@@ -69,8 +96,8 @@ void LaneRegion<T>::lay_out(const T* image, Index some, Index row, Index some_ro
         std::fill(at(0, 0), at(top, 0), T{});
         std::fill(at(bottom, 0), at(height, 0), T{});
         if (whole) {
-            transpose(some, (bottom - top) * slice, image + (first + top) * slice,
-                      channels_ * plane, at(top, 0), lanes);
+            gather_lanes(image + (first + top) * slice * spread.position, spread, some,
+                         (bottom - top) * slice, at(top, 0));
             continue;
         }
         for (Index z = top; z < bottom; ++z) {
@@ -81,10 +108,10 @@ void LaneRegion<T>::lay_out(const T* image, Index some, Index row, Index some_ro
                     std::fill_n(line, width * lanes, T{});
                     continue;
                 }
-                const T* source = image + (first + z) * slice + (above + y) * inner.inputs + left;
+                const Index start = (first + z) * slice + (above + y) * inner.inputs + left + from;
                 std::fill_n(line, from * lanes, T{});
-                transpose(some, to - from, source + from, channels_ * plane, line + from * lanes,
-                          lanes);
+                gather_lanes(image + start * spread.position, spread, some, to - from,
+                             line + from * lanes);
                 std::fill_n(line + to * lanes, (width - to) * lanes, T{});
             }
         }
@@ -136,11 +163,14 @@ template <class T> struct LaneProduct {
     LaneRegion<T> region;
     Index products, blocks, packed_start;
     std::vector<Index> places;
+    Spread input, output;
 
     LaneProduct(const Product<T>& product_, const Pass& pass_, Index packed_start_)
         : product(product_), pass(pass_), region(pass, product.channels),
           products(product.channels * pass.taps()), blocks((product.groups + lanes - 1) / lanes),
-          packed_start(packed_start_), places(tap_places(pass, product.kernel)) {}
+          packed_start(packed_start_), places(tap_places(pass, product.kernel)),
+          input(product.channels_last, product.groups, product.channels * inputs()),
+          output(product.channels_last, product.groups, product.outputs * length()) {}
 
     Index packed() const { return blocks * product.outputs * (1 + products) * lanes; }
     Index tasks() const { return product.batch * blocks * region.runs(); }
@@ -149,6 +179,9 @@ template <class T> struct LaneProduct {
     }
     Index copied() const { return region.copied(); }
     Index scratch() const { return region.rows() * region.line() * lanes; }
+    Index inputs() const {
+        return pass.axes[0].inputs * pass.axes[1].inputs * pass.axes[2].inputs;
+    }
     Index length() const {
         return pass.axes[0].length * pass.axes[1].length * pass.axes[2].length;
     }
@@ -185,11 +218,11 @@ void LaneProduct<T>::run(Index task, const T* packed, T* copy, T* columns) const
     const Index row = task % region.runs() * region.rows(), group = block * lanes;
     const Index some_rows = std::min(region.rows(), pass.axes[0].outputs - row);
     const Index some = std::min(lanes, product.groups - group), count = some_rows * region.line();
-    const Index plane = pass.axes[0].inputs * pass.axes[1].inputs * pass.axes[2].inputs;
-    const Index image = sample * product.groups + group;
-    region.lay_out(product.input + image * product.channels * plane, some, row, some_rows, copy);
+    const Index images = sample * product.groups;
+    region.lay_out(product.input + images * product.channels * inputs() + group * input.lane, input,
+                   some, row, some_rows, copy);
     packed += packed_start + block * product.outputs * (1 + products) * lanes;
-    T* out = product.output + image * product.outputs * length();
+    T* out = product.output + images * product.outputs * length() + group * output.lane;
     for (Index o = 0; o < product.outputs; ++o, out += length()) {
         poll();
         const T* initial = packed + o * (1 + products) * lanes;
@@ -208,17 +241,23 @@ template <class T>
 void LaneProduct<T>::write(Index row, Index some_rows, Index some, const T* columns,
                            T* out) const {
     const Axis &outer = pass.axes[0], &middle = pass.axes[1], &inner = pass.axes[2];
-    const Index group_step = product.outputs * length();
     if (length() == pass.outputs()) {
-        out += row * region.line();
-        return transpose(some_rows * region.line(), some, columns, lanes, out, group_step);
+        out += row * region.line() * output.position;
+        return scatter_lanes(columns, some_rows * region.line(), some, out, output);
     }
     for (Index z = row; z < row + some_rows; ++z) {
         for (Index y = 0; y < middle.outputs; ++y, columns += inner.outputs * lanes) {
-            T* line = out + inner.first +
-                      ((outer.first + z * outer.apart) * middle.length + middle.first +
-                       y * middle.apart) * inner.length;
-            for (Index lane = 0; lane < some; ++lane, line += group_step) {
+            const Index start = inner.first + ((outer.first + z * outer.apart) * middle.length +
+                                               middle.first + y * middle.apart) * inner.length;
+            if (output.lane == 1) {
+                for (Index x = 0; x < inner.outputs; ++x) {
+                    std::copy_n(columns + x * lanes, some,
+                                out + (start + x * inner.apart) * output.position);
+                }
+                continue;
+            }
+            T* line = out + start;
+            for (Index lane = 0; lane < some; ++lane, line += output.lane) {
                 for (Index x = 0; x < inner.outputs; ++x) {
                     line[x * inner.apart] = columns[x * lanes + lane];
                 }
@@ -270,13 +309,16 @@ template <class T> struct LaneGradient {
     Pass pass;
     LaneRegion<T> region;
     Index products, blocks, parts, samples;
+    Spread above, below;
 
-    LaneGradient(const Geometry& g, const T* gradient_, const T* input_)
+    LaneGradient(const Geometry& g, const T* gradient_, const T* input_, bool channels_last)
         : geometry(g), gradient(gradient_), input(input_), pass(g.forward()),
           region(pass, g.channels), products(g.channels * g.places()),
           blocks((g.groups + lanes - 1) / lanes),
           parts(std::clamp<Index>(tasks_wanted / blocks, 1, g.batch)),
-          samples((g.batch + parts - 1) / parts) {
+          samples((g.batch + parts - 1) / parts),
+          above(channels_last, g.groups, g.outputs * g.output_plane()),
+          below(channels_last, g.groups, g.channels * g.input_plane()) {
         parts = (g.batch + samples - 1) / samples;
     }
 
@@ -295,15 +337,16 @@ void LaneGradient<T>::run(Index task, T* copy, T* columns, T* sums, T* out) cons
     if (some < lanes) std::fill_n(columns, region.rows() * line * lanes, T{});
     const Index last = std::min(g.batch, (part + 1) * samples);
     for (Index sample = part * samples; sample < last; ++sample) {
-        const Index image = sample * g.groups + group;
+        const Index images = sample * g.groups;
+        const T* slopes = gradient + images * g.outputs * g.output_plane() + group * above.lane;
+        const T* image = input + images * g.channels * g.input_plane() + group * below.lane;
         for (Index row = 0; row < g.output[0]; row += region.rows()) {
             const Index some_rows = std::min(region.rows(), g.output[0] - row);
-            const T* above = gradient + image * g.outputs * g.output_plane() + row * line;
-            region.lay_out(input + image * g.channels * g.input_plane(), some, row, some_rows, copy);
-            for (Index o = 0; o < g.outputs; ++o, above += g.output_plane()) {
+            const T* slope = slopes + row * line * above.position;
+            region.lay_out(image, below, some, row, some_rows, copy);
+            for (Index o = 0; o < g.outputs; ++o, slope += g.output_plane()) {
                 poll();
-                transpose(some, some_rows * line, above, g.outputs * g.output_plane(), columns,
-                          lanes);
+                gather_lanes(slope, above, some, some_rows * line, columns);
                 for (Index start = 0; start < some_rows * line; start += block_of_positions) {
                     const Index depth = std::min(block_of_positions, some_rows * line - start);
                     for (Index k = 0; k < products; k += tile_rows) {
@@ -333,8 +376,8 @@ template <class T> void multiply_lanes(const Product<T>& product) {
 
 template <class T>
 void weight_gradient_of_groups(const Geometry& geometry, const T* gradient, const T* input,
-                               T* out) {
-    const LaneGradient<T> plan(geometry, gradient, input);
+                               bool channels_last, T* out) {
+    const LaneGradient<T> plan(geometry, gradient, input, channels_last);
     const Index work = plan.samples * geometry.output_plane() * plan.group_size() * plan.lanes;
     const Index grain = std::max<Index>(1, work_of_piece / 2 / (work + 1));
     sum_parts(plan.parts, plan.part_size(), out, [&](T* to) {
@@ -350,7 +393,9 @@ void weight_gradient_of_groups(const Geometry& geometry, const T* gradient, cons
 
 template void multiply_lanes(const Product<float>&);
 template void multiply_lanes(const Product<double>&);
-template void weight_gradient_of_groups(const Geometry&, const float*, const float*, float*);
-template void weight_gradient_of_groups(const Geometry&, const double*, const double*, double*);
+template void weight_gradient_of_groups(const Geometry&, const float*, const float*, bool,
+                                        float*);
+template void weight_gradient_of_groups(const Geometry&, const double*, const double*, bool,
+                                        double*);
 
 }  // namespace nnkit

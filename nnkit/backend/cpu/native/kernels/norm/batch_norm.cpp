@@ -1,38 +1,11 @@
 // Batch normalization: one mean for each channel, and the running statistics.
+#include "layout.h"
 #include "norm.h"
 
 namespace nnkit {
 namespace {
 
 constexpr Index widest_tile = 256;  // channels of one element are worked on side by side
-
-// Whether images or volumes, of which alone torch keeps this format, have their channels last.
-bool lie_last(Array x) {
-    if (x.ndim() != 4 && x.ndim() != 5) return false;
-    Index step = static_cast<Index>(item_size(x.type()));
-    auto follows = [&](int axis) {
-        bool fits = x.shape(axis) == 1 || x.strides()[axis] == step;
-        step *= x.shape(axis);
-        return fits;
-    };
-    bool all = follows(1);
-    for (int i = x.ndim() - 1; i > 1; --i) all = all && follows(i);
-    return all && follows(0);
-}
-
-PyObject* with_axis_moved(Array x, int from, int to) {
-    npy_intp axes[5];
-    for (int i = 0, next = 0; i < x.ndim(); ++i) {
-        if (i == to) {
-            axes[i] = from;
-            continue;
-        }
-        if (next == from) ++next;
-        axes[i] = next++;
-    }
-    PyArray_Dims order{axes, x.ndim()};
-    return PyArray_Transpose(reinterpret_cast<PyArrayObject*>(x.object()), &order);
-}
 
 // x as (batch, channels, length); where the channels are the last axis in memory, each position is
 // a sample of its own.
@@ -44,7 +17,7 @@ struct Channels {
     explicit Channels(Array x)
         : batch(x.shape(0)), count(x.shape(1)), length(x.size() / (x.shape(0) * x.shape(1))),
           type(x.type()) {
-        are_last = length > 1 && !x.is_plain() && lie_last(x);
+        are_last = length > 1 && has_channels_last(x);
         if (!are_last) return;
         batch *= length;
         length = 1;
