@@ -24,13 +24,20 @@ struct Spread {
         : lane(channels_last ? 1 : group_size), position(channels_last ? groups : 1) {}
 };
 
+// A copy of a whole register is no call of a function.
+template <class T> void copy_lanes(const T* from, Index some, T* to) {
+    constexpr Index lanes = lanes_of_groups<T>;
+    if (some == lanes) std::memcpy(to, from, lanes * sizeof(T));
+    else std::copy_n(from, some, to);
+}
+
 // `some` lanes of neighbouring positions, laid out one position after the other; and back.
 template <class T>
 void gather_lanes(const T* from, Spread spread, Index some, Index positions, T* to) {
     constexpr Index lanes = lanes_of_groups<T>;
     if (spread.lane != 1) return transpose(some, positions, from, spread.lane, to, lanes);
     for (Index p = 0; p < positions; ++p, from += spread.position, to += lanes) {
-        std::copy_n(from, some, to);
+        copy_lanes(from, some, to);
     }
 }
 template <class T>
@@ -38,7 +45,7 @@ void scatter_lanes(const T* from, Index positions, Index some, T* to, Spread spr
     constexpr Index lanes = lanes_of_groups<T>;
     if (spread.lane != 1) return transpose(positions, some, from, lanes, to, spread.lane);
     for (Index p = 0; p < positions; ++p, from += lanes, to += spread.position) {
-        std::copy_n(from, some, to);
+        copy_lanes(from, some, to);
     }
 }
 
@@ -251,8 +258,8 @@ void LaneProduct<T>::write(Index row, Index some_rows, Index some, const T* colu
                                                middle.first + y * middle.apart) * inner.length;
             if (output.lane == 1) {
                 for (Index x = 0; x < inner.outputs; ++x) {
-                    std::copy_n(columns + x * lanes, some,
-                                out + (start + x * inner.apart) * output.position);
+                    copy_lanes(columns + x * lanes, some,
+                               out + (start + x * inner.apart) * output.position);
                 }
                 continue;
             }
