@@ -465,7 +465,7 @@ def is_plain_operand(operand: Any, target: Tensor) -> bool:
     x, y = target._data, operand._data
     if y.dtype is not x.dtype or operand._device is not target._device:
         return False
-    return y.shape == x.shape or broadcasts(y.shape, x.shape)
+    return not y.shape or y.shape == x.shape or broadcasts(y.shape, x.shape)
 
 
 def _in_place(

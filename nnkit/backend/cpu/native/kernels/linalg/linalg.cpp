@@ -3,6 +3,7 @@
 
 #include "array.h"
 #include "computed.h"
+#include "integer_product.h"
 #include "memory.h"
 #include "owned.h"
 #include "parallel.h"
@@ -343,6 +344,7 @@ PyObject* matmul(Arguments arguments) {
     if (!x || !y) return decline();
     Factors factors;
     if (!factors.read(x, y)) {
+        if (!is_complex(x)) return integer_matmul(x, y);
         const bool scaled = x.ndim() > 1 || y.ndim() > 1;  // a dot product is not
         return by_parts(matmul, arguments, Conjugate::none, scaled);
     }
