@@ -103,6 +103,11 @@ def _odd_start(x: np.ndarray) -> np.ndarray:
     return place(x, _c_strides(x.shape, x.itemsize), offset=x.itemsize)
 
 
+def channels_last(x: np.ndarray) -> np.ndarray:
+    """The array with axis 1 as the innermost in memory."""
+    return np.moveaxis(np.ascontiguousarray(np.moveaxis(x, 1, -1)), -1, 1)
+
+
 def _swapped(x: np.ndarray) -> np.ndarray:
     return x.copy() if x.dtype == bfloat16 else x.astype(x.dtype.newbyteorder())
 

@@ -9,7 +9,16 @@ import numpy as np
 import pytest
 
 from nnkit.backend.cpu import BACKEND as B
-from tests.backend.native_cases import FLOATS, LAYOUTS, compare, needs_native, numbers, served
+from tests.backend.native_cases import (
+    FLOATS,
+    LAYOUTS,
+    channels_last,
+    compare,
+    needs_native,
+    numbers,
+    order,
+    served,
+)
 
 pytestmark = needs_native
 
@@ -134,6 +143,39 @@ def test_is_served(name: str) -> None:
     """The kernels compute every geometry and layout of a floating-point type themselves."""
     kernel = getattr(B, name)
     assert all(served(kernel, *arguments) for arguments in CASES[name]())
+
+
+# Shape of the input, of the weight, stride, padding: pointwise, and of a channel for each output,
+# with part of a register, with several, and with lines that no window reaches.
+LAST = (
+    ((2, 5, 4, 6), (7, 5, 1, 1), 1, 0), ((3, 40, 9, 8), (33, 40, 1, 1), 1, 0),
+    ((2, 6, 3, 4, 5), (4, 6, 1, 1, 1), 1, 0), ((2, 9, 7, 6), (9, 1, 3, 3), 1, 1),
+    ((2, 37, 12, 40), (37, 1, 3, 5), 1, 2), ((3, 32, 9, 10), (32, 1, 3, 3), 2, 1),
+    ((2, 17, 4, 5, 6), (17, 1, 3, 3, 3), 1, 1),
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("dtype", FLOATS, ids=str)
+@pytest.mark.parametrize(("shape", "kernel", "stride", "padding"), LAST)
+def test_channels_that_are_last_stay_last(shape, kernel, stride, padding, dtype) -> None:
+    axes = len(shape) - 2
+    statics = (stride,) * axes, (padding,) * axes, (1,) * axes, shape[1] // kernel[1]
+    x, weight = channels_last(numbers(shape, dtype)), numbers(kernel, dtype)
+    bias = numbers(kernel[:1], dtype)
+    out = B.conv(x, weight, bias, *statics)
+    g = channels_last(numbers(out.shape, dtype))
+    assert order(out) == order(g)
+    assert order(B.conv_grad_input(g, weight, shape, *statics)) == order(x)
+    for name, arguments in {
+        "conv": (x, weight, bias, *statics),
+        "conv_grad_input": (g, weight, shape, *statics),
+        "conv_grad_weight": (g, x, kernel, *statics),
+        "conv_transpose": (g, weight, numbers(shape[1:2], dtype), shape, *statics),
+    }.items():
+        compare(getattr(B, name), *arguments, tolerance=_tolerance(dtype), same_order=False)
+    for g_rows, x_rows in ((np.ascontiguousarray(g), x), (g, np.ascontiguousarray(x))):
+        arguments = g_rows, x_rows, kernel, *statics
+        compare(B.conv_grad_weight, *arguments, tolerance=_tolerance(dtype), same_order=False)
 
 
 @pytest.mark.parametrize("name", CASES)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Iterator
 
 import numpy as np
@@ -12,6 +13,7 @@ from tests.backend.native_cases import LAYOUTS, close, compare, needs_native, nu
 
 pytestmark = needs_native
 DTYPES = ("float32", "float64")
+INTEGERS = ("int64", "int32", "int16", "int8", "uint8")
 # Rows, columns and depth: none, one, odd, whole tiles, several pieces, several panels.
 SIZES = ((3, 2, 4), (1, 1, 1), (0, 3, 2), (2, 0, 3), (2, 3, 0), (1, 33, 40), (2, 70, 17),
          (5, 7, 300), (64, 10, 64), (37, 29, 31), (200, 96, 70),
@@ -35,6 +37,16 @@ def _pairs() -> Iterator[tuple[np.ndarray, np.ndarray]]:
     for dtype in ("float16", "complex64", "complex128"):
         for m, n, k in ((3, 2, 4), (0, 3, 2), (2, 3, 0), (37, 29, 31), (200, 96, 70)):
             yield from _operands(m, n, k, dtype)
+
+
+def _integers() -> Iterator[tuple[np.ndarray, np.ndarray]]:
+    for dtype in INTEGERS:
+        for m, n, k in ((3, 2, 4), (0, 3, 2), (2, 3, 0), (37, 29, 31), (200, 96, 70), (2, 1100, 9)):
+            yield from _operands(m, n, k, dtype)
+        large = numbers((30, 50), dtype) * np.array(99).astype(dtype)  # so that sums wrap around
+        yield large, large.T
+    for layout in LAYOUTS.values():
+        yield layout(numbers((9, 20), "int32")), layout(numbers((20, 30), "int32"))
 
 
 def _linear() -> Iterator[tuple]:
@@ -71,6 +83,11 @@ def _stacks() -> Iterator[tuple]:
 def _matmul() -> Iterator[tuple]:
     yield from _pairs()
     yield from _stacks()
+    yield from _integers()
+    yield numbers((2, 3, 4, 5), "int64"), numbers((2, 3, 5, 6), "int64")
+    yield numbers((2, 1, 4, 5), "int64"), numbers((3, 5, 6), "int64")
+    yield numbers((2, 3, 5), "int32"), numbers((5,), "int32")
+    yield numbers((5,), "int32"), numbers((5, 1100), "int32")
     yield numbers((3, 1, 4, 5)), numbers((2, 5, 6))
     yield numbers((4, 5)), numbers((2, 3, 5, 6))
     yield numbers((2, 3, 4, 5)), numbers((5, 6))
@@ -104,7 +121,7 @@ def _added(pairs) -> Iterator[tuple]:
 CASES = {
     "linear": _linear,
     "linear_grad_weight": _grad_weight,
-    "mm": _pairs,
+    "mm": lambda: itertools.chain(_pairs(), _integers()),
     "matmul": _matmul,
     "bmm": _stacks,
     "mv": _mv,
@@ -132,6 +149,8 @@ def test_serves_what_linear_layers_need():
     assert served(B.linear_grad_weight, numbers((8, 3)), x)
     assert not served(B.linear, x.astype(np.int64), weight.astype(np.int64), None)
     assert not served(B.linear, x, weight[:, :4], None)
+    for dtype in INTEGERS:
+        assert served(B.matmul, x.astype(dtype), weight.astype(dtype).T)
 
 
 def test_rows_do_not_depend_on_their_number():

@@ -12,9 +12,11 @@ from tests.backend.native_cases import (
     FLOATS,
     FOREIGN,
     LAYOUTS,
+    channels_last,
     compare,
     needs_native,
     numbers,
+    order,
     served,
     unit,
 )  # fmt: skip
@@ -24,6 +26,8 @@ pytestmark = needs_native
 ROWS = (((5,), 1), ((3, 17), 1), ((1, 1), 1), ((40, 128), 1), ((2, 5000), 1), ((3, 4, 5, 6), 2),
         ((300, 65), 1))  # fmt: skip
 GROUPS = (((3, 6), 3), ((2, 6, 5), 2), ((2, 8, 9, 9), 8), ((4, 4, 1), 2), ((3, 12, 40, 30), 3))
+# Images and volumes whose channels are last in memory.
+LAST = ((5, 6, 9, 11), (3, 70, 4, 5), (2, 300, 1, 3), (2, 5, 3, 4, 6))
 BATCHES = ((7, 3), (1, 2), (300, 40), (100, 600), (4, 3, 5), (5, 6, 9, 11), (3, 2, 70, 80))
 
 
@@ -60,6 +64,9 @@ def _batch_norms() -> Iterator[tuple]:
         for shape in BATCHES:
             for weight, bias in _parameters(shape[1], dtype):
                 yield numbers(shape, dtype) + np.ones((), dtype), weight, bias, 1e-5
+        for shape in LAST:
+            (weight, bias), *_ = _parameters(shape[1], dtype)
+            yield channels_last(numbers(shape, dtype)), weight, bias, 1e-5
         for layout in LAYOUTS.values():
             (weight, bias), *_ = _parameters(4, dtype)
             yield layout(numbers((5, 4, 17), dtype)), layout(weight), layout(bias), 1e-5
@@ -127,6 +134,18 @@ def test_serves_every_layout() -> None:
             assert served(B.batch_norm_eval, x, weight, weight, *statistics)
             assert served(B.group_norm, x, weight, weight, 2, 1e-5)
             assert served(B.layer_norm, x, lay(numbers((17,))), None, 1, 1e-5)
+
+
+@pytest.mark.parametrize("dtype", FLOATS, ids=str)
+@pytest.mark.parametrize("shape", LAST)
+def test_channels_that_are_last_stay_last(shape: tuple[int, ...], dtype: np.dtype) -> None:
+    x, rows = channels_last(numbers(shape, dtype)), numbers(shape, dtype)
+    out, mean, variance = B.batch_norm(x, None, None, 1e-5)
+    for g in (x, rows):
+        g_x, _ = B.batch_norm_grad(g, x, None, mean, variance, 1e-5)
+        assert order(out) == order(g_x) == order(x)
+    g_x, _ = B.batch_norm_grad(x, rows, None, mean, variance, 1e-5)
+    assert order(g_x) == order(rows)
 
 
 @pytest.mark.parametrize("shape", [(20000, 3), (2, 3, 200, 300)])
