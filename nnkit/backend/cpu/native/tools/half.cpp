@@ -22,8 +22,9 @@ void convert_row(const float* from, Float16* to, std::ptrdiff_t count) {
     std::ptrdiff_t i = 0;
 #if defined(__F16C__)
     for (; i + 8 <= count; i += 8) {
-        const __m128i halves = _mm256_cvtps_ph(_mm256_loadu_ps(from + i), _MM_FROUND_TO_NEAREST_INT);
-        _mm_storeu_si128(reinterpret_cast<__m128i*>(to + i), halves);
+        const __m256 wide = _mm256_loadu_ps(from + i);
+        _mm_storeu_si128(reinterpret_cast<__m128i*>(to + i),
+                         _mm256_cvtps_ph(wide, _MM_FROUND_TO_NEAREST_INT));
     }
 #endif
     for (; i < count; ++i) to[i] = narrow_float16(from[i]);

@@ -165,10 +165,13 @@ Owned gradient_of_weight(const Geometry& g, const Input& gradient, const Input& 
     if (channels_last && is_pointwise(g)) {
         multiply<T>(g.outputs, g.channels, g.batch * g.input_plane(), {above, 1, g.outputs},
                     {below, g.channels, 1}, out, g.channels);
-    } else if (g.outputs > few_outputs) weight_gradient(g, above, below, out);
-    else if (fills_lanes_with_groups(g, sizeof(T))) {
+    } else if (g.outputs > few_outputs) {
+        weight_gradient(g, above, below, out);
+    } else if (fills_lanes_with_groups(g, sizeof(T))) {
         weight_gradient_of_groups(g, above, below, channels_last, out);
-    } else weight_gradient_of_lines(g.along_lines(), above, below, out);
+    } else {
+        weight_gradient_of_lines(g.along_lines(), above, below, out);
+    }
     return result;
 }
 

@@ -1,5 +1,5 @@
-// Products of matrices of integers: rows of the result in the first cache, to which multiples of the
-// rows of the second factor are added.
+// Products of matrices of integers: to rows of the result, which stay in the first cache, multiples
+// of the rows of the second factor are added.
 #include "integer_product.h"
 
 #include <algorithm>
@@ -61,8 +61,10 @@ template <class T> PyObject* product_of(Array x, Array y) {
     const int last = x.ndim() - 1;
     const Index k = x.shape(-1), n = is_vector ? 1 : y.shape(-1);
     if (k != y.shape(is_vector ? 0 : -2)) return decline();
-    if (stacked && (x.ndim() != y.ndim() || !std::equal(x.shape(), x.shape() + last - 1, y.shape())))
-        return decline();
+    if (stacked) {
+        if (x.ndim() != y.ndim()) return decline();
+        if (!std::equal(x.shape(), x.shape() + last - 1, y.shape())) return decline();
+    }
     npy_intp shape[NPY_MAXDIMS];
     std::copy_n(x.shape(), last, shape);
     shape[last] = n;
