@@ -121,8 +121,9 @@ def clip_grads_with_norm_(
             f"{list(total_norm.shape)}"
         )
     scale = (max_norm / (total_norm + 1e-6)).clamp(max=1.0)
+    scales = {device: scale.to(device) for device in {grad.device for grad in grads}}
     for grad in grads:
-        grad.mul_(scale.to(grad.device))
+        grad.mul_(scales[grad.device])
 
 
 @no_grad()

@@ -96,7 +96,9 @@ def in_wider_dtype(name: str, input: Any, dtype: Any) -> Tensor:
     """
     x = in_dtype(name, input, dtype)
     _check_dtype(name, input)
-    wider = dtype is None or promote_types(input.dtype, x.dtype) is x.dtype
+    if dtype is None:
+        return x
+    wider = promote_types(input.dtype, x.dtype) is x.dtype
     if not wider or input.is_complex() != x.is_complex():
         kind = "complex" if input.is_complex() else "real"
         raise RuntimeError(
