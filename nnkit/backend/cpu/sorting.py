@@ -131,12 +131,26 @@ def mode(x: Array, axis: int, keepdims: bool) -> tuple[Array, Array]:
 def unique(x: Array, axis: int | None) -> tuple[Array, Array, Array]:
     """The distinct values in order (slices where an axis is given), where each element went, and
     how often each occurs. NaN differs from NaN."""
+    if axis is None and x.size and x.dtype.kind in "iu" and x.dtype != np.uint64:
+        low, high = int(x.min()), int(x.max())
+        if high - low < x.size:
+            return _unique_of_range(x, low)
     keys = _comparable(x)
     values, inverse, counts = np.unique(
         keys, return_inverse=True, return_counts=True, axis=axis, equal_nan=False
     )
     inverse = inverse.reshape(x.shape if axis is None else -1)
     return values.astype(x.dtype, copy=False), inverse, counts
+
+
+def _unique_of_range(x: Array, low: int) -> tuple[Array, Array, Array]:
+    """The same of integers close together, from ``low`` on: they are counted, not sorted."""
+    places = x.reshape(-1).astype(np.int64) - low
+    counts = np.bincount(places)
+    occurs = counts > 0
+    values = (np.flatnonzero(occurs) + low).astype(x.dtype)
+    inverse = (np.cumsum(occurs) - 1)[places]
+    return values, inverse.reshape(x.shape), counts[occurs]
 
 
 def unique_consecutive(x: Array, axis: int | None) -> tuple[Array, Array, Array]:

@@ -9,6 +9,8 @@ from tests.harness.row import ALL, FLOATS, INTS, Fixed, OpRow, Raises, Sample
 REPEATED = np.array([3, 1, 1, 2, 3, 3, 1])
 ROWS_OF = np.array([[1, 2], [1, 2], [0, 1], [1, 2]])
 NAN = np.array([1.0, np.nan, np.nan, 1.0], "float32")
+# Integers far apart, which are sorted, and close together at the ends of their range.
+FAR, LOWEST, HIGHEST = (np.array(v, "int8") for v in ((127, -128, 127), (-127, -128), (127, 126)))
 
 
 def distinct(make):
@@ -42,7 +44,11 @@ ROWS = [
         distinct,
         dtypes=("float32", "float64", *INTS, "bool"),
         differentiable=False,
-        edges=lambda make: [Sample(Fixed(NAN)), Sample(Fixed(make(0)))],
+        edges=lambda make: [
+            Sample(Fixed(NAN)),
+            Sample(Fixed(make(0))),
+            *(Sample(Fixed(v), return_inverse=True) for v in (FAR, LOWEST, HIGHEST)),
+        ],
         errors=lambda make: [Raises(NotImplementedError, "complex", make(2, dtype="complex64"))],
         method="unique",
     ),
