@@ -82,7 +82,7 @@ def _reads_what_it_writes(d: Difference) -> bool:
         return False
     names = d.named()
     # A detached tensor, or one of other data or of NumPy's, does not tell whose memory it has.
-    hidden = re.search(r"\.data = |from_numpy\(|detach\(\)", d.earlier) is not None
+    hidden = re.search(r"\.data\b|from_numpy\(|detach\(\)", d.earlier) is not None
     writes = r"|(scatter|index|put|addmm|baddbmm)\w*_\(|\] = x" * hidden
     if re.search(r"masked_scatter_\(" + writes, d.statement):
         held = [d.seen("values", d.before, name) for name in names]
@@ -324,12 +324,13 @@ def _of_old_shape(d: Difference) -> bool:
     """Whether torch refuses a backward after a tensor was given another shape, or sums its
     gradient. The graph keeps its node, with the old shape, and what else it saved of it; and a leaf
     takes a gradient that nobody else has if its steps are its, of which it reads too many."""
-    changed = re.findall(r"out=\(?(x\d+)|(x\d+)\.(?:data = |set_|as_strided_)", d.earlier)
+    changes = r"data = |set_|as_strided_|\w*squeeze_\(|t_\(|transpose_"
+    changed = re.findall(rf"out=\(?(x\d+)|(x\d+)\.(?:{changes})", d.earlier)
     ended = d.errors[1] in (None, "ValueError", "IndexError") or d.aspect in ("grad", "existence")
     refused = d.errors == (None, "RuntimeError") or (
         d.errors[0] == "RuntimeError" and (ended or d.label.startswith("log["))
     )
-    summed = d.aspect in ("shape", "values") and (  # down to the old shape
+    summed = d.aspect in ("shape", "dtype", "values") and (  # down to the old shape
         d.label.endswith(".grad") or "autograd.grad(" in d.statement
     )
     if not (refused or summed) or not re.search(r"backward\(|grad\(", d.statement):
@@ -355,15 +356,6 @@ def _turned_beside_one(d: Difference) -> bool:
     turns = r"permute|transpose|swap|moved|\.m?[TH]\b|\.t\(|adjoint|unfold|strided|channels_last"
     shapes = [d.seen("shape", d.before, name) or () for name in d.named()]
     return any(1 in shape for shape in shapes) and re.search(turns, d.earlier) is not None
-
-
-def _of_one_zero(d: Difference) -> bool:
-    """Whether a gradient passes through the product of all elements, of which one is 0."""
-    if not _statement(r"backward\(|grad\(", "strides")(d):
-        return False
-    sources = re.findall(r"(x\d+)\.prod\(\)|T\.prod\((x\d+)\)", d.earlier)
-    records = [record_of(d.before, name) for pair in sources for name in pair if name]
-    return any(np.sum(array_of(r) == 0) == 1 for r in records if r and r[2])
 
 
 # Each with its reason. None of them hides a value that a program without a mistake computes.
@@ -403,6 +395,18 @@ RULES: dict[str, Callable[[Difference], bool]] = {
         or _seen_by(d, "node", "prehook")
         or _seen_inside(d)
         or _stopped_elsewhere(d)
+    ),
+    "one of several views may not be read once it was written: that is said first or last": (
+        lambda d: (
+            (d.aspect == "error" and None not in d.errors)
+            and re.search(r"chunk\(|split\(|unbind\(", d.earlier) is not None
+        )
+    ),
+    "hooks on several tensors await views that have another history since they were written": (
+        lambda d: (
+            _seen_by(d, "multi", "any", "all")
+            and re.search(r"\.\w+_\(|\] .?= ", d.earlier) is not None
+        )
     ),
     "torch leaves hooks on an unpickled tensor with what it was before a write": lambda d: (
         _seen_by(d, "hook", "multi", "any", "all") and "pickle.loads(" in d.earlier
@@ -522,7 +526,7 @@ RULES: dict[str, Callable[[Difference], bool]] = {
     ),
     "which node of a function comes last, and what it saves": _runs_last_node,
     "torch resizes an out= before it reads it as an operand": _writes_own_operand,
-    "torch's graph keeps the shape that a tensor had when it was used": _of_old_shape,
+    "torch's graph keeps the shape and dtype that a tensor had when it was used": _of_old_shape,
     "torch does not write gradients that are views of what was made without grad": (
         _expanded_gradient
     ),
@@ -572,9 +576,6 @@ RULES: dict[str, Callable[[Difference], bool]] = {
     ),
     "the step of a dimension of size 1, which is any number, decides how a result lies": (
         _turned_beside_one
-    ),
-    "the gradient of a product of all elements lies by rows where exactly one of them is 0": (
-        _of_one_zero
     ),
     "torch takes a view that was given other memory for one of its base": lambda d: (
         d.errors == (None, "RuntimeError")

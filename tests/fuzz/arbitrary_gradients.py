@@ -158,6 +158,15 @@ def _cast_to_complex(d: Difference) -> bool:
     return refused and complex_ and "diagonal_scatter(" in d.earlier
 
 
+def _of_one_zero(d: Difference) -> bool:
+    """Whether a gradient passes through the product of all elements, of which one is 0."""
+    if d.aspect != "strides" or not _is_backward(d):
+        return False
+    sources = re.findall(r"(x\d+)\.prod\(\)|T\.prod\((x\d+)\)", d.earlier)
+    records = [record_of(d.before, name) for pair in sources for name in pair if name]
+    return any(np.sum(array_of(r) == 0) == 1 for r in records if r and r[2])
+
+
 RULES: dict[str, Callable[[Difference], bool]] = {
     "torch's graph holds the indices of what was chosen, whose data may be replaced": (
         _has_other_indices
@@ -205,5 +214,8 @@ RULES: dict[str, Callable[[Difference], bool]] = {
     ),
     "torch has no second derivative of cdist, and says so before what else is wrong": lambda d: (
         d.errors[0] == "NotImplementedError" and _is_backward(d) and "cdist(" in d.earlier
+    ),
+    "the gradient of a product of all elements lies by rows where exactly one of them is 0": (
+        _of_one_zero
     ),
 }

@@ -163,6 +163,10 @@ class Refusing(Node):
     def order(self, value: int) -> None:
         _MADE.__set__(self, value)
 
+    def __lt__(self, other: Node) -> bool:
+        """Which of several runs first: the one that was made last."""
+        return made_at(self) > made_at(other)
+
 
 class Error(Refusing):
     """The history of a gradient that cannot be differentiated again; it has saved the message."""
