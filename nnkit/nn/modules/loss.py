@@ -146,8 +146,8 @@ class LinearCrossEntropyLoss(_WeightedLoss):
     ) -> None:
         if weight is not None and weight.shape != (num_classes,):
             raise RuntimeError(
-                f"LinearCrossEntropyLoss: weight must have shape {[num_classes]}, got "
-                f"{list(weight.shape)}"
+                f"LinearCrossEntropyLoss: expected weight shape to be {(num_classes,)}, got "
+                f"{tuple(weight.shape)}"
             )
         if not 0 <= label_smoothing <= 1:
             raise RuntimeError(
