@@ -146,17 +146,27 @@ def _set_attributes(value: Any, state: Any) -> None:
 
 
 def _plain_parameter(data: Tensor, requires_grad: bool, hooks: Any, state: Any = None) -> Any:
-    return Parameter(data, bool(requires_grad))
+    return _with_plain_attributes(Parameter(data, bool(requires_grad)), state)
+
+
+def _with_plain_attributes(value: Tensor, state: Any) -> Tensor:
+    """A tensor with attributes of its own, which hide none that tensors have."""
+    for part in state if isinstance(state, tuple) else (state,):
+        for name in part or ():
+            if not isinstance(name, str) or hasattr(type(value), name):
+                raise pickle.UnpicklingError(f"a tensor is given no attribute {name!r:.80}")
+    _set_attributes(value, state)
+    return value
 
 
 def _plain_from_type(rebuild: Any, kind: Any, arguments: tuple[Any, ...], state: Any) -> Any:
-    """A tensor; of the attributes a file may give it those of a Buffer alone."""
+    """A tensor, which a file may give attributes."""
     if rebuild is not PLAIN["torch._utils._rebuild_tensor_v2"]:
         raise pickle.UnpicklingError(f"a tensor cannot be rebuilt by {rebuild!r:.80}")
     tensor = rebuild(*arguments)
     if isinstance(state, dict) and state.get("_is_buffer"):
         return Buffer(tensor, persistent=bool(state.get("persistent", True)))
-    return tensor
+    return _with_plain_attributes(tensor, state)
 
 
 def _bytes(content: bytes = b"") -> bytes:

@@ -67,6 +67,21 @@ def test_a_tangent_in_a_second_gradient() -> None:
         assert tangent is not None and (value.item(), tangent.item()) == (48, 48)
 
 
+def test_tangents_of_all_examples_at_once() -> None:
+    ad = nnkit.autograd.forward_ad
+    point, directions = nnkit.arange(4.0).reshape(2, 2), nnkit.randn(3, 2, 2)
+
+    def moved(direction: nnkit.Tensor) -> nnkit.Tensor:
+        with ad.dual_level():
+            out = ad.make_dual(point.T, direction)
+            return ad.unpack_dual((out @ out).sin())[1]
+
+    expected = nnkit.stack([moved(d) for d in directions])
+    nnkit.testing.assert_close(nnkit.func.vmap(moved)(directions), expected)
+    with pytest.raises(RuntimeError, match="Nested forward mode AD is not supported"):
+        nnkit.func.jvp(moved, (directions[0],), (directions[0],))
+
+
 def test_no_derivative_goes_through_running_statistics(lib: ModuleType) -> None:
     ad, norms = lib.autograd.forward_ad, lib.nn.functional
     x, one = lib.tensor([[1.0, 2.0], [4.0, 6.0]]), lib.ones(2)
