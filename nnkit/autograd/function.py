@@ -21,6 +21,7 @@ from nnkit.autograd.grad_mode import MODE, is_grad_enabled, no_grad
 from nnkit.autograd.op.registry import LIFTED, OPS
 from nnkit.autograd.tensor import Tensor, wrap
 from nnkit.autograd.views.history import check_history, check_traceable, set_history, wrote
+from nnkit.autograd.views.refusals import mark_views
 from nnkit.autograd.views.replay import chain_of, replay
 from nnkit.backend.dtype import FLOATING
 from nnkit.backend.lazy import plain
@@ -365,11 +366,11 @@ class Function:
                 for a, edge in zip(arguments, edges, strict=True)
             )
             outputs = _connect(node, arguments, outputs)
-            _mark_views(outputs, "function" if len(outputs) == 1 else "multiple")
+            mark_views(outputs, "function" if len(outputs) == 1 else "multiple")
             _save(node, outputs)
         else:
             outputs = tuple([_constant(node, out, arguments) for out in outputs])
-            _mark_views(outputs, "function")
+            mark_views(outputs, "function")
         return node, outputs if isinstance(result, tuple) else outputs[0]
 
 
@@ -451,13 +452,6 @@ def _constant(node: FunctionNode, out: Any, inputs: tuple) -> Any:
     if is_in(out, inputs):
         return out.detach()
     return out.detach_() if out._base is None else out
-
-
-def _mark_views(outputs: tuple, made: str) -> None:
-    """Say of the views that forward has made, or was given, that they must not be written."""
-    for output in outputs:
-        if getattr(output, "_view", None) in ("no_grad", "inference"):
-            output._view = made
 
 
 def _check_returned(node: FunctionNode, inputs: tuple, result: Any) -> None:

@@ -27,6 +27,13 @@ WRITTEN = "is being modified inplace"
 BASE_WRITTEN = "its base or another view of its base has been modified inplace"
 
 
+def mark_views(outputs: tuple, maker: str) -> None:
+    """Say of the views that a user's function has made, or was given, who has made them."""
+    for output in outputs:
+        if getattr(output, "_view", None) in ("no_grad", "inference"):
+            output._view = maker
+
+
 def refusal(view: Any, done: str) -> str:
     """The message for a view, which was ``WRITTEN`` or whose base was (``BASE_WRITTEN``)."""
     node, index = target_of(view._edge)

@@ -49,8 +49,8 @@ def set_default_load_endianness(endianness: LoadEndianness | None) -> None:
             f"{type(endianness).__name__}"
         )
     _order[0] = endianness
-    orders = {LoadEndianness.BIG: "big", LoadEndianness.NATIVE: sys.byteorder}
-    torch_checkpoint.ORDER_UNLESS_SAID = orders.get(endianness, "little").encode()
+    orders = {None: "little", LoadEndianness.LITTLE: "little", LoadEndianness.BIG: "big"}
+    torch_checkpoint.ORDER_UNLESS_SAID = orders.get(endianness, sys.byteorder).encode()
 
 
 def get_crc32_options() -> bool:
