@@ -54,6 +54,9 @@ def _twice(layer: Any, norm: Any) -> None:
 
 
 ROWS: list[Row] = [
+    ("causal", RuntimeError, "Explicit attn_mask should not be set when is_causal=True",
+     lambda lib: lib.nn.functional.scaled_dot_product_attention(
+         *[lib.ones(2, 2)] * 3, attn_mask=lib.ones(2, 2), is_causal=True)),
     ("attention_key", AssertionError,
      r"For batched \(3-D\) `query`, expected `key` and `value` to be 3-D but found 2-D and 3-D",
      lambda lib: _attend(lib, (3, 3, 4), (3, 4), (3, 3, 4))),
