@@ -2309,6 +2309,8 @@ def replace_memory(x: Tensor, data: _Any) -> None:
     """
 def on_its_own(result: Tensor) -> Tensor:
     """``result``, which nobody else will see, as no view of anything; its writes count alone."""
+def recast(tensor: Tensor, cls: builtins.type) -> _Any:
+    """A tensor that nobody else has as one of a subclass: itself, unless that has slots."""
 def fill(self: Tensor, data: _Array, place: _Any) -> None:
     """Set the slots of a new leaf."""
 def wrap_in_python(data: _Array, place: _Any = ...) -> Tensor:
