@@ -24,6 +24,7 @@ from nnkit.autograd.surface.storage import (
 from nnkit.autograd.tensor import wrap
 from nnkit.backend import files
 from nnkit.backend.dtype import dtype, uint8
+from nnkit.torch_rebuild import checked_when_read
 
 __all__ = ["is_legacy", "pickle_name", "read", "read_legacy", "write", "write_legacy"]
 
@@ -110,14 +111,15 @@ def read_legacy(stream: BinaryIO, make: Make, load: Load) -> Any:
         raise ValueError("it does not begin as a file of torch.save")
     if not load(content, storages).get("little_endian", True):
         raise ValueError("the byte order of the file is big, not little")
-    tree = load(content, storages)
-    for key in load(content, storages):
-        found = storages.known[_text(key)]._memory
-        size = int.from_bytes(files.read_exactly(content, 8), "little")
-        if size != found.shape[0]:
-            raise ValueError(f"storage {key} has {size} elements, not {found.shape[0]}")
-        read = files.read_exactly(content, size * found.dtype.itemsize)
-        found.copy_(wrap(files.array_of(read, found.dtype.array)))
+    with checked_when_read():
+        tree = load(content, storages)
+        for key in load(content, storages):
+            found = storages.known[_text(key)]._memory
+            size = int.from_bytes(files.read_exactly(content, 8), "little")
+            if size != found.shape[0]:
+                raise ValueError(f"storage {key} has {size} elements, not {found.shape[0]}")
+            read = files.read_exactly(content, size * found.dtype.itemsize)
+            found.copy_(wrap(files.array_of(read, found.dtype.array)))
     stream.seek(begin + content.tell())  # something else may follow
     return tree
 

@@ -8,8 +8,10 @@ from __future__ import annotations
 
 import operator
 import pickle
+import threading
 from collections import Counter, OrderedDict
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from typing import Any
 
 import nnkit
@@ -91,18 +93,41 @@ def _rebuild_without_memory(
     return made.requires_grad_(bool(requires_grad))
 
 
+class _Unread(threading.local):
+    sparse: list[tuple[Any, Sequence]] | None = None  # sparse tensors whose memory is not read yet
+
+
+_unread = _Unread()
+
+
+@contextmanager
+def checked_when_read() -> Iterator[None]:
+    """While active, memory is read after the tensors are made: the indices of sparse ones are
+    checked at the end."""
+    before, _unread.sparse = _unread.sparse, []
+    made = _unread.sparse
+    try:
+        yield
+    finally:
+        _unread.sparse = before
+    for kind, data in made:
+        _rebuild_sparse(kind, data)
+
+
 def _rebuild_sparse(kind: Any, data: Sequence) -> Tensor:
     """A sparse tensor, whose indices are checked: they come from a file."""
-    sparse = nnkit.sparse
+    sparse, checks = nnkit.sparse, _unread.sparse is None
+    if _unread.sparse is not None:
+        _unread.sparse.append((kind, data))
     try:
         if kind is sparse_coo:
             indices, values, size, is_coalesced = data if len(data) == 4 else (*data, None)
             return sparse.sparse_coo_tensor(
-                indices, values, size, check_invariants=True, is_coalesced=is_coalesced
+                indices, values, size, check_invariants=checks, is_coalesced=is_coalesced
             )
         starts, others, values, size = data
         return sparse.sparse_compressed_tensor(
-            starts, others, values, size, layout=kind, check_invariants=True
+            starts, others, values, size, layout=kind, check_invariants=checks
         )
     except (RuntimeError, TypeError, IndexError, AttributeError) as error:
         raise ValueError(f"the parts of a sparse tensor do not fit together: {error}") from None
