@@ -448,9 +448,9 @@ def test_sparse_tensors_in_legacy_files(lib: ModuleType, name: str) -> None:
     """Their memory comes after them; what is wrong with it is seen all the same."""
     x = getattr(lib.tensor([[0, 1.0, 0], [0, 2, 3]]), name)()
     content = stream_of(lib, [x], _use_new_zipfile_serialization=False).getvalue()
-    places = np.int64([1, 1, 2] if name != "to_sparse_csc" else [0, 1, 1]).tobytes()
+    places = np.array([1, 1, 2] if name != "to_sparse_csc" else [0, 1, 1]).tobytes()
     assert places in content
-    wrong = content.replace(places, np.int64([1, 1, 9]).tobytes())
+    wrong = content.replace(places, np.array([1, 1, 9]).tobytes())
     for weights_only in (True, False):
         load = partial(lib.load, weights_only=weights_only)
         assert lib.equal(load(io.BytesIO(content))[0].to_dense(), x.to_dense())
