@@ -146,6 +146,21 @@ def test_gradient_edge_and_version(lib: ModuleType, graph: Any) -> None:
     assert y._version == 1
 
 
+def test_first_gradients_along_edges(lib: ModuleType, graph: Any) -> None:
+    x, grad = leaf(lib, 1, 2), lib.autograd.grad
+    edges = [graph.get_gradient_edge(t) for t in (x * 2, x, (x * 2).unbind()[1])]
+    for edge, shape in zip(edges, ([2], [2], []), strict=True):
+        for wrong in ((3,), (1, 2)):
+            with pytest.raises(RuntimeError, match=r"Mismatch in shape: grad_output\[0\] has"):
+                grad(edge, x, lib.ones(wrong), retain_graph=True)
+        grad(edge, x, lib.ones(shape), retain_graph=True)
+    for edge in edges[:2]:
+        with pytest.raises(RuntimeError, match="can be implicitly created only for scalar outputs"):
+            grad(edge, x)
+    assert grad(edges[2], x)[0].tolist() == [0, 2]
+    assert grad(graph.get_gradient_edge((x * 3).sum()), x)[0].tolist() == [3, 3]
+
+
 @pytest.mark.parametrize("reentrant", [True, False])
 def test_checkpoint(lib: ModuleType, checkpoints: Any, reentrant: bool) -> None:
     lib.manual_seed(0)
