@@ -103,6 +103,8 @@ ROWS: list[Row] = [
      lambda lib: lib.nn.Embedding(2, 3)(lib.ones(2))),
     ("class_weight", RuntimeError, r"expected weight shape to be [(]2,[)], got [(]3,[)]",
      lambda lib: lib.nn.LinearCrossEntropyLoss(3, 2, weight=lib.ones(3))),
+    ("smoothing", RuntimeError, r"expected label_smoothing to be in range \[0, 1\], got 2.0",
+     lambda lib: lib.nn.LinearCrossEntropyLoss(3, 2, label_smoothing=2.0)),
     ("multi_margin", RuntimeError, r"1-D with size equal to.*Expected target size \[5\].*got \[3\]",
      lambda lib: lib.nn.MultiMarginLoss()(lib.ones(5, 3), lib.ones(3).long())),
     ("nll_weight", RuntimeError, "expected scalar type Float but found Half",

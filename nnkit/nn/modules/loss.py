@@ -151,7 +151,7 @@ class LinearCrossEntropyLoss(_WeightedLoss):
             )
         if not 0 <= label_smoothing <= 1:
             raise RuntimeError(
-                "LinearCrossEntropyLoss: label_smoothing must be between 0 and 1, got "
+                "LinearCrossEntropyLoss: expected label_smoothing to be in range [0, 1], got "
                 f"{label_smoothing}"
             )
         super().__init__(weight, reduction=reduction)
