@@ -357,6 +357,11 @@ class Tensor(Living):
         """The hooks that `register_hook` has put on it; None if it never has."""
         return None if self._hooks is None else self._hooks.place
 
+    @_backward_hooks.setter
+    def _backward_hooks(self, hooks: OrderedDict[int, Any] | None) -> None:
+        own = leaf_hooks(self)  # which backward asks of leaves alone, as torch's does
+        own.tensor, own.place = OrderedDict() if hooks is None else hooks, hooks
+
     @property
     def retains_grad(self) -> bool:
         """Whether `retain_grad` was called on this non-leaf."""

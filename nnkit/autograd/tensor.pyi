@@ -226,6 +226,9 @@ class Tensor(_Living):
     @builtins.property
     def _backward_hooks(self) -> _OrderedDict[builtins.int, _Any] | None:
         """The hooks that `register_hook` has put on it; None if it never has."""
+    @_backward_hooks.setter
+    def _backward_hooks(self, hooks: _OrderedDict[builtins.int, _Any] | None) -> None:
+        ...
     @builtins.property
     def _cdata(self) -> builtins.int:
         """A number that this object alone has."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import collections
 import math
 from importlib import import_module
 from types import ModuleType
@@ -284,3 +285,23 @@ def test_copies_of_what_is_written_go_with_the_graph(lib: ModuleType) -> None:
         assert len(kept.cloned) == 1
         del third
         assert not kept.cloned
+
+
+def test_hooks_that_are_put_there(lib: ModuleType) -> None:
+    x, plain = leaf(lib, 1, 2), lib.ones(2)
+    x._backward_hooks = collections.OrderedDict(tenfold=lambda g: g * 10)
+    x.sum().backward()
+    assert x.grad.tolist() == [10, 10]
+    x.register_hook(lambda g: g + 1)
+    assert len(x._backward_hooks) == 2
+    (x * 2).sum().backward()
+    assert x.grad.tolist() == [31, 31]
+    x._backward_hooks = None
+    x.sum().backward()
+    assert x.grad.tolist() == [32, 32] and x._backward_hooks is None
+    y = x * 2
+    y._backward_hooks = collections.OrderedDict(tenfold=lambda g: g * 10)
+    y.sum().backward()
+    assert x.grad.tolist() == [34, 34]
+    plain._backward_hooks = collections.OrderedDict()
+    assert len(plain._backward_hooks) == 0
