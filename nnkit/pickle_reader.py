@@ -65,6 +65,7 @@ class PickleReader:
         persistent: from a persistent id to the thing it stands for.
         allowed: by full name, classes and functions of the program that it may call too; it may
             fill instances of these very classes with items and attributes.
+        encoding: of the strings of Python 2; "bytes" leaves them as they are.
 
     Time and memory are proportional to the length of the pickle: nothing is allocated by a size
     that it states, and what functions copy is held to its length.
@@ -75,10 +76,12 @@ class PickleReader:
         known: Mapping[str, Any],
         persistent: Callable[[Any], Any],
         allowed: Mapping[str, Any] = MappingProxyType({}),
+        encoding: str = "utf-8",
     ) -> None:
         self._known = {**allowed, **known}
         self._persistent = persistent
         self._allowed = list(allowed.values())
+        self._encoding = encoding
 
     def read(self, stream: BytesIO) -> Any:
         """The value of the pickle that begins here; the stream is left behind it.
@@ -112,7 +115,8 @@ class PickleReader:
         if name in _LITERALS:
             stack.append(argument)
         elif name == "SHORT_BINSTRING":  # of Python 2, whose strings are bytes
-            stack.append(argument.encode("latin-1").decode())
+            content = argument.encode("latin-1")
+            stack.append(content if self._encoding == "bytes" else content.decode(self._encoding))
         elif name in _CONSTANTS:
             stack.append(_CONSTANTS[name])
         elif name in _CONTAINERS:

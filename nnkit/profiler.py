@@ -64,6 +64,7 @@ class FunctionEvent:
     input_shapes: list[list[int]]
     end: float = 0.0
     cpu_children: list[FunctionEvent] = field(default_factory=list)
+    count: int = 1
 
     @property
     def key(self) -> str:
@@ -74,6 +75,11 @@ class FunctionEvent:
     def cpu_time_total(self) -> float:
         """The time from start to end."""
         return self.end - self.start
+
+    @property
+    def cpu_time(self) -> float:
+        """The time of the call."""
+        return self.cpu_time_total / self.count
 
     @property
     def self_cpu_time_total(self) -> float:
@@ -117,7 +123,7 @@ class EventList(list):
         """All events together."""
         total = FunctionEventAvg("Total", [])
         for event in self:
-            total.count += getattr(event, "count", 1)
+            total.count += event.count
             total.self_cpu_time_total += event.self_cpu_time_total
         total.cpu_time_total = total.self_cpu_time_total
         return total

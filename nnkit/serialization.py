@@ -256,7 +256,8 @@ def load(
             are read when they are used, and what is written to them stays in memory.
         max_bytes: refuse a file whose contents take more. Without it they are at most as large
             as the file, but for an npz that is compressed (a thousand times as large at most).
-        pickle_load_args: with ``weights_only=False``, for the ``Unpickler``, such as ``encoding``.
+        pickle_load_args: ``encoding``, of strings that Python 2 has written ("bytes" leaves them
+            as they are); with ``weights_only=False`` whatever the ``Unpickler`` takes.
 
     A file of ``torch.save`` may hold tensors, parameters, numbers, strings and containers, and
     instances of what `add_safe_globals` has allowed. The file may come from anybody: see
@@ -283,7 +284,10 @@ def load(
     if not callable(map_location) and not isinstance(map_location, dict) and map_location:
         located(map_location)  # an unknown device is no fault of the file
     options = {"encoding": "utf-8", **pickle_load_args}
-    unpickle = _read_data if weights_only else _obey(pickle_module or pickle, options)
+    if weights_only:
+        unpickle = partial(_read_data, encoding=options["encoding"])
+    else:
+        unpickle = _obey(pickle_module or pickle, options)
 
     def read(stream: BinaryIO) -> Any:
         arguments = (stream, make, unpickle, max_bytes, f if mmap else None)
@@ -302,8 +306,9 @@ def _sought(f: BinaryIO) -> BinaryIO:
         for method in ("seek", "tell"):
             if not hasattr(f, method):
                 raise AttributeError(
-                    f"load: f must be a path or a file that one can seek in, got "
-                    f"{type(f).__name__}, which has no attribute '{method}'"
+                    f"{type(f).__name__} has no attribute '{method}'. You can only torch.load from "
+                    "a file that is seekable. Please pre-load the data into a buffer like "
+                    "io.BytesIO and try to load from it instead."
                 )
     elif f.seekable():
         return f
@@ -321,11 +326,11 @@ def _placed(map_location: Any, array: Any, location: str = "cpu") -> Tensor:
     return made if map_location is None else made.to(located(map_location))
 
 
-def _read_data(stream: io.BytesIO, persistent: Callable[[Any], Any]) -> Any:
+def _read_data(stream: io.BytesIO, persistent: Callable[[Any], Any], encoding: str) -> Any:
     from nnkit.pickle_reader import PickleReader
     from nnkit.torch_rebuild import PLAIN
 
-    return PickleReader(PLAIN, persistent, _allowed()).read(stream)
+    return PickleReader(PLAIN, persistent, _allowed(), encoding).read(stream)
 
 
 def _allowed() -> dict[str, Any]:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import io
 import pickle
+import sys
 import zipfile
 from collections.abc import Callable
 from typing import Any, BinaryIO
@@ -23,9 +24,11 @@ from nnkit.autograd.surface.storage import (
 from nnkit.autograd.tensor import wrap
 from nnkit.backend import files
 from nnkit.backend.dtype import dtype, uint8
+from nnkit.torch_rebuild import checked_when_read
 
 __all__ = ["is_legacy", "pickle_name", "read", "read_legacy", "write", "write_legacy"]
 
+ORDER_UNLESS_SAID = b"little"  # the byte order of archives that do not tell theirs
 _LONGEST_BYTE_ORDER = 16
 _ALIGNMENT = 64  # of the memory of tensors in a file, as torch has it
 _VERSION = b"3\n"
@@ -59,16 +62,20 @@ def read(archive: zipfile.ZipFile, name: str, make: Make, load: Load, path: Any 
 
     Raises:
         UnpicklingError: it refers to a thing that ``load`` refuses.
-        ValueError: it is damaged, was written on a big-endian machine, or a tensor exceeds its
-            memory.
+        ValueError: it is damaged, or a tensor exceeds its memory.
     """
     members = _Members(archive, name.removesuffix("data.pkl"))
+    order = ORDER_UNLESS_SAID
     if "byteorder" in members:
         order = bytes(members.read("byteorder", _LONGEST_BYTE_ORDER))
-        if order != b"little":
-            raise ValueError(f"the byte order of the file is {order!r}, not little")
+    if order not in (b"little", b"big"):
+        raise ValueError(f"Unknown endianness type: the byte order of the file is {order!r}")
 
     def memory(key: Any, size: int, kind: dtype) -> Any:
+        array = files.array_of(content(key, size, kind), kind.array)
+        return array if order.decode() == sys.byteorder else files.reversed_bytes(array)
+
+    def content(key: Any, size: int, kind: dtype) -> Any:
         length = members.size(f"data/{key:.80}")
         if length != size * kind.itemsize:
             raise ValueError(
@@ -88,58 +95,85 @@ def read_legacy(stream: BinaryIO, make: Make, load: Load) -> Any:
         UnpicklingError: it refers to a thing that ``load`` refuses.
         ValueError: it is damaged, or a tensor exceeds its memory.
     """
+    begin = stream.tell()
     content = io.BytesIO(stream.read())
     left = content.getbuffer().nbytes
 
-    def memory(key: Any, size: int, kind: dtype) -> bytearray:
+    def memory(key: Any, size: int, kind: dtype) -> Any:
         nonlocal left
         left -= size * kind.itemsize
         if left < 0:
             raise ValueError("its tensors have more bytes than the file")
-        return bytearray(size * kind.itemsize)
+        return files.array_of(bytearray(size * kind.itemsize), kind.array)
 
     storages = _Storages(memory, make)
     if load(content, storages) != _LEGACY_MAGIC or load(content, storages) != _LEGACY_VERSION:
         raise ValueError("it does not begin as a file of torch.save")
     if not load(content, storages).get("little_endian", True):
         raise ValueError("the byte order of the file is big, not little")
-    tree = load(content, storages)
-    for key in load(content, storages):
-        found = storages.known[key]._memory
-        size = int.from_bytes(files.read_exactly(content, 8), "little")
-        if size != found.shape[0]:
-            raise ValueError(f"storage {key} has {size} elements, not {found.shape[0]}")
-        read = files.read_exactly(content, size * found.dtype.itemsize)
-        found.copy_(wrap(files.array_of(read, found.dtype.array)))
+    with checked_when_read():
+        tree = load(content, storages)
+        for key in load(content, storages):
+            found = storages.known[_text(key)]._memory
+            size = int.from_bytes(files.read_exactly(content, 8), "little")
+            if size != found.shape[0]:
+                raise ValueError(f"storage {key} has {size} elements, not {found.shape[0]}")
+            read = files.read_exactly(content, size * found.dtype.itemsize)
+            found.copy_(wrap(files.array_of(read, found.dtype.array)))
+    stream.seek(begin + content.tell())  # something else may follow
     return tree
 
 
 class _Storages:
-    """The memory of the tensors in a file, by persistent ids: those that share it get the same."""
+    """The memory of the tensors in a file, by persistent ids: those that share it get the same.
+
+    Args:
+        memory: the array of a storage, given its key, its size and the dtype of its elements.
+        make: the tensor on an array.
+    """
 
     def __init__(self, memory: Callable[[Any, int, dtype], Any], make: Make) -> None:
         self._memory = memory
         self._make = make
         self.known: dict[Any, Storage] = {}
+        self._parts: dict[Any, Storage] = {}
 
     def __call__(self, pid: Any) -> Any:
+        pid = [_text(part) for part in pid]
         if pid[0] == "module" and isinstance(pid[1], type):  # in older files, with its source
             return pid[1]
         kind, stored, key, location, size, *views = pid
         elements = stored.dtype if isinstance(stored, StorageType) else stored
         elements = uint8 if stored is UntypedStorage else elements
-        if kind != "storage" or not isinstance(elements, dtype) or any(views):
+        if kind != "storage" or not isinstance(elements, dtype):
             raise pickle.UnpicklingError(f"the file refers to an unknown thing, {kind!r:.80}")
         if key not in self.known:
             if type(size) is not int or size < 0:
                 raise ValueError(f"storage {key!r:.80} has {size!r:.80} elements")
-            array = files.array_of(self._memory(key, size, elements), elements.array)
-            made = self._make(array, location if isinstance(location, str) else "cpu")
+            place = location if isinstance(location, str) else "cpu"
+            made = self._make(self._memory(key, size, elements), place)
             self.known[key] = TypedStorage._of(made)
         found = self.known[key]
         if found._memory.dtype is not elements:
             raise ValueError(f"storage {key} is of {found._memory.dtype} and of {elements}")
-        return found
+        return self._part(key, found, *views[0]) if any(views) else found
+
+    def _part(self, key: Any, whole: Storage, name: Any, offset: int, size: int) -> Storage:
+        """A part of a storage, which files of torch before 0.4 may hold as one of its own."""
+        memory = whole._memory
+        if (
+            any(type(n) is not int for n in (offset, size))
+            or min(offset, size) < 0
+            or offset + size > memory.shape[0]
+        ):
+            raise ValueError(f"a part of storage {key!r:.80} exceeds it")
+        made = TypedStorage._of(memory[offset : offset + size], True)
+        return self._parts.setdefault((key, name), made)
+
+
+def _text(part: Any) -> Any:
+    """A string that Python 2 has written, and that was read as bytes."""
+    return part.decode("ascii") if isinstance(part, bytes) else part
 
 
 class _Members:

@@ -15,6 +15,7 @@ from typing import Any, BinaryIO
 import nnkit
 from nnkit.autograd import Tensor
 from nnkit.autograd.sparse.tensor import SparseTensor
+from nnkit.autograd.surface.copying import state_of
 from nnkit.autograd.surface.metadata import is_conj, is_neg
 from nnkit.autograd.surface.storage import storage, storage_name, untyped_storage
 from nnkit.backend.dtype import dtype
@@ -136,10 +137,11 @@ def _reduce_tensor(value: Tensor) -> Any:
         return _REBUILD["_rebuild_sparse_tensor"], (value.layout, value.parts())
     if kind.__reduce_ex__ not in (Tensor.__reduce_ex__, Parameter.__reduce_ex__):
         return NotImplemented
-    attributes = dict(value.__dict__)
+    attributes = state_of(value)
     if isinstance(value, Parameter):
         arguments: tuple[Any, ...] = (value.data, value.requires_grad, OrderedDict())
-        attributes.pop("_is_param", None)
+        if isinstance(attributes, dict):
+            attributes.pop("_is_param", None)
         if not attributes:
             return _REBUILD["_rebuild_parameter"], arguments
         return _REBUILD["_rebuild_parameter_with_state"], (*arguments, attributes)

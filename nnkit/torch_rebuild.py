@@ -8,8 +8,10 @@ from __future__ import annotations
 
 import operator
 import pickle
+import threading
 from collections import Counter, OrderedDict
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from typing import Any
 
 import nnkit
@@ -91,18 +93,41 @@ def _rebuild_without_memory(
     return made.requires_grad_(bool(requires_grad))
 
 
+class _Unread(threading.local):
+    sparse: list[tuple[Any, Sequence]] | None = None  # sparse tensors whose memory is not read yet
+
+
+_unread = _Unread()
+
+
+@contextmanager
+def checked_when_read() -> Iterator[None]:
+    """While active, memory is read after the tensors are made: the indices of sparse ones are
+    checked at the end."""
+    before, _unread.sparse = _unread.sparse, []
+    made = _unread.sparse
+    try:
+        yield
+    finally:
+        _unread.sparse = before
+    for kind, data in made:
+        _rebuild_sparse(kind, data)
+
+
 def _rebuild_sparse(kind: Any, data: Sequence) -> Tensor:
     """A sparse tensor, whose indices are checked: they come from a file."""
-    sparse = nnkit.sparse
+    sparse, checks = nnkit.sparse, _unread.sparse is None
+    if _unread.sparse is not None:
+        _unread.sparse.append((kind, data))
     try:
         if kind is sparse_coo:
             indices, values, size, is_coalesced = data if len(data) == 4 else (*data, None)
             return sparse.sparse_coo_tensor(
-                indices, values, size, check_invariants=True, is_coalesced=is_coalesced
+                indices, values, size, check_invariants=checks, is_coalesced=is_coalesced
             )
         starts, others, values, size = data
         return sparse.sparse_compressed_tensor(
-            starts, others, values, size, layout=kind, check_invariants=True
+            starts, others, values, size, layout=kind, check_invariants=checks
         )
     except (RuntimeError, TypeError, IndexError, AttributeError) as error:
         raise ValueError(f"the parts of a sparse tensor do not fit together: {error}") from None
@@ -146,17 +171,27 @@ def _set_attributes(value: Any, state: Any) -> None:
 
 
 def _plain_parameter(data: Tensor, requires_grad: bool, hooks: Any, state: Any = None) -> Any:
-    return Parameter(data, bool(requires_grad))
+    return _with_plain_attributes(Parameter(data, bool(requires_grad)), state)
+
+
+def _with_plain_attributes(value: Tensor, state: Any) -> Tensor:
+    """A tensor with attributes of its own, which hide none that tensors have."""
+    for part in state if isinstance(state, tuple) else (state,):
+        for name in part or ():
+            if not isinstance(name, str) or hasattr(type(value), name):
+                raise pickle.UnpicklingError(f"a tensor is given no attribute {name!r:.80}")
+    _set_attributes(value, state)
+    return value
 
 
 def _plain_from_type(rebuild: Any, kind: Any, arguments: tuple[Any, ...], state: Any) -> Any:
-    """A tensor; of the attributes a file may give it those of a Buffer alone."""
+    """A tensor, which a file may give attributes."""
     if rebuild is not PLAIN["torch._utils._rebuild_tensor_v2"]:
         raise pickle.UnpicklingError(f"a tensor cannot be rebuilt by {rebuild!r:.80}")
     tensor = rebuild(*arguments)
     if isinstance(state, dict) and state.get("_is_buffer"):
         return Buffer(tensor, persistent=bool(state.get("persistent", True)))
-    return tensor
+    return _with_plain_attributes(tensor, state)
 
 
 def _bytes(content: bytes = b"") -> bytes:

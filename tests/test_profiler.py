@@ -31,6 +31,8 @@ def test_primitives_and_blocks_are_timed(tmp_path: Path) -> None:
     assert [[4, 4], [4, 4]] in [event.input_shapes for event in grouped]
     text = profiler.key_averages().table(sort_by="cpu_time_total", row_limit=1)
     assert "mine" in text and "mm" not in text
+    lines = [line.split() for line in profiler.events().table().splitlines()]  # one for each call
+    assert [line[0] for line in lines].count("mm") == 2
     for name, opener in (("trace.json", open), ("trace.json.gz", gzip.open)):
         profiler.export_chrome_trace(str(tmp_path / name))
         with opener(tmp_path / name) as file:

@@ -17,6 +17,7 @@ import pickle
 import subprocess
 import sys
 import zipfile
+from functools import partial
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -439,6 +440,90 @@ def test_strings_and_pairs_of_python_2() -> None:
         archive.writestr("x/data.pkl", b"ccollections\nOrderedDict\n](](U\1aK\1ee\x85R.")
     stream.seek(0)
     assert nnkit.load(stream) == collections.OrderedDict(a=1)
+
+
+@pytest.mark.filterwarnings("ignore:Sparse")
+@pytest.mark.parametrize("name", ["to_sparse", "to_sparse_csr", "to_sparse_csc"])
+def test_sparse_tensors_in_legacy_files(lib: ModuleType, name: str) -> None:
+    """Their memory comes after them; what is wrong with it is seen all the same."""
+    x = getattr(lib.tensor([[0, 1.0, 0], [0, 2, 3]]), name)()
+    content = stream_of(lib, [x], _use_new_zipfile_serialization=False).getvalue()
+    places = np.array([1, 1, 2] if name != "to_sparse_csc" else [0, 1, 1]).tobytes()
+    assert places in content
+    wrong = content.replace(places, np.array([1, 1, 9]).tobytes())
+    for weights_only in (True, False):
+        load = partial(lib.load, weights_only=weights_only)
+        assert lib.equal(load(io.BytesIO(content))[0].to_dense(), x.to_dense())
+        if lib is nnkit:  # torch checks where it was told to
+            with pytest.raises(ValueError, match="the parts of a sparse tensor do not fit"):
+                load(io.BytesIO(wrong))
+
+
+@pytest.mark.filterwarnings("ignore:pickle_load_args only works")
+def test_strings_of_python_2_as_bytes(lib: ModuleType) -> None:
+    text = b"U\x02\xc5\xbc."
+    content = b"".join(
+        [*(pickle.dumps(part, 2) for part in (0x1950A86A20F9469CFC6C, 1001, {})), text, b"].", b""]
+    )
+    for weights_only in (True, False):
+        load = partial(lib.load, weights_only=weights_only)
+        assert load(io.BytesIO(content)) == "\u017c"
+        assert load(io.BytesIO(content), encoding="bytes") == b"\xc5\xbc"
+
+
+@pytest.mark.filterwarnings("ignore:TypedStorage is deprecated")
+def test_parts_of_storages(lib: ModuleType) -> None:
+    """Files of torch before 0.4, whose storages could be cut."""
+    whole = b"X\x07\0\0\0storagectorch\nFloatStorage\nX\1\0\0\0aX\3\0\0\0cpuK\3"
+    part = whole + b"X\1\0\0\0bK\1K\2\x87tQ"
+    tree = b"\x80\2((" + whole + b"Nt" + b"Q(" + part + b"(" + part + b"t."
+    head = [pickle.dumps(x, 2) for x in (0x1950A86A20F9469CFC6C, 1001, {"little_endian": True})]
+    numbers = (3).to_bytes(8, "little") + np.arange(3, dtype=np.float32).tobytes()
+    content = b"".join([*head, tree, pickle.dumps(["a"], 2), numbers])
+    for weights_only in (True, False):
+        all_, one, same = lib.load(io.BytesIO(content), weights_only=weights_only)
+        assert all_.tolist() == [0, 1, 2] and one.tolist() == [1, 2] and same is one
+        one[0] = 5
+        assert all_.tolist() == [0, 5, 2]
+    with pytest.raises(ValueError, match="a part of storage 'a' exceeds it"):
+        nnkit.load(io.BytesIO(content.replace(b"K\1K\2", b"K\2K\2")))
+
+
+def test_files_one_after_the_other(lib: ModuleType) -> None:
+    old: dict = {"_use_new_zipfile_serialization": False}
+    stream = io.BytesIO()
+    stream.write(b"before")
+    for value in (lib.arange(3), [lib.ones(1)]):
+        stream.write(stream_of(lib, value, **old).getvalue())
+    stream.seek(len(b"before"))
+    assert [x.tolist() for x in (lib.load(stream), *lib.load(stream))] == [[0, 1, 2], [1]]
+
+
+@pytest.mark.parametrize("dtype", ["int16", "float32", "bfloat16", "complex64", "bool", "float64"])
+def test_files_of_big_endian_machines(lib: ModuleType, dtype: str) -> None:
+    x = lib.tensor([1, 2, 300, 0]).to(getattr(lib, dtype))
+    parts = 2 if x.is_complex() else 1
+    turned = io.BytesIO()
+    with zipfile.ZipFile(stream_of(lib, {"x": x})) as old, zipfile.ZipFile(turned, "w") as new:
+        for name in old.namelist():
+            content = old.read(name)
+            if name.endswith("data/0"):
+                numbers = np.frombuffer(content, f"u{x.element_size() // parts}")
+                content = numbers.byteswap().tobytes()
+            new.writestr(name, b"big" if name.endswith("byteorder") else content)
+    for weights_only in (True, False):
+        turned.seek(0)
+        assert lib.equal(lib.load(turned, weights_only=weights_only)["x"], x)
+
+
+def test_attributes_of_tensors(torch: ModuleType) -> None:
+    for theirs, ours in ((torch, nnkit), (nnkit, torch), (nnkit, nnkit)):
+        for value in (theirs.ones(2), theirs.nn.Parameter(theirs.ones(2))):
+            value.note, value.places = "x", [1, 2]
+            for weights_only in (True, False):
+                loaded = ours.load(stream_of(theirs, value), weights_only=weights_only)
+                assert (loaded.note, loaded.places) == ("x", [1, 2])
+                assert loaded.tolist() == [1, 1] and loaded.requires_grad is value.requires_grad
 
 
 def test_what_cannot_be_found() -> None:

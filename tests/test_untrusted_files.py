@@ -71,6 +71,10 @@ def test_nothing_is_called(value: Any, tmp_path: Any, monkeypatch: pytest.Monkey
 
 
 TENSOR = tensor_opcodes()
+OF_TYPE = b"".join((
+    b"ctorch._tensor\n_rebuild_from_type_v2\n(", TENSOR[:-1].replace(b"(", b"ctorch\nTensor\n(", 1),
+    b"%stR.",
+))  # fmt: skip
 SOME_STATE = b"N}(V_base\nI1\nu\x86"  # (None, {"_base": 1}): attributes in slots
 
 
@@ -79,6 +83,9 @@ SOME_STATE = b"N}(V_base\nI1\nu\x86"  # (None, {"_base": 1}): attributes in slot
     [
         (TENSOR + SOME_STATE + b"b.", "a Tensor is given no attributes"),
         (TENSOR + b"}(V_data\nNub.", "a Tensor is given no attributes"),
+        (OF_TYPE % b"}(V_data\nNu", "a tensor is given no attribute '_data'"),
+        (OF_TYPE % SOME_STATE, "a tensor is given no attribute '_base'"),
+        (OF_TYPE % b"}(I1\nNu", "a tensor is given no attribute 1"),
         (b"ctorch\nTensor\n}(Vbackward\nNub.", "a type is given no attributes"),
         (b"ctorch\nfloat32\n" + SOME_STATE + b"b.", "a dtype is given no attributes"),
         (b"ctorch\ndevice\nVcpu\n\x85R" + SOME_STATE + b"b.", "a device is given no attributes"),
@@ -206,7 +213,10 @@ def test_compressed_checkpoints_are_refused() -> None:
 
 @pytest.mark.parametrize(
     ("order", "match"),
-    [(b"big", "byte order of the file is b'big'"), (bytes(17), "has 17 bytes, more than 16")],
+    [
+        (b"middle", "Unknown endianness type: the byte order of the file is b'middle'"),
+        (bytes(17), "has 17 bytes, more than 16"),
+    ],
 )
 def test_byte_order(order: bytes, match: str) -> None:
     with pytest.raises(ValueError, match=match):

@@ -37,8 +37,11 @@ def enter_dual_level() -> int:
     Raises:
         RuntimeError: one is open: `nnkit.func.jvp` may be nested, this may not.
     """
-    if MODE.wrapping is not None:
-        raise RuntimeError("Nested forward mode AD is not supported at the moment")
+    level = MODE.wrapping
+    while level is not None:
+        if isinstance(level, ForwardLevel):
+            raise RuntimeError("Nested forward mode AD is not supported at the moment")
+        level = level.around
     ForwardLevel(get_default_device(), by_hand=True).__enter__()
     return 0
 

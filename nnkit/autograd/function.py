@@ -21,6 +21,7 @@ from nnkit.autograd.grad_mode import MODE, is_grad_enabled, no_grad
 from nnkit.autograd.op.registry import LIFTED, OPS
 from nnkit.autograd.tensor import Tensor, wrap
 from nnkit.autograd.views.history import check_history, check_traceable, set_history, wrote
+from nnkit.autograd.views.refusals import mark_views
 from nnkit.autograd.views.replay import chain_of, replay
 from nnkit.backend.dtype import FLOATING
 from nnkit.backend.lazy import plain
@@ -365,12 +366,11 @@ class Function:
                 for a, edge in zip(arguments, edges, strict=True)
             )
             outputs = _connect(node, arguments, outputs)
-            for output in outputs:
-                if getattr(output, "_view", None) == "no_grad":
-                    output._view = "function" if len(outputs) == 1 else "multiple"
+            mark_views(outputs, "function" if len(outputs) == 1 else "multiple")
             _save(node, outputs)
         else:
             outputs = tuple([_constant(node, out, arguments) for out in outputs])
+            mark_views(outputs, "function")
         return node, outputs if isinstance(result, tuple) else outputs[0]
 
 

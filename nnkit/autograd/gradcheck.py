@@ -11,6 +11,7 @@ from nnkit.autograd.arguments.annotations import is_number
 from nnkit.autograd.engine.grad import grad
 from nnkit.autograd.forward.dual import ForwardLevel
 from nnkit.autograd.function import Function
+from nnkit.autograd.op.public import METHODS
 from nnkit.autograd.op.registry import LIFTED
 from nnkit.autograd.ops.creation.factories import complex_
 from nnkit.autograd.ops.creation.ranges import arange
@@ -165,7 +166,8 @@ def gradcheck(
         raise_exception: raise `GradcheckError` instead of returning False.
         nondet_tol: how much two runs of backward may differ.
         check_backward_ad, check_forward_ad: which derivatives to check.
-        check_undefined_grad: whether backward must do without the gradients of some outputs.
+        check_undefined_grad: whether backward must do without the gradients of some outputs, and
+            forward mode without the tangent of an input.
         fast_mode: compare along one direction of each input and output, not all elements.
         check_grad_dtypes, check_batched_grad, check_batched_forward_grad, masked: accepted as
             torch does.
@@ -198,6 +200,8 @@ def gradcheck(
         _check(func, inputs, eps, atol, rtol, nondet_tol, fast_mode, *directions)
         if check_undefined_grad and check_backward_ad:
             _check_undefined(func, inputs)
+        if check_undefined_grad and check_forward_ad:
+            _check_undefined_tangents(func, inputs)
     except GradcheckError:
         if raise_exception:
             raise
@@ -332,6 +336,28 @@ def _check_forwards(
                 if fast:
                     got, expected = _along(got, output), _along(expected, output)
                 compare(output, x, got, expected, what, k, position)
+
+
+def _check_undefined_tangents(func: Callable, inputs: tuple) -> None:
+    """Run forward mode without the tangent of each input: the outputs' are those of zeros."""
+    checked = [i for i, t in enumerate(inputs) if isinstance(t, Tensor) and t.requires_grad]
+    for without in checked:
+        ways = []
+        for still in (_zeros(inputs[without]), None):
+            with ForwardLevel(inputs[without]._device) as level:
+                points = list(inputs)
+                for i in checked:
+                    value = inputs[i].detach()
+                    moved = _pattern(value, i).reshape(value.shape).to(value.dtype)
+                    point = level.lift(value, still if i == without else moved)
+                    points[i] = point._set_requires_grad(True)  # as `_check_forwards` has it
+                ways.append([level.lower(t)[1] for t in _tensors(func(*points))])
+        for position, (zero, none) in enumerate(zip(*ways, strict=True)):
+            if zero is not None and none is not None and not METHODS["allclose"](zero, none):
+                raise GradcheckError(
+                    f"Mismatch in tangent values for output with index: {position} when input: "
+                    f"{without} has an undefined tangent value"
+                )
 
 
 class UndefinedGradBackward(Function):

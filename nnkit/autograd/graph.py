@@ -233,6 +233,8 @@ def get_gradient_edge(tensor: Tensor) -> GradientEdge:
         raise RuntimeError("get_gradient_edge: the tensor must require grad")
     target = _target(tensor)
     node: Any = describe_edge(target)[0] if isinstance(target, Tensor) else target
+    if node is target:
+        node._hooks().forms[tensor.output_nr] = (tensor._data.shape, tensor._data.dtype)
     return GradientEdge(node, tensor.output_nr)
 
 

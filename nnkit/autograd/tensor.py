@@ -357,6 +357,11 @@ class Tensor(Living):
         """The hooks that `register_hook` has put on it; None if it never has."""
         return None if self._hooks is None else self._hooks.place
 
+    @_backward_hooks.setter
+    def _backward_hooks(self, hooks: OrderedDict[int, Any] | None) -> None:
+        own = leaf_hooks(self)  # which backward asks of leaves alone, as torch's does
+        own.tensor, own.place = OrderedDict() if hooks is None else hooks, hooks
+
     @property
     def retains_grad(self) -> bool:
         """Whether `retain_grad` was called on this non-leaf."""
@@ -533,6 +538,19 @@ def on_its_own(result: Tensor) -> Tensor:
 
 
 blank: Any = Living.__new__  # an object of a class of Tensors with empty slots
+
+
+def recast(tensor: Tensor, cls: type) -> Any:
+    """A tensor that nobody else has as one of a subclass: itself, unless that has slots."""
+    try:
+        tensor.__class__ = cls
+        return tensor
+    except TypeError:
+        made = blank(cls)
+        for name in Tensor.__slots__:
+            if name[:2] != "__":
+                setattr(made, name, getattr(tensor, name))
+        return made
 
 
 def fill(self: Tensor, data: Array, place: Any) -> None:

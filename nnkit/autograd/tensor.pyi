@@ -226,6 +226,9 @@ class Tensor(_Living):
     @builtins.property
     def _backward_hooks(self) -> _OrderedDict[builtins.int, _Any] | None:
         """The hooks that `register_hook` has put on it; None if it never has."""
+    @_backward_hooks.setter
+    def _backward_hooks(self, hooks: _OrderedDict[builtins.int, _Any] | None) -> None:
+        ...
     @builtins.property
     def _cdata(self) -> builtins.int:
         """A number that this object alone has."""
@@ -2309,6 +2312,8 @@ def replace_memory(x: Tensor, data: _Any) -> None:
     """
 def on_its_own(result: Tensor) -> Tensor:
     """``result``, which nobody else will see, as no view of anything; its writes count alone."""
+def recast(tensor: Tensor, cls: builtins.type) -> _Any:
+    """A tensor that nobody else has as one of a subclass: itself, unless that has slots."""
 def fill(self: Tensor, data: _Array, place: _Any) -> None:
     """Set the slots of a new leaf."""
 def wrap_in_python(data: _Array, place: _Any = ...) -> Tensor:

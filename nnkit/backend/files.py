@@ -41,6 +41,13 @@ def array_of(memory: bytearray, dtype: Any) -> Any:
     return np.frombuffer(memory, np.uint8).view(dtype)
 
 
+def reversed_bytes(array: Any) -> Any:
+    """The numbers of a machine of the other byte order, turned around where they lie."""
+    size = array.dtype.itemsize // (2 if array.dtype.kind == "c" else 1)
+    array.view(f"u{size}").byteswap(inplace=True)
+    return array
+
+
 def as_plain(array: Any) -> Any:
     """An array that every reader knows: complex numbers become pairs in a last dimension."""
     parts = _PARTS.get(array.dtype.name)

@@ -224,7 +224,7 @@ class _Run:
             args[i] = tensor
 
         def collect(tensor: Tensor) -> Tensor:
-            found.append(tensor.detach())
+            found.append(tensor.detach() if tensor.requires_grad else tensor)
             if self.stops and len(found) == len(self.promised):
                 raise _EnoughError
             return found[-1]  # for a backward that the function itself runs

@@ -57,6 +57,26 @@ def reentrant_checkpoint_needs_all_inputs(fw):
 
 
 @scenario
+def checkpointed_functions_get_the_tensors_they_saved(fw):
+    seen = []
+
+    class Keep(fw.autograd.Function):
+        @staticmethod
+        def forward(ctx, x, other, learnt):
+            ctx.save_for_backward(other, learnt)
+            return x * 1
+
+        @staticmethod
+        def backward(ctx, g):
+            seen.extend(ctx.saved_tensors)
+            return g, None, None
+
+    a, other, learnt = leaf(fw, 1.0), fw.ones(1), leaf(fw, 2.0)
+    module(fw).checkpoint(Keep.apply, a, other, learnt, use_reentrant=False).backward()
+    return seen[0] is other, seen[1] is learnt, seen[1].requires_grad
+
+
+@scenario
 def nested_checkpoints(fw):
     checkpoint = module(fw).checkpoint
     found = []

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import io
 import pickle
 from importlib import import_module
 from types import ModuleType
@@ -79,6 +80,66 @@ def test_parameters_without_a_shape(lib: ModuleType, way: str) -> None:
     assert isinstance(made, lib.nn.UninitializedParameter)
     made.materialize((2,))
     assert made.shape == (2,)
+
+
+def slotted(lib: ModuleType) -> type:
+    """A class of tensors with an attribute in a slot, which can be pickled."""
+
+    class Slotted(lib.Tensor):
+        __slots__ = ("note",)
+
+        def new_empty(self, *size: Any) -> Any:  # which torch's deepcopy calls
+            return lib.empty(*size).as_subclass(Slotted)
+
+    Slotted.__qualname__ = "Slotted"
+    globals()["Slotted"] = Slotted
+    return Slotted
+
+
+@pytest.mark.parametrize("way", COPIES)
+def test_what_lies_in_slots(lib: ModuleType, way: str) -> None:
+    leaf = lib.ones(2, requires_grad=True)
+    x = (leaf * 2).as_subclass(slotted(lib))
+    assert type(x * 3) is type(x[0]) is type(x)
+    (x * x).sum().backward()
+    assert leaf.grad.tolist() == [8, 8]
+    x = x.detach()
+    x.note, x.other = [1], 2
+    made = COPIES[way](x)
+    assert type(made) is type(x) and made.note == [1] and made.other == 2
+    assert (made.note is x.note) is (way == "copy")
+    del x.note
+    assert not hasattr(COPIES[way](x), "note")
+
+
+def stated(lib: ModuleType) -> type:
+    """A class of tensors that say what pickles keep of them."""
+
+    class Stated(lib.Tensor):
+        def __getstate__(self) -> Any:
+            return {"kept": self.note}
+
+        def __setstate__(self, state: dict) -> None:
+            self.note = state["kept"] + 1
+
+    Stated.__qualname__ = "Stated"
+    globals()["Stated"] = Stated
+    return Stated
+
+
+def test_states_of_tensors(lib: ModuleType) -> None:
+    x = lib.ones(2).as_subclass(stated(lib))
+    x.note = 1
+    made = pickled(x)
+    assert made.note == 2 and made.tolist() == [1, 1] and type(made) is type(x)
+    y = lib.ones(2).as_subclass(slotted(lib))
+    y.note, y.other = [1], 2
+    stream = io.BytesIO()
+    lib.save([x, y], stream, **({"format": "torch"} if lib is nnkit else {}))
+    stream.seek(0)
+    stated_, slotted_ = lib.load(stream, weights_only=False)
+    assert type(stated_) is type(x) and stated_.note == 2
+    assert type(slotted_) is type(y) and (slotted_.note, slotted_.other) == ([1], 2)
 
 
 def test_deepcopy(lib: ModuleType) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from types import ModuleType
+from typing import Any
 
 import pytest
 
@@ -65,3 +66,38 @@ def test_a_tangent_in_a_second_gradient() -> None:
         (second,) = nnkit.autograd.grad(first, x)
         value, tangent = ad.unpack_dual(second)
         assert tangent is not None and (value.item(), tangent.item()) == (48, 48)
+
+
+def test_tangents_of_all_examples_at_once() -> None:
+    ad = nnkit.autograd.forward_ad
+    point, directions = nnkit.arange(4.0).reshape(2, 2), nnkit.randn(3, 2, 2)
+
+    def moved(direction: nnkit.Tensor) -> Any:
+        with ad.dual_level():
+            out = ad.make_dual(point.T, direction)
+            return ad.unpack_dual((out @ out).sin())[1]
+
+    expected = nnkit.stack([moved(d) for d in directions])
+    nnkit.testing.assert_close(nnkit.func.vmap(moved)(directions), expected)
+    with pytest.raises(RuntimeError, match="Nested forward mode AD is not supported"):
+        nnkit.func.jvp(moved, (directions[0],), (directions[0],))
+
+
+def test_no_derivative_goes_through_running_statistics(lib: ModuleType) -> None:
+    ad, norms = lib.autograd.forward_ad, lib.nn.functional
+    x, one = lib.tensor([[1.0, 2.0], [4.0, 6.0]]), lib.ones(2)
+    for norm in (norms.batch_norm, norms.instance_norm):
+        with ad.dual_level():
+            moving = ad.make_dual(x[..., None], lib.ones(2, 2, 1))
+            mean, variance = (ad.make_dual(one.clone(), one) for _ in range(2))
+            out = norm(x[..., None], mean, variance, None, None, False)
+            assert ad.unpack_dual(out).tangent is None
+            for statistics in ((mean, one), (one, variance), (mean, variance)):
+                with pytest.raises(RuntimeError, match="not differentiable wrt running_mean and"):
+                    norm(moving, *statistics, None, None, False)
+    with ad.dual_level():
+        moving, mean = ad.make_dual(x, x), ad.make_dual(one.clone(), one)
+        out = norms.batch_norm(moving, mean, lib.ones(2), training=True, eps=1.0)
+        assert ad.unpack_dual(out).tangent is not None
+        value, tangent = ad.unpack_dual(mean)
+        assert value.tolist() == pytest.approx([1.15, 1.3]) and tangent.tolist() == [1, 1]

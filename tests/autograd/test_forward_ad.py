@@ -53,6 +53,31 @@ def test_refuses(lib: ModuleType) -> None:
                 program()
 
 
+def test_gradcheck_without_a_tangent(lib: ModuleType) -> None:
+    calls = []
+
+    class Doubling(lib.autograd.Function):  # what it gets alone
+        @staticmethod
+        def forward(ctx: Any, x: Any, y: Any) -> Any:
+            ctx.set_materialize_grads(False)
+            return x + y
+
+        @staticmethod
+        def jvp(ctx: Any, x: Any, y: Any) -> Any:
+            calls.append(1)
+            given = [t for t in (x, y) if t is not None]
+            return sum(given) * (3 - len(given))
+
+    x, y = (lib.rand(1, dtype=lib.float64, requires_grad=True) for _ in range(2))
+    check, options = lib.autograd.gradcheck, {"check_forward_ad": True, "check_backward_ad": False}
+    assert check(Doubling.apply, (x, y), check_undefined_grad=False, **options)
+    assert len(calls) == 2
+    with pytest.raises(RuntimeError, match="Mismatch in tangent values for output with index: "):
+        check(Doubling.apply, (x, y), **options)
+    assert not check(Doubling.apply, (x, y), raise_exception=False, **options)
+    assert check(lambda x, y: (x.exp() * y, y.sin()), (x, y), **options)
+
+
 def test_gradcheck_forwards(lib: ModuleType) -> None:
     check, checks = lib.autograd.gradcheck, {"check_forward_ad": True, "check_backward_ad": False}
     x = lib.tensor([0.5, 2.0], dtype=lib.float64, requires_grad=True)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import collections
 import math
 from importlib import import_module
 from types import ModuleType
@@ -146,6 +147,21 @@ def test_gradient_edge_and_version(lib: ModuleType, graph: Any) -> None:
     assert y._version == 1
 
 
+def test_first_gradients_along_edges(lib: ModuleType, graph: Any) -> None:
+    x, grad = leaf(lib, 1, 2), lib.autograd.grad
+    edges = [graph.get_gradient_edge(t) for t in (x * 2, x, (x * 2).unbind()[1])]
+    for edge, shape in zip(edges, ([2], [2], []), strict=True):
+        for wrong in ((3,), (1, 2)):
+            with pytest.raises(RuntimeError, match=r"Mismatch in shape: grad_output\[0\] has"):
+                grad(edge, x, lib.ones(wrong), retain_graph=True)
+        grad(edge, x, lib.ones(shape), retain_graph=True)
+    for edge in edges[:2]:
+        with pytest.raises(RuntimeError, match="can be implicitly created only for scalar outputs"):
+            grad(edge, x)
+    assert grad(edges[2], x)[0].tolist() == [0, 2]
+    assert grad(graph.get_gradient_edge((x * 3).sum()), x)[0].tolist() == [3, 3]
+
+
 @pytest.mark.parametrize("reentrant", [True, False])
 def test_checkpoint(lib: ModuleType, checkpoints: Any, reentrant: bool) -> None:
     lib.manual_seed(0)
@@ -269,3 +285,23 @@ def test_copies_of_what_is_written_go_with_the_graph(lib: ModuleType) -> None:
         assert len(kept.cloned) == 1
         del third
         assert not kept.cloned
+
+
+def test_hooks_that_are_put_there(lib: ModuleType) -> None:
+    x, plain = leaf(lib, 1, 2), lib.ones(2)
+    x._backward_hooks = collections.OrderedDict(tenfold=lambda g: g * 10)
+    x.sum().backward()
+    assert x.grad.tolist() == [10, 10]
+    x.register_hook(lambda g: g + 1)
+    assert len(x._backward_hooks) == 2
+    (x * 2).sum().backward()
+    assert x.grad.tolist() == [31, 31]
+    x._backward_hooks = None
+    x.sum().backward()
+    assert x.grad.tolist() == [32, 32] and x._backward_hooks is None
+    y = x * 2
+    y._backward_hooks = collections.OrderedDict(tenfold=lambda g: g * 10)
+    y.sum().backward()
+    assert x.grad.tolist() == [34, 34]
+    plain._backward_hooks = collections.OrderedDict()
+    assert len(plain._backward_hooks) == 0

@@ -135,6 +135,7 @@ def test_memory_that_others_look_into_does_not_grow(lib: ModuleType, lent: str) 
         x = getattr(lib, lent)(np.zeros(2))
     x.resize_(1)
     x.resize_(2)
+    assert lib.zeros(2).untyped_storage().resizable() and not x.untyped_storage().resizable()
     with raises(lib, RuntimeError, "not resizable"):
         x.detach()[1:].resize_(4)
     assert x.tolist() == [0, 0]

@@ -73,6 +73,15 @@ def test_casts_without_torch() -> None:
     assert x.grad is not None and x.grad.tolist() == [1.0, 1.0]
 
 
+@pytest.mark.parametrize("dtype", FLOAT8)
+def test_close_without_tolerances_is_equal(lib: ModuleType, dtype: str) -> None:
+    x = lib.tensor([1.0, 2.0, float("nan")]).to(getattr(lib, dtype))
+    y = lib.tensor([1.0, 4.0, float("nan")]).to(getattr(lib, dtype))
+    assert lib.isclose(x, y, 0, 0).tolist() == [True, False, False]
+    assert lib.isclose(x, y, 0, 0, True).tolist() == [True, False, True]
+    assert lib.allclose(x, x, 0, 0, True) and not lib.allclose(x, x, 0, 0)
+
+
 @pytest.mark.parametrize("dtype", UNSIGNED + FLOAT8)
 def test_promotion(dtype: str, torch: ModuleType) -> None:
     def promoted(framework: ModuleType, other: str) -> str:

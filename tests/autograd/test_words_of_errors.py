@@ -19,6 +19,11 @@ def _assigned(x: Any, index: Any, value: Any) -> None:
     x[index] = value
 
 
+def _returned(lib: Any) -> Any:
+    functions = {"forward": staticmethod(lambda ctx, x: x)}
+    return type("Same", (lib.autograd.Function,), functions).apply(lib.ones(2))
+
+
 SHAPES: list[Row] = [
     ("expand", RuntimeError, r"The expanded size of the tensor \(3\) must match the existing size",
      lambda lib: lib.zeros(2).expand(3)),
@@ -129,6 +134,16 @@ VALUES: list[Row] = [
      lambda lib: lib.zeros(2).masked_select(lib.zeros(2, dtype=lib.uint8))),
     ("masked_fill", RuntimeError, "only supports boolean masks",
      lambda lib: lib.zeros(2).masked_fill(lib.zeros(2, dtype=lib.uint8), 0)),
+    ("legacy", TypeError, r"received an invalid combination of arguments - got \(tuple, int, int",
+     lambda lib: lib.LongTensor((6, 0), 1, 1)),
+    ("legacy_none", TypeError, r"data must be a sequence \(got NoneType\)",
+     lambda lib: lib.Tensor(None)),
+    ("cummax", IndexError, "Expected reduction dim -1 or 0 for scalar but got 100",
+     lambda lib: lib.tensor(1.0).cummax(100)),
+    ("cummin", IndexError, "Expected reduction dim -1 or 0 for scalar but got -2",
+     lambda lib: lib.tensor(1.0).cummin(-2)),
+    ("index_select_number", RuntimeError, "Index to scalar can have only 1 value, got 2 value",
+     lambda lib: lib.tensor(1.0).index_select(0, lib.tensor([0, 0]))),
     ("index_select", RuntimeError, "self indexing axis dim should be positive",
      lambda lib: lib.zeros(0, 3).index_select(0, lib.tensor([0]))),
     ("index_add", RuntimeError, "source tensor shape must match self tensor shape, excluding",
@@ -399,6 +414,9 @@ def _dual(lib: Any, make: Callable[[Any], Any]) -> None:
 
 
 AUTOGRAD: list[Row] = [
+    ("view_of_function", RuntimeError, "A view was created in no_grad mode and is being modified "
+     "inplace with grad mode enabled. This view was created inside a custom Function",
+     lambda lib: _returned(lib).add_(lib.ones(2, requires_grad=True))),
     ("several", RuntimeError, "This view is the output of a function that returns multiple views",
      lambda lib: _written(lib, lambda x: x.split(2)[0])),
     ("custom", RuntimeError, "Output 0 of .* is a view .*created inside a custom Function",

@@ -80,3 +80,61 @@ def test_functions_below_the_functional_ones() -> None:
         "cpu None",
         "5.0",
     ]
+
+
+ATTENTION = """
+import math
+import torch
+from torch.nn import functional as F
+torch.manual_seed(0)
+x = torch.randn(2, 3, 4, 4, dtype=torch.float64, requires_grad=True)
+g = torch.randn_like(x)
+for name in ("softmax", "log_softmax"):
+    out = getattr(torch, f"_{name}")(x, 1, False)
+    (expected,) = torch.autograd.grad(out, x, g)
+    print(torch.allclose(getattr(torch, f"_{name}_backward_data")(g, out, 1, x.dtype), expected))
+print(torch._softmax_backward_data(g.float(), out.float(), 1, torch.float32).dtype)
+into, out = torch.empty_like(g), out.detach()
+print(torch._softmax_backward_data(g, out, 1, g.dtype, grad_input=into) is into)
+scores, keys = torch.rand(4, 4) > 0.5, torch.tensor([[False, True, False, True], [True] * 4])
+every = torch.rand(2, 3, 4, 4) > 0.5
+for mask, full, kind in (
+    (scores, scores, 0), (keys, keys[:, None, None].expand_as(x), 1), (every, every, 2)
+):
+    out = torch._masked_softmax(x, mask, None, kind)
+    hidden = F.softmax(x.masked_fill(full, -math.inf), -1).nan_to_num(0)
+    given, expected = (torch.autograd.grad(o, x, g)[0] for o in (out, hidden))
+    print(torch.allclose(out, hidden), torch.allclose(given, expected.nan_to_num(0)))
+for mask in (every.float(), scores):
+    try:
+        print(torch._masked_softmax(x, mask, None, 2))
+    except RuntimeError as error:
+        print(error)
+layer = torch.nn.MultiheadAttention(4, 2, batch_first=True, dtype=torch.float64).eval()
+x = x[0].detach()
+parts = layer.in_proj_weight, layer.in_proj_bias, layer.out_proj.weight, layer.out_proj.bias
+later = torch.ones(4, 4, dtype=torch.bool).triu(1)
+padded = torch.arange(4).expand(3, 4) > 2
+with torch.no_grad():
+    for own, options in (
+        ({}, {}),
+        ({"mask": padded, "mask_type": 1}, {"key_padding_mask": padded}),
+        ({"mask": later, "mask_type": 0}, {"attn_mask": later}),
+        ({"mask": later.expand(3, 2, 4, 4), "mask_type": 2}, {"attn_mask": later}),
+    ):
+        found = torch._native_multi_head_attention(x, x, x, 4, 2, *parts, **own)
+        print(*map(torch.allclose, found, layer(x, x, x, **options)))
+    print(torch._native_multi_head_attention(x, x, x, 4, 2, *parts, need_weights=False)[1])
+    q, k, v = torch._transform_bias_rescale_qkv(x.repeat(1, 1, 3), layer.in_proj_bias + 1, 2)
+    print(q.shape, torch.allclose(v, (x + 1).view(3, 4, 2, 2).transpose(1, 2)))
+    print(torch.allclose(q * math.sqrt(2), k))
+print(torch._VF._add_relu(torch.tensor([-3.0, 2.0]), 1).tolist())
+"""
+
+
+def test_functions_that_attention_is_made_of() -> None:
+    assert run(ATTENTION).splitlines() == [
+        "True", "True", "torch.float32", "True", "True True", "True True", "True True",
+        "Mask should be a boolean tensor", "Mask shape should match input",
+        *["True True"] * 4, "None", "torch.Size([3, 2, 4, 2]) True", "True", "[0.0, 3.0]",
+    ]  # fmt: skip

@@ -300,6 +300,10 @@ Same.apply(torch.ones(1))
 with torch.autograd.profiler.profile() as p, torch.autograd.profiler.record_function("mine"): pass
 with torch.autograd.profiler.profile(enabled=False) as q: torch.ones(1)
 print([e.key for e in p.key_averages()], len(q.events()))
+with torch.autograd.profiler.profile() as q: torch.ones(int(torch.autograd._profiler_enabled()))
+print(str(q) == q.table() == q.function_events.table(), q.total_average().count)
+print(q.self_cpu_time_total == q.events().self_cpu_time_total, torch.autograd._profiler_enabled())
+print(torch.autograd.kineto_available())
 from torch.autograd.profiler import EventList; print(isinstance(p.events(), EventList))
 from torch.utils.flop_counter import FlopCounterMode
 with FlopCounterMode(display=False) as counter: torch.ones(2, 3) @ torch.ones(3, 4)
@@ -314,7 +318,8 @@ from torch.hub import HASH_REGEX, urlparse
 print(HASH_REGEX.search("resnet-0123ab.pth")[1], urlparse("http://a/b").netloc)
 """
     assert run(program).splitlines() == [
-        "True False", "4 [1.5000]", "True", "['mine'] 0", "True", "48 True", "max list",
+        "True False", "4 [1.5000]", "True", "['mine'] 0", "True 1", "True False", "False",
+        "True", "48 True", "max list",
         "False False", "(device(type='cpu'), torch.float64) torch.float32", "True False",
         "0123ab a",
     ]  # fmt: skip

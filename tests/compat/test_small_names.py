@@ -130,15 +130,23 @@ print(x.a, x.tolist() == [1, 3], serialization._get_layout("torch.strided"))
     ]
 
 
-def test_files_of_the_other_order_are_refused() -> None:
+def test_files_of_the_other_order() -> None:
     program = """
+import io, zipfile, torch
 from torch.serialization import LoadEndianness, set_default_load_endianness
-try:
-    set_default_load_endianness(LoadEndianness.BIG)
-except NotImplementedError as error:
-    print(error)
+saved, bare = io.BytesIO(), io.BytesIO()
+torch.save(torch.tensor([1, 256]), saved)
+with zipfile.ZipFile(saved) as old, zipfile.ZipFile(bare, "w") as new:
+    for name in old.namelist():
+        if not name.endswith("byteorder"):
+            new.writestr(name, old.read(name))
+for order in (None, *LoadEndianness):
+    set_default_load_endianness(order)
+    bare.seek(0)
+    print(torch.load(bare).tolist())
 """
-    assert "little-endian" in run(program)
+    little, big = "[1, 256]", "[72057594037927936, 281474976710656]"
+    assert run(program).splitlines() == [little, little, little, big]
 
 
 def test_modules_one_after_the_other() -> None:

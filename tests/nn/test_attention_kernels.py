@@ -68,6 +68,26 @@ def test_causal_masks(name: str, torch: ModuleType) -> None:
         getattr(mine, name)(1, 2, 3)
 
 
+def test_causal_biases(lib: ModuleType) -> None:
+    bias = import_module(f"{lib.__name__}.nn.attention.bias")
+    variants, attend = bias.CausalVariant, lib.nn.functional.scaled_dot_product_attention
+    assert list(map(int, variants)) == [1, 2] and [v.name for v in variants][0] == "UPPER_LEFT"
+    made = bias.causal_lower_right(2, 3)
+    assert isinstance(made, bias.CausalBias) and made.variant is variants.LOWER_RIGHT
+    assert (made.seq_len_q, made.seq_len_kv) == (2, 3) and repr(made).startswith("tensor([[ True,")
+    assert made._materialize().tolist() == [[True, True, False], [True, True, True]]
+    x = lib.randn(1, 2, 4, requires_grad=True)
+    out = attend(x, x, x, attn_mask=bias.causal_upper_left(2, 2))
+    assert type(out) is lib.Tensor and out.requires_grad
+    assert lib.equal(out, attend(x, x, x, is_causal=True))
+    with pytest.raises(ValueError, match="CausalBias should not be used with causal=True"):
+        attend(x, x, x, bias.causal_upper_left(2, 2), 0.0, True)
+    with pytest.raises(AssertionError, match="variant must be a CausalVariant, got int"):
+        bias.CausalBias(1, 2, 2)
+    with pytest.warns(UserWarning, match="Lower right causal bias will produce NaNs"):
+        bias.causal_lower_right(3, 2)
+
+
 SCORES: dict[str, Any] = {
     "none": lambda T: None,
     "distance": lambda T: lambda s, b, h, i, j: s + (i - j) * 0.1,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from types import ModuleType
 from typing import Any
 
@@ -86,8 +87,10 @@ def test_refuses(
         lib.nn.functional.interpolate(lib.ones(shape), **options)
 
 
-@pytest.mark.parametrize("mode", ["bilinear", "bicubic"])
-@pytest.mark.parametrize("corners", [False, True])
+@pytest.mark.parametrize(
+    ("mode", "corners"),
+    [*itertools.product(["bilinear", "bicubic"], [False, True]), ("lanczos", False)],
+)
 @pytest.mark.parametrize("size", [(3, 2), (12, 5), (6, 7), (1, 1)])
 def test_antialias(mode: str, corners: bool, size: tuple, torch: ModuleType) -> None:
     def run(lib: ModuleType) -> list[float]:
@@ -101,8 +104,10 @@ def test_antialias(mode: str, corners: bool, size: tuple, torch: ModuleType) -> 
     assert run(nnkit) == pytest.approx(run(torch), rel=1e-9, abs=1e-9)
 
 
-@pytest.mark.parametrize("antialias", [False, True])
-@pytest.mark.parametrize("mode", ["bilinear", "bicubic"])
+@pytest.mark.parametrize(
+    ("mode", "antialias"),
+    [*itertools.product(["bilinear", "bicubic"], [False, True]), ("lanczos", True)],
+)
 def test_bytes_are_exactly_torchs(mode: str, antialias: bool, torch: ModuleType) -> None:
     def run(lib: ModuleType) -> list[list[int]]:
         lib.manual_seed(0)

@@ -54,8 +54,8 @@ def wrong_mode(make: Maker) -> list[Raises]:
         *wrong(make),
         Raises(NotImplementedError, "mode", x, (1, 1), "mirror"),
         Raises(NotImplementedError, "reflect", x, (1, 1), "reflect"),
-        Raises(RuntimeError, "reflect", x, (4, 0, 0, 0), "reflect"),
-        Raises(RuntimeError, "circular", x, (5, 0, 0, 0), "circular"),
+        Raises(RuntimeError, "Padding size should be less", x, (4, 0, 0, 0), "reflect"),
+        Raises(RuntimeError, "wrapping around more than once", x, (5, 0, 0, 0), "circular"),
         Raises(RuntimeError, "value", x, (1, 1, 1, 1), "replicate", 2.0),
     ]
 

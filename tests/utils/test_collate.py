@@ -83,13 +83,13 @@ def test_collate_tensors(lib: ModuleType, data: Any) -> None:
 @pytest.mark.parametrize(
     ("batch", "error", "match"),
     [
-        ([None], TypeError, "got NoneType"),
-        ([{1}], TypeError, "got set"),
-        ([1j], TypeError, "got complex"),
-        ([np.array(["a"])], TypeError, "dtype <U1 make no batch"),
+        ([None], TypeError, "found <class 'NoneType'>"),
+        ([{1}], TypeError, "found <class 'set'>"),
+        ([1j], TypeError, "numbers, dicts or lists; found <class"),
+        ([np.array(["a"])], TypeError, "found <U1"),
         ([1, "a"], TypeError, "str"),
-        ([[1, 2], [3]], RuntimeError, r"equal lengths, got \[2, 1\]"),
-        ([(1,), (3, 4)], RuntimeError, r"equal lengths, got \[1, 2\]"),
+        ([[1, 2], [3]], RuntimeError, "each element in list of batch should be of equal size"),
+        ([(1,), (3, 4)], RuntimeError, "each element in list of batch should be of equal size"),
         ([{"a": 1}, {"b": 1}], KeyError, "a"),
         ([], IndexError, "index"),
     ],
@@ -122,5 +122,5 @@ def test_collate_by_a_table_of_classes(data: Any) -> None:
     table = {**default_collate_fn_map, Named: shout}
     assert collate([(Named("a"), "b")] * 2, collate_fn_map=table) == ["AA", ("b", "b")]
     assert collate([{"n": 1}], collate_fn_map={(int, float): lambda b, **_: b}) == {"n": [1]}
-    with pytest.raises(TypeError, match="got int"):
+    with pytest.raises(TypeError, match="found <class 'int'>"):
         collate([1])

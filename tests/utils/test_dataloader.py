@@ -105,23 +105,41 @@ def test_an_error_does_not_end_the_iteration(data: Any) -> None:
 @pytest.mark.parametrize(
     ("arguments", "match"),
     [
-        ({"num_workers": -1}, "num_workers option should be non-negative, got -1"),
-        ({"timeout": -1}, "timeout option should be non-negative, got -1"),
-        ({"prefetch_factor": 2}, "prefetch_factor needs num_workers > 0"),
-        ({"persistent_workers": True}, "persistent_workers needs num_workers > 0"),
-        ({"multiprocessing_context": "fork"}, "multiprocessing_context needs num_workers > 0"),
-        ({"batch_size": 0}, "batch_size must be a positive int, got 0"),
-        ({"batch_size": 1.5}, "batch_size must be a positive int, got 1.5"),
-        ({"batch_size": None, "drop_last": True}, "drop_last needs a batch_size"),
-        ({"sampler": [1], "shuffle": True}, "sampler and shuffle exclude each other"),
-        ({"batch_sampler": [[1]], "shuffle": True}, "batch_sampler excludes"),
-        ({"batch_sampler": [[1]], "batch_size": 2}, "batch_sampler excludes"),
-        ({"batch_sampler": [[1]], "drop_last": True}, "batch_sampler excludes"),
-        ({"batch_sampler": [[1]], "sampler": [1]}, "batch_sampler excludes"),
+        ({"num_workers": -1}, "num_workers option should be non-negative"),
+        ({"timeout": -1}, "timeout option should be non-negative"),
+        (
+            {"prefetch_factor": 2},
+            "prefetch_factor option could only be specified in multiprocessing",
+        ),
+        ({"persistent_workers": True}, "persistent_workers option needs num_workers > 0"),
+        ({"multiprocessing_context": "fork"}, "can only be used with multi-process loading"),
+        ({"batch_size": 0}, "batch_size should be a positive integer value, but got batch_size=0"),
+        ({"batch_size": 1.5}, "but got batch_size=1.5"),
+        (
+            {"batch_size": None, "drop_last": True},
+            "disables auto-batching and is mutually exclusive with",
+        ),
+        ({"sampler": [1], "shuffle": True}, "sampler option is mutually exclusive with shuffle"),
+        (
+            {"batch_sampler": [[1]], "shuffle": True},
+            "batch_sampler option is mutually exclusive with batch_size, shuffle",
+        ),
+        (
+            {"batch_sampler": [[1]], "batch_size": 2},
+            "batch_sampler option is mutually exclusive with batch_size, shuffle",
+        ),
+        (
+            {"batch_sampler": [[1]], "drop_last": True},
+            "batch_sampler option is mutually exclusive with batch_size, shuffle",
+        ),
+        (
+            {"batch_sampler": [[1]], "sampler": [1]},
+            "batch_sampler option is mutually exclusive with batch_size, shuffle",
+        ),
     ],
 )
 def test_loader_refuses(lib: ModuleType, data: Any, arguments: dict[str, Any], match: str) -> None:
-    with raises(lib, ValueError, match):
+    with pytest.raises(ValueError, match=match):
         data.DataLoader([1, 2], **arguments)
 
 
@@ -129,12 +147,14 @@ def test_loader_refuses(lib: ModuleType, data: Any, arguments: dict[str, Any], m
     "arguments", [{"shuffle": True}, {"sampler": [1]}, {"batch_sampler": [[1]]}]
 )
 def test_loader_of_a_stream_refuses(lib: ModuleType, data: Any, arguments: dict[str, Any]) -> None:
-    with raises(lib, ValueError, f"its own order, got {next(iter(arguments))}="):
+    name = next(iter(arguments))
+    match = f"DataLoader with IterableDataset: expected unspecified {name} option, but got {name}="
+    with pytest.raises(ValueError, match=match):
         data.DataLoader(stream(data, 3), **arguments)
 
 
 def test_loader_of_nothing_cannot_shuffle(lib: ModuleType, data: Any) -> None:
-    with raises(lib, ValueError, "num_samples must be a positive int, got 0"):
+    with pytest.raises(ValueError, match="num_samples should be a positive integer value, but got"):
         data.DataLoader([], shuffle=True)
 
 
@@ -142,15 +162,15 @@ def test_loader_of_nothing_cannot_shuffle(lib: ModuleType, data: Any) -> None:
     "name", ["batch_size", "sampler", "batch_sampler", "drop_last", "dataset", "persistent_workers"]
 )
 def test_loader_is_fixed(lib: ModuleType, data: Any, name: str) -> None:
-    with raises(lib, ValueError, f"{name} cannot change"):
+    with pytest.raises(ValueError, match=f"{name} attribute should not be set after DataLoader is"):
         setattr(data.DataLoader([1]), name, 3)
 
 
 def test_timeout_needs_workers(lib: ModuleType, data: Any) -> None:
     loader = data.DataLoader([1], timeout=3)
-    with raises(lib, AssertionError, "a timeout needs workers, got 3"):
+    with pytest.raises(AssertionError, match="requires timeout == 0"):
         iter(loader)
-    with raises(lib, ValueError, "multiprocessing_context needs num_workers > 0"):
+    with pytest.raises(ValueError, match="can only be used with multi-process loading"):
         loader.multiprocessing_context = "fork"
 
 

@@ -13,7 +13,7 @@ from tests.utils.samples import lists, stream
 
 
 def test_dataset(lib: ModuleType, data: Any) -> None:
-    with raises(lib, NotImplementedError, "__getitem__"):
+    with pytest.raises(NotImplementedError, match="Subclasses of Dataset should implement"):
         data.Dataset()[0]
     with raises(lib, TypeError, "no len"):
         len(data.Dataset())
@@ -26,7 +26,7 @@ def test_tensor_dataset(lib: ModuleType, data: Any) -> None:
     pairs = data.TensorDataset(lib.arange(4), lib.zeros(4, 2))
     assert len(pairs) == 4 and lists(pairs[2]) == [2, [0.0, 0.0]]
     assert type(pairs[2]) is tuple and lists(pairs[1:3])[0] == [1, 2]
-    with raises(lib, AssertionError, r"different lengths \[2, 3\]"):
+    with pytest.raises(AssertionError, match="Size mismatch between tensors"):
         data.TensorDataset(lib.ones(2), lib.ones(3))
     with raises(lib, IndexError, "index"):
         data.TensorDataset(lib.ones(()))
@@ -45,14 +45,14 @@ def test_stack_dataset(lib: ModuleType, data: Any) -> None:
         data.StackDataset([1], a=[1])
     for arguments in (([1], [1, 2]), ()):
         names = {} if arguments else {"a": [1], "b": [1, 2]}
-        with raises(lib, ValueError, r"Size mismatch between datasets: lengths \[1, 2\]"):
+        with pytest.raises(ValueError, match="Size mismatch between datasets"):
             data.StackDataset(*arguments, **names)
 
     class Short(list):
         def __getitems__(self, indices: list[int]) -> list[int]:
             return [1]
 
-    with raises(lib, ValueError, "returned 1 samples for 2 indices"):
+    with pytest.raises(ValueError, match="output size mismatch. Expected 2, got 1"):
         data.StackDataset(Short([1, 2])).__getitems__([0, 1])
 
 
@@ -64,11 +64,13 @@ def test_concat_dataset(lib: ModuleType, data: Any) -> None:
     assert lists((half + half)[3]) == [1]
     with raises(lib, IndexError, "index"):
         both[3]
-    with raises(lib, ValueError, "index -4 is out of range of 3"):
+    with pytest.raises(
+        ValueError, match="absolute value of index should not exceed dataset length"
+    ):
         both[-4]
-    with raises(lib, AssertionError, "at least one"):
+    with pytest.raises(AssertionError, match="datasets should not be an empty iterable"):
         data.ConcatDataset([])
-    with raises(lib, AssertionError, "has no index"):
+    with pytest.raises(AssertionError, match="ConcatDataset does not support IterableDataset"):
         operator.add(half, stream(data, 3))
 
 
@@ -76,9 +78,9 @@ def test_chain_dataset(lib: ModuleType, data: Any) -> None:
     chained = stream(data, 2) + stream(data, 3)
     assert list(chained) == [0, 1, 0, 1, 2] and list(chained) == [0, 1, 0, 1, 2]
     assert len(stream(data, 2, 2) + stream(data, 3, 3)) == 5
-    with raises(lib, AssertionError, "ChainDataset only supports IterableDataset, got list"):
+    with pytest.raises(AssertionError, match="ChainDataset only supports IterableDataset"):
         list(stream(data, 2) + [1])
-    with raises(lib, AssertionError, "ChainDataset only supports IterableDataset, got list"):
+    with pytest.raises(AssertionError, match="ChainDataset only supports IterableDataset"):
         len(stream(data, 2, 2) + [1])
 
 
@@ -91,6 +93,18 @@ def test_subset(lib: ModuleType, data: Any) -> None:
     assert inner.__getitems__([0]) == [("c",)]
     with raises(lib, IndexError, "index"):
         part[3]
+
+    class Half(data.Subset):
+        def __getitem__(self, index: Any) -> Any:
+            return super().__getitem__(index) / 2
+
+    class Whole(Half):
+        def __getitems__(self, indices: list[int]) -> list[Any]:
+            return [self[i] for i in indices]
+
+    with pytest.raises(NotImplementedError, match="Half overrides __getitem__ but not __getitem"):
+        Half([2, 4], [1])
+    assert lists(list(data.DataLoader(Whole([2, 4], [1])))) == [[2.0]]
 
 
 @pytest.mark.parametrize(
@@ -114,11 +128,11 @@ def test_random_split(
 
 def test_random_split_refuses(lib: ModuleType, data: Any) -> None:
     for lengths in ([3, 3], [0.5, 0.4], []):
-        with raises(lib, ValueError, "do not sum to that of the dataset, 10"):
+        with pytest.raises(ValueError, match="Sum of input lengths does not equal the length of"):
             data.random_split(range(10), lengths)
-    with raises(lib, ValueError, r"fraction 0 is 1.2, not in \[0, 1\]"):
+    with pytest.raises(ValueError, match="Fraction at index 0 is not between 0 and 1"):
         data.random_split(range(10), [1.2, -0.2])
     with raises(lib, TypeError, "."):
         data.random_split(range(10), [5.0, 5.0])
-    with pytest.warns(UserWarning, match="1 is (empty|0)"):
+    with pytest.warns(UserWarning, match="Length of split at index 1 is 0"):
         data.random_split(range(3), [0.1, 0.1, 0.8])

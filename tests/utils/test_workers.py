@@ -285,12 +285,16 @@ def test_workers_that_are_spawned() -> None:
     assert lists(list(loader)) == [[0, 1], [2, 3]]
 
 
-def test_refuses(lib: ModuleType, data: Any) -> None:
-    with raises(lib, ValueError, "multiprocessing_context must be one of"):
+def test_refuses(data: Any) -> None:
+    with pytest.raises(
+        ValueError, match="multiprocessing_context option should specify a valid start"
+    ):
         data.DataLoader([1], num_workers=1, multiprocessing_context="x")
-    with raises(lib, TypeError, "must be a context of multiprocessing"):
+    with pytest.raises(
+        TypeError, match="multiprocessing_context option should be a valid context object"
+    ):
         data.DataLoader([1], num_workers=1, multiprocessing_context=3)
-    with raises(lib, ValueError, "prefetch_factor must be positive, got -1"):
+    with pytest.raises(ValueError, match="prefetch_factor option should be non-negative"):
         data.DataLoader([1], num_workers=1, prefetch_factor=-1)
 
 

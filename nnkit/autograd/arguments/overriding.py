@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterable
 from typing import Any, TypeVar
 
 from nnkit.autograd.compiled import tell_overriding
-from nnkit.autograd.tensor import Size, Tensor
+from nnkit.autograd.tensor import Size, Tensor, recast
 
 F = TypeVar("F", bound=Callable)
 # Classes whose instances answer for no function; more are added as they are met.
@@ -296,8 +296,7 @@ def converted(result: Any, kind: type, arguments: tuple) -> Any:
             return result
         if any(result is each for each in arguments):
             return result.as_subclass(kind)  # type: ignore[attr-defined]
-        result.__class__ = kind  # nobody else has it
-        return result
+        return recast(result, kind)
     if isinstance(result, (tuple, list)) and type(result) is not Size:
         parts = [converted(part, kind, arguments) for part in result]
         made: Any = type(result)

@@ -8,6 +8,7 @@ in torch, each has its gradient as soon as it is complete. The pass itself is in
 
 from __future__ import annotations
 
+import math
 import operator
 import warnings
 from collections.abc import Callable, Sequence
@@ -15,12 +16,20 @@ from typing import Any
 
 from nnkit.autograd.arguments.overriding import overridable
 from nnkit.autograd.engine.backward_pass import Pass
-from nnkit.autograd.engine.node import RUNNING, SPARSE, GradientEdge, Node, Unknown, edge_of
+from nnkit.autograd.engine.node import (
+    RUNNING,
+    SPARSE,
+    AccumulateGrad,
+    GradientEdge,
+    Node,
+    Unknown,
+    edge_of,
+)
 from nnkit.autograd.engine.unpacking import unpack_array, unpack_tensor
 from nnkit.autograd.grad_mode import MODE, refuse_in_transform
 from nnkit.autograd.op.public import attach
 from nnkit.autograd.op.registry import LIFTED, OPS
-from nnkit.autograd.tensor import Tensor, primal_of, wrap
+from nnkit.autograd.tensor import Size, Tensor, primal_of, wrap
 from nnkit.autograd.views.history import check_history, refresh
 from nnkit.backend.lazy import plain
 
@@ -37,9 +46,7 @@ def start(tensors: Sequence, grads: Sequence, retain: bool, lifted: bool) -> Pas
     roots = []
     for index, (tensor, grad) in enumerate(zip(tensors, grads)):
         if tensor.__class__ is GradientEdge:
-            edge, first = edge_of(tensor), grad
-            if grad is None:
-                raise RuntimeError("grad can be implicitly created only for scalar outputs")
+            edge, first = edge_of(tensor), _first_along(tensor, grad, index)
         else:
             if tensor._base is not None:
                 check_history(tensor)
@@ -109,6 +116,25 @@ def _check_kind(grad: Any) -> None:
     """TypeError for what is neither a gradient nor left out."""
     if grad is not None and not isinstance(grad, Tensor):
         raise TypeError(f"gradients can be either Tensors or None, but got {type(grad).__name__}")
+
+
+def _first_along(edge: GradientEdge, grad: Tensor | None, index: int) -> Tensor:
+    """The first gradient along an edge, held to the tensor that the edge was asked of."""
+    node, number, _ = edge
+    if isinstance(node, AccumulateGrad):
+        return _first_gradient(node.variable, grad, index)
+    form = node.hooks.forms.get(number) if node.hooks else None
+    if grad is None:
+        if form is None or math.prod(form[0]) != 1 or form[1].kind == "c":
+            raise RuntimeError("grad can be implicitly created only for scalar outputs")
+        return wrap(node.device.backend.full(form[0], 1, form[1]), node.device)
+    _check_kind(grad)
+    if form is not None and grad._data.shape != form[0]:
+        raise RuntimeError(
+            f"Mismatch in shape: grad_output[{index}] has a shape of {grad.shape} and "
+            f"output[{index}] has a shape of {Size(form[0])}."
+        )
+    return grad
 
 
 def _ones_of(tensor: Tensor) -> Any:

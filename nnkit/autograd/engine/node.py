@@ -233,9 +233,10 @@ class GradientEdge(NamedTuple):
 
 
 class NodeHooks:
-    """The hooks of one node: on the node, on the tensors it made, and which grads to keep."""
+    """The hooks of one node: on the node, on the tensors it made, and which grads to keep; and
+    (shape, array dtype) of the tensors whose edges somebody has asked for."""
 
-    __slots__ = ("__weakref__", "metadata", "post", "pre", "retain", "tensor")
+    __slots__ = ("__weakref__", "forms", "metadata", "post", "pre", "retain", "tensor")
 
     def __init__(self) -> None:
         self.metadata: dict = {}
@@ -243,6 +244,7 @@ class NodeHooks:
         self.post: OrderedDict = OrderedDict()
         self.tensor: dict[int, OrderedDict] = {}
         self.retain: dict[int, weakref.ref] = {}
+        self.forms: dict[int, tuple] = {}
 
 
 class LeafHooks:

@@ -41,7 +41,11 @@ def unpack_tensor(node: Node, value: Any) -> Any:
             _check_current(node, saved, version)
         if type(saved) is not PackedValue:
             return saved
-        out = wrap(plain(saved.tensor()._data), node.device)
+        kept = saved.tensor()
+        if saved.index is None and saved.edge is None and kept._device is node.device:
+            if not kept._requires_grad:
+                return kept
+        out = wrap(plain(kept._data), node.device)
         if saved.index is None:
             if isinstance(saved.edge, Tensor):  # a leaf, whose gradient is wanted
                 with enable_grad():

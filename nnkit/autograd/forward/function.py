@@ -85,14 +85,18 @@ def _check_view(name: str, out: Tensor, tangent: Tensor, inputs: list, given: li
     for each, moved in zip(inputs, given, strict=True):
         if base is None or not isinstance(each, Tensor) or moved is None:
             continue
-        if base is each or base is each._base:
-            if tangent._base is None or tangent._base is not (moved._base or moved):
-                wanted = "given grad input" if base is each else "same base as the given grad input"
-                raise RuntimeError(
-                    f"{name}: A custom Function's forward is returning a view (or an input as-is) "
-                    f"but the jvp is not returning a view of the {wanted}"
-                )
+        if base is not each and base is not each._base:
+            continue
+        if tangent._base is None:
+            missed = "'s forward is returning a view (or an input as-is) but the jvp is not "
+            missed += "returning a view"
+        elif tangent._base is (moved if moved._base is None else moved._base):
             return
+        else:
+            missed = " is returning a view but the jvp is not returning a view of the "
+            missed += "" if base is each else "same base as the "
+            missed += "given grad input"
+        raise RuntimeError(f"{name}: A custom Function{missed}")
 
 
 def _has_derivative(value: Any) -> bool:

@@ -217,8 +217,8 @@ def on_one_device(name: str, values: tuple) -> tuple:
             return on_one_device(name, values)
     if not hasattr(level, "lift") or any(place.type != places[0].type for place in places):
         raise RuntimeError(
-            f"{name}(): expected all tensors to be on the same device, "
-            f"but found {' and '.join(map(str, places))}"
+            f"{name}(): Expected all tensors to be on the same device, but found at least two "
+            f"devices, {' and '.join(dict.fromkeys(map(str, places)))}"
         )
     return tuple(map(level.lift, values))
 

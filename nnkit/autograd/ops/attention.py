@@ -82,7 +82,9 @@ def _check(query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None, is_ca
     if mask is not None:
         check_tensor(NAME, mask, "attn_mask")
         if is_causal:
-            raise RuntimeError(f"{NAME}(): attn_mask should not be set when is_causal=True")
+            raise RuntimeError(
+                f"{NAME}(): Explicit attn_mask should not be set when is_causal=True"
+            )
         if mask.dtype.category != BOOL and mask.dtype not in (float32, query.dtype):
             raise RuntimeError(
                 f"{NAME}(): expected attn_mask of dtype bool, float32 or {query.dtype}, "

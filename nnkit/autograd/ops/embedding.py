@@ -50,8 +50,8 @@ def check_indices(name: str, indices: Tensor, parameter: str = "indices") -> Non
     check_tensor(name, indices, parameter)
     if indices.dtype is not int64 and indices.dtype is not int32:
         raise RuntimeError(
-            f"{name}(): expected argument '{parameter}' of scalar type Long or Int, "
-            f"but got {indices.dtype}"
+            f"{name}(): Expected tensor for argument '{parameter}' to have one of the following "
+            f"scalar types: Long, Int; but got {indices.dtype}"
         )
 
 

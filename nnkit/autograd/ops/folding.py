@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from nnkit.autograd.arguments.dims import check_tensor
-from nnkit.autograd.arguments.sizes import check_shape, integer, is_int64
+from nnkit.autograd.arguments.sizes import LARGEST, check_shape, integer, is_int64
 from nnkit.autograd.arguments.spatial import at_least, batched, exactly, in_format_of, ints, windows
 from nnkit.autograd.op.public import public
 from nnkit.autograd.op.registry import OPS
@@ -129,6 +129,11 @@ def fold(
     check_tensor("fold", input)
     x = batched("fold", input, 1)
     size = at_least("fold", "output_size", ints("fold", "output_size", output_size, 2), 1)
+    if math.prod(ints("fold", "kernel_size", kernel_size, 2)) > LARGEST:
+        raise RuntimeError(
+            "fold(): the product of kernel_width and kernel_height overflowed, got kernel_size="
+            f"{kernel_size}"
+        )
     geometry, places, count = _columns(
         "fold", (x.shape[0], 1, *size), kernel_size, dilation, padding, stride
     )

@@ -10,6 +10,7 @@ from nnkit.autograd.arguments.dims import check_tensor, size_at
 from nnkit.autograd.arguments.overriding import is_intercepted
 from nnkit.autograd.arguments.sizes import integer
 from nnkit.autograd.arguments.spatial import Ints, gradient_in_format, in_format_of, in_order
+from nnkit.autograd.forward.dual import dual_of, is_dual
 from nnkit.autograd.op.promotion import on_one_device
 from nnkit.autograd.op.public import public
 from nnkit.autograd.op.rule import check_constant, guarded, rule
@@ -331,6 +332,25 @@ def _update(
         wrote(running, "batch_norm")
 
 
+def _primals(input: Tensor, *running: Tensor | None, training: bool) -> list[Tensor | None]:
+    """Running statistics without tangents, through which no derivative goes.
+
+    Raises:
+        RuntimeError: they count, and have tangents, as the input has.
+    """
+    if not training and _tangent(input) is not None:
+        if any(s is not None and _tangent(s) is not None for s in running):
+            raise RuntimeError(
+                "batch_norm is not differentiable wrt running_mean and running_var, they cannot "
+                "have forward grad defined"
+            )
+    return [s if s is None or _tangent(s) is None else dual_of(s).primal for s in running]
+
+
+def _tangent(value: Tensor) -> Tensor | None:
+    return dual_of(value).tangent if is_dual(value) else None
+
+
 def _check_both(name: str, running_mean: Tensor | None, running_var: Tensor | None) -> None:
     if (running_mean is None) != (running_var is None):
         raise ValueError(
@@ -379,6 +399,7 @@ def batch_norm(
                 [ 1.,  1.]])
     """
     check_tensor("batch_norm", input)
+    running_mean, running_var = _primals(input, running_mean, running_var, training=training)
     own = (weight, bias, running_mean, running_var)
     if input.ndim == 1 and not input._data.size:
         return _of_nothing(input, weight, bias)
@@ -480,6 +501,9 @@ def instance_norm(
     if weight is not None:
         weight = weight.clone()  # torch repeats it for each sample, and keeps the repetition
     dtype = (input if weight is None else weight).dtype
+    running_mean, running_var = _primals(
+        input, running_mean, running_var, training=use_input_stats
+    )
     if not use_input_stats:
         for parameter, value in (
             ("weight", weight), ("bias", bias), ("running_mean", running_mean),

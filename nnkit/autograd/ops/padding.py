@@ -149,6 +149,12 @@ def _within_edge(n: int, before: int, after: int) -> tuple[int, int]:
     return (-n, left) if before < -n else (before, after)
 
 
+_TOO_WIDE = {
+    "reflect": "Padding size should be less than the corresponding input dimension",
+    "circular": "Padding value causes wrapping around more than once",
+}
+
+
 def _pad_with_itself(input: Tensor, widths: Widths, mode: str) -> Tensor:
     if mode == "replicate":
         widths = tuple(_within_edge(n, *pair) for n, pair in zip(input._data.shape, widths))
@@ -159,9 +165,7 @@ def _pad_with_itself(input: Tensor, widths: Widths, mode: str) -> Tensor:
     x = OPS["pad"](input, cut, 0) if cut_first else input
     for n, pair in zip(x.shape, more):
         if any(pair) and (n == 0 or (mode != "replicate" and max(pair) > n - (mode == "reflect"))):
-            raise RuntimeError(
-                f"pad(): argument 'pad' must be {'less than' if mode == 'reflect' else 'at most'} "
-                f"the size of its dimension in mode={mode!r}, got {pair} for size {n}"
-            )
+            reason = _TOO_WIDE.get(mode, "there is no edge to repeat")
+            raise RuntimeError(f"pad(): {reason}, but got: padding {pair} for size {n}")
     x = (_circular if mode == "circular" else _pad_mode)(x, more, mode)
     return OPS["pad"](x, cut, 0) if any(map(any, cut)) and not cut_first else x

@@ -22,7 +22,34 @@ def shallow_copy(self: Tensor) -> Tensor:
     _count_set(copy)
     copy._requires_grad = self.requires_grad
     copy.__dict__.update(self.__dict__)
+    _fill_slots(copy, slots_of(self))
     return copy
+
+
+def slots_of(tensor: Tensor) -> dict[str, Any]:
+    """The attributes of a tensor of a subclass that lie in slots of that."""
+    kinds = type(tensor).__mro__
+    names = [n for kind in kinds[: kinds.index(Tensor)] for n in _slot_names(kind)]
+    return {name: getattr(tensor, name) for name in names if hasattr(tensor, name)}
+
+
+def state_of(tensor: Tensor) -> Any:
+    """The attributes of a tensor as pickles have them: what its class says, a dictionary, or that
+    and another one of those in slots."""
+    if getattr(type(tensor), "__getstate__", None) is not getattr(Tensor, "__getstate__", None):
+        return tensor.__getstate__()  # type: ignore[attr-defined]
+    slots = slots_of(tensor)
+    return (dict(tensor.__dict__), slots) if slots else dict(tensor.__dict__)
+
+
+def _slot_names(kind: type) -> list[str]:
+    slots = kind.__dict__.get("__slots__", ())
+    return [n for n in ([slots] if isinstance(slots, str) else slots) if n[:2] != "__"]
+
+
+def _fill_slots(tensor: Tensor, slots: dict[str, Any]) -> None:
+    for name, value in slots.items():
+        setattr(tensor, name, value)
 
 
 def deep_copy(self: Tensor, memo: dict) -> Tensor:
@@ -55,6 +82,7 @@ def deep_copy(self: Tensor, memo: dict) -> Tensor:
         copy.grad = deep_copy(self._grad, memo)
     if self.__dict__:
         copy.__dict__.update(deepcopy(self.__dict__, memo))
+    _fill_slots(copy, deepcopy(slots_of(self), memo))
     return copy
 
 
@@ -100,11 +128,12 @@ def reduce(self: Tensor, protocol: int) -> tuple:
         elements: Any = (length, self.dtype)
     else:
         elements = B.to_numpy(B.as_strided(memory, length, (1,), offset, source))
-    attributes = dict(self.__dict__)
+    state = state_of(self)
+    plain = type(state) is dict and not hasattr(self, "__setstate__")
     return rebuild, (
-        type(self), elements, place, self.requires_grad, attributes, shape, strides,
+        type(self), elements, place, self.requires_grad, state if plain else {}, shape, strides,
         is_conj(self), is_neg(self),
-    )  # fmt: skip
+    ), *(() if plain else (state,))  # fmt: skip
 
 
 attach("__copy__", shallow_copy)

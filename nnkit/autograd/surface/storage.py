@@ -17,7 +17,7 @@ from nnkit.autograd.tensor import Tensor, wrap
 from nnkit.backend.device import cpu, get_default_device, located
 from nnkit.backend.dtype import ALIASES, DTYPES, default_dtype, dtype, package_of, uint8
 from nnkit.backend.lazy import memory_of
-from nnkit.backend.memory import owner
+from nnkit.backend.memory import is_lent, owner
 from nnkit.backend.shared_memory import descriptor_of
 
 if TYPE_CHECKING:
@@ -122,8 +122,9 @@ class Storage:
         return self
 
     def resizable(self) -> bool:
-        """Whether `resize_` can make it larger: a map of a file keeps its size."""
-        return self.filename is None
+        """Whether `resize_` can make it larger: a map of a file, and what NumPy looks into, keep
+        their size."""
+        return self.filename is None and not is_lent(memory_of(self._memory._data))
 
     def cpu(self) -> Self:
         """This storage, or a copy of it, on the CPU."""

@@ -342,8 +342,8 @@ def write(
             raise
     if result._device.home is not x._device.home:
         raise RuntimeError(
-            f"{operation}(): expected all tensors to be on the same device, "
-            f"but found {x._device} and {result._device}"
+            f"{operation}(): Expected all tensors to be on the same device, but found at least "
+            f"two devices, {x._device} and {result._device}"
         )
     target, source = x._data, result._data
     B = x._device.backend

@@ -27,14 +27,22 @@ WRITTEN = "is being modified inplace"
 BASE_WRITTEN = "its base or another view of its base has been modified inplace"
 
 
+def mark_views(outputs: tuple, maker: str) -> None:
+    """Say of the views that a user's function has made, or was given, who has made them."""
+    for output in outputs:
+        if getattr(output, "_view", None) in ("no_grad", "inference"):
+            output._view = maker
+
+
 def refusal(view: Any, done: str) -> str:
     """The message for a view, which was ``WRITTEN`` or whose base was (``BASE_WRITTEN``)."""
     node, index = target_of(view._edge)
     known = isinstance(node, Node) and node.name().rpartition("Backward")[0]
     output = f"Output {index} of {known} is a view"
+    mode, now, block = _MODES[view._view if view._view in _MODES else "no_grad"]
     if view._view in _MAKERS:
-        return f"{output if known else 'A view'} and {done}. {_MAKERS[view._view]}"
-    mode, now, block = _MODES[view._view]
+        what = f"{output} and {done}" if known else f"A view was created in {mode} and {done} {now}"
+        return f"{what}. {_MAKERS[view._view]}"
     made = f"{output} of a view which was" if known else "A view was"
     return (
         f"{made} created in {mode} and {done} {now}. Given that this use case is ambiguous and "

@@ -14,6 +14,7 @@ from nnkit.backend.dtype import float32, float64, int64, uint8
 
 SHARPNESS = -0.75  # of the cubic kernel, as in OpenCV
 SHARPNESS_WHEN_SMOOTHED = -0.5  # as in Pillow
+RADIUS = {"bilinear": 1.0, "bicubic": 2.0, "lanczos": 3.0}  # of the kernels of "-antialias"
 
 
 def _positions(B, old, new, scale, mode, aligned, dtype):
@@ -80,7 +81,7 @@ def _smoothed(B, old, new, scale, mode, aligned, dtype):
     else:
         step = old / new if scale is None else 1.0 / float(scale)
     widened = max(step, 1.0)
-    radius = (2.0 if mode.startswith("bicubic") else 1.0) * widened
+    radius = RADIUS[mode.removesuffix("-antialias")] * widened
     centre = B.mul(B.add(B.arange(0, new, 1, dtype), 0.5), step)
     first = B.maximum(B.floor(B.add(B.sub(centre, radius), 0.5)), 0.0)
     last = B.minimum(B.floor(B.add(B.add(centre, radius), 0.5)), float(old))
@@ -96,8 +97,11 @@ def _smoothed(B, old, new, scale, mode, aligned, dtype):
 
 
 def _filter(B, distance, mode):
-    if not mode.startswith("bicubic"):
+    if mode.startswith("bilinear"):
         return B.maximum(B.sub(1.0, distance), 0.0)
+    if mode.startswith("lanczos"):
+        window = B.mul(B.sinc(distance), B.sinc(B.div(distance, 3.0)))
+        return B.where(B.lt(distance, 3.0), window, 0.0)
     near = _keys_near(B, distance, SHARPNESS_WHEN_SMOOTHED)
     far = _keys_far(B, distance, SHARPNESS_WHEN_SMOOTHED)
     return B.where(B.lt(distance, 1.0), near, B.where(B.lt(distance, 2.0), far, 0.0))

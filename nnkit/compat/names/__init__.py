@@ -18,6 +18,7 @@ from nnkit.backend.dtype import bool_
 from nnkit.backend.memory import layout
 from nnkit.backend.warning import warn
 from nnkit.compat.foreign import stand_in
+from nnkit.compat.names._attention import *  # noqa: F403
 from nnkit.compat.names._foreach import FUNCTIONS
 from nnkit.compat.names._higher_order_ops import cond as cond
 from nnkit.compat.names._higher_order_ops import while_loop as while_loop

@@ -144,6 +144,10 @@ def set_default_tensor_type(t: Any) -> None:
     kind = kinds.get(name.rpartition(".")[2].removesuffix("Tensor"))
     if kind is None:
         raise TypeError(f"only floating-point types are supported as the default type, got {name}")
+    warning.warn_once(
+        "torch.set_default_tensor_type() is deprecated as of PyTorch 2.1, please use "
+        "torch.set_default_dtype() and torch.set_default_device() as alternatives."
+    )
     nnkit.set_default_dtype(getattr(nnkit, kind))
 
 

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import enum
 import mmap
+import sys
 from typing import Any
 
-from nnkit import serialization
+from nnkit import serialization, torch_checkpoint
 from nnkit.serialization import DEFAULT_PROTOCOL as DEFAULT_PROTOCOL
 from nnkit.torch_rebuild import _layout as _get_layout
 
@@ -37,20 +38,19 @@ def get_default_load_endianness() -> LoadEndianness | None:
 
 
 def set_default_load_endianness(endianness: LoadEndianness | None) -> None:
-    """Choose an order of bytes: that of the machine, which files are read in anyway.
+    """Choose the order of bytes of files that do not tell theirs.
 
     Raises:
         TypeError: it is no `LoadEndianness`.
-        NotImplementedError: it is another one.
     """
     if endianness is not None and not isinstance(endianness, LoadEndianness):
         raise TypeError(
             "set_default_load_endianness(): endianness must be a LoadEndianness or None, got "
             f"{type(endianness).__name__}"
         )
-    if endianness is LoadEndianness.BIG:
-        raise NotImplementedError("set_default_load_endianness(): files are read as little-endian")
     _order[0] = endianness
+    orders = {None: "little", LoadEndianness.LITTLE: "little", LoadEndianness.BIG: "big"}
+    torch_checkpoint.ORDER_UNLESS_SAID = orders.get(endianness, sys.byteorder).encode()
 
 
 def get_crc32_options() -> bool:

@@ -84,8 +84,6 @@ def _check(input: Tensor, grid: Tensor, mode: str) -> None:
     shapes = f"got input of shape {list(input.shape)} and grid of shape {list(grid.shape)}"
     for name, value in (("input", input), ("grid", grid)):
         size_at("grid_sample", value, 0, name)
-    if input.ndim not in (4, 5) or grid.ndim != input.ndim:
-        raise RuntimeError(f"grid_sample(): expected 4D or 5D input and grid, {shapes}")
     if input.shape[0] != grid.shape[0]:
         raise RuntimeError(
             f"grid_sample(): expected grid and input to have same batch size, {shapes}"
@@ -98,6 +96,11 @@ def _check(input: Tensor, grid: Tensor, mode: str) -> None:
     if 0 in input.shape[2:]:
         raise RuntimeError(
             f"grid_sample(): expected input to have non-empty spatial dimensions, {shapes}"
+        )
+    if input.ndim not in (4, 5) or grid.ndim != input.ndim:
+        raise RuntimeError(
+            f"grid_sample(): expected {4 if input.ndim == 4 else 5}D input and grid with same "
+            f"number of dimensions, {shapes}"
         )
     if mode == "bicubic" and input.ndim == 5:
         raise RuntimeError(f"grid_sample(): bicubic interpolation only supports 4D input, {shapes}")

@@ -20,7 +20,8 @@ from nnkit.nn.functional.pooling import (
 __all__ = ["interpolate", "upsample", "upsample_bilinear", "upsample_nearest"]
 
 LINEAR = {"linear": 1, "bilinear": 2, "trilinear": 3}
-MODES = ("nearest", "nearest-exact", "area", *LINEAR, "bicubic")
+SMOOTHED = ("bilinear", "bicubic", "lanczos")  # the modes that take antialias=True
+MODES = ("nearest", "nearest-exact", "area", *LINEAR, "bicubic", "lanczos")
 
 
 def interpolate(
@@ -39,16 +40,17 @@ def interpolate(
         size: the new spatial size, a number or one for each axis.
         scale_factor: instead of ``size``: by how much each axis grows.
         mode: "nearest", "nearest-exact", "linear" (one axis), "bilinear" and "bicubic" (two),
-            "trilinear" (three) or "area" (means).
+            "trilinear" (three), "area" (means), or "lanczos" (two), which needs ``antialias``.
         align_corners: whether the centres of the corner samples lie on each other, not their
             outer edges; for the linear and cubic modes.
         recompute_scale_factor: take the scale from the sizes, not from ``scale_factor``.
-        antialias: for "bilinear" and "bicubic": an axis that shrinks is smoothed as Pillow does,
-            by a kernel as many times wider.
+        antialias: for "bilinear", "bicubic" and "lanczos": an axis that shrinks is smoothed as
+            Pillow does, by a kernel as many times wider.
 
     Raises:
         ValueError: not exactly one of ``size`` and ``scale_factor``, or not one value for each
             axis, or ``align_corners`` or ``antialias`` for another mode.
+        TypeError: a size is not an integer.
         NotImplementedError: the mode does not fit the number of axes or the dtype.
 
     Source: ``torch.nn.functional.interpolate``.
@@ -69,18 +71,22 @@ def interpolate(
     if not isinstance(mode, str):
         raise NotImplementedError(f"interpolate: mode must be one of {MODES}, got {mode!r}")
     _for_each(size, scale_factor, axes)
-    fits = axes == 2 if mode == "bicubic" else LINEAR.get(mode, axes) == axes
+    if antialias and (mode not in SMOOTHED or axes != 2):
+        raise ValueError(
+            "interpolate: Anti-alias option is restricted to bilinear, bicubic, and lanczos modes "
+            f"and requires a 4-D tensor as input, got mode={mode!r} and an input of {input.ndim} "
+            "dimensions"
+        )
+    fits = axes == 2 if mode in ("bicubic", "lanczos") else LINEAR.get(mode, axes) == axes
     if mode not in MODES or not fits or not 1 <= axes <= 3:
         raise NotImplementedError(
             f"interpolate: mode {mode!r} is not for an input of {input.ndim} dimensions; the modes "
             f"are {', '.join(MODES)}"
         )
-    if antialias and (mode not in ("bilinear", "bicubic") or axes != 2):
-        raise ValueError(
-            "interpolate: Anti-alias option is restricted to bilinear and bicubic modes and "
-            "requires a 4-D tensor as input, got "
-            f"mode={mode!r} and an input of {input.ndim} dimensions"
-        )
+    if mode == "lanczos" and align_corners:
+        raise ValueError("interpolate: Lanczos mode does not support align_corners=True")
+    if mode == "lanczos" and not antialias:
+        raise ValueError("interpolate: Lanczos mode requires antialias=True")
     old = tuple(input.shape[2:])
     new, factors = _sizes(tuple(input.shape[:2]), old, size, scale_factor)
     if recompute_scale_factor:
@@ -122,6 +128,12 @@ def _for_each(size: Any, factor: Any, axes: int) -> tuple:
     return values
 
 
+def _is_integer(value: Any) -> bool:
+    if isinstance(value, Tensor):
+        return not value.is_floating_point()
+    return hasattr(value, "__index__")
+
+
 def _sizes(batch: tuple, old: tuple, size: Any, factor: Any) -> tuple[tuple, tuple]:
     """The new sizes, and the factors that were given (or None) for each axis."""
     if (size is None) == (factor is None):
@@ -131,10 +143,10 @@ def _sizes(batch: tuple, old: tuple, size: Any, factor: Any) -> tuple[tuple, tup
     if factor is None:
         if isinstance(values[0], bool):  # which torch takes behind the first place alone
             raise TypeError("interpolate(): argument 'size' must be int or tuple of ints, not bool")
-        if any(isinstance(v, float) for v in values):
+        if isinstance(size, (tuple, list)) and not all(map(_is_integer, values)):
             raise TypeError(
-                "interpolate(): expected size to be one of int or a tuple of as many ints as there "
-                f"are spatial dimensions, but got size with types {list(map(type, values))}"
+                "interpolate(): expected size to be one of int or Tuple[int] or Tuple[int, int] or "
+                f"Tuple[int, int, int], but got size with types {list(map(type, values))}"
             )
         new, factors = ints("interpolate", "size", size, len(old)), (None,) * len(old)
     else:

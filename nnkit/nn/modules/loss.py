@@ -146,12 +146,12 @@ class LinearCrossEntropyLoss(_WeightedLoss):
     ) -> None:
         if weight is not None and weight.shape != (num_classes,):
             raise RuntimeError(
-                f"LinearCrossEntropyLoss: weight must have shape {[num_classes]}, got "
-                f"{list(weight.shape)}"
+                f"LinearCrossEntropyLoss: expected weight shape to be {(num_classes,)}, got "
+                f"{tuple(weight.shape)}"
             )
         if not 0 <= label_smoothing <= 1:
             raise RuntimeError(
-                "LinearCrossEntropyLoss: label_smoothing must be between 0 and 1, got "
+                "LinearCrossEntropyLoss: expected label_smoothing to be in range [0, 1], got "
                 f"{label_smoothing}"
             )
         super().__init__(weight, reduction=reduction)

@@ -53,16 +53,16 @@ def collate(
     if isinstance(first, Sequence):
         if any(len(sample) != len(first) for sample in batch):
             raise RuntimeError(
-                "default_collate: the lists of a batch must have equal lengths, "
-                f"got {[len(sample) for sample in batch]}"
+                "each element in list of batch should be of equal size, got sizes "
+                f"{[len(sample) for sample in batch]}"
             )
         columns = [
             collate(column, collate_fn_map=collate_fn_map) for column in zip(*batch, strict=True)
         ]
         return kind(*columns) if hasattr(first, "_fields") else _like_sequence(first, columns)
     raise TypeError(
-        "default_collate: a batch holds tensors, arrays, numbers, strings, mappings or lists, "
-        f"got {kind.__name__}"
+        "default_collate: batch must contain tensors, numpy arrays, numbers, dicts or lists; "
+        f"found {kind}"
     )
 
 
@@ -78,7 +78,10 @@ def collate_numpy_array_fn(batch: Sequence[Any], *, collate_fn_map: Any = None) 
         TypeError: they are of strings or objects.
     """
     if not _is_numeric(batch[0]):
-        raise TypeError(f"default_collate: arrays of dtype {batch[0].dtype} make no batch")
+        raise TypeError(
+            "default_collate: batch must contain tensors, numpy arrays, numbers, dicts or lists; "
+            f"found {batch[0].dtype}"
+        )
     return stack([as_tensor(sample) for sample in batch], 0)
 
 

@@ -105,12 +105,19 @@ class DataLoader(Generic[Sample]):
         self.num_workers = num_workers
         self.check_worker_number_rationality()
         if num_workers == 0:
-            self._only_with_workers("prefetch_factor", prefetch_factor)
-            self._only_with_workers("persistent_workers", persistent_workers or None)
+            self._only_with_workers(
+                "prefetch_factor option could only be specified in multiprocessing", prefetch_factor
+            )
+            self._only_with_workers(
+                "persistent_workers option needs num_workers > 0", persistent_workers or None
+            )
         elif prefetch_factor is None:
             prefetch_factor = 2
         elif prefetch_factor < 1:
-            raise ValueError(f"DataLoader: prefetch_factor must be positive, got {prefetch_factor}")
+            raise ValueError(
+                "prefetch_factor option should be non-negative, and 0 fetches nothing: got "
+                f"{prefetch_factor}"
+            )
         self.dataset = dataset
         self.prefetch_factor = prefetch_factor
         self.pin_memory = pin_memory
@@ -128,15 +135,19 @@ class DataLoader(Generic[Sample]):
             _unspecified("sampler", sampler)
             _unspecified("batch_sampler", batch_sampler)
         if sampler is not None and shuffle:
-            raise ValueError("DataLoader: sampler and shuffle exclude each other")
+            raise ValueError("sampler option is mutually exclusive with shuffle")
         if batch_sampler is not None:
             if batch_size != 1 or shuffle or sampler is not None or drop_last:
                 raise ValueError(
-                    "DataLoader: batch_sampler excludes batch_size, shuffle, sampler and drop_last"
+                    "batch_sampler option is mutually exclusive with batch_size, shuffle, sampler, "
+                    "and drop_last"
                 )
             batch_size, drop_last = None, False
         elif batch_size is None and drop_last:
-            raise ValueError("DataLoader: drop_last needs a batch_size, got batch_size=None")
+            raise ValueError(
+                "batch_size=None option disables auto-batching and is mutually exclusive with "
+                "drop_last"
+            )
         if sampler is None:
             if streams:
                 sampler = _InfiniteConstantSampler()
@@ -175,13 +186,17 @@ class DataLoader(Generic[Sample]):
     @multiprocessing_context.setter
     def multiprocessing_context(self, context: Any) -> None:
         if context is not None:
-            self._only_with_workers("multiprocessing_context", context)
+            self._only_with_workers(
+                "multiprocessing_context can only be used with multi-process loading", context
+            )
             context = checked_context(context)
         self._multiprocessing_context = context
 
     def __setattr__(self, name: str, value: Any) -> None:
         if self._initialized and name in _FIXED:
-            raise ValueError(f"DataLoader: {name} cannot change after the loader was made")
+            raise ValueError(
+                f"{name} attribute should not be set after {type(self).__name__} is initialized"
+            )
         super().__setattr__(name, value)
 
     def _get_iterator(self) -> Any:
@@ -219,9 +234,9 @@ class DataLoader(Generic[Sample]):
     _IterableDataset_len_called: int | None = None
     _iterator: Any = None  # the pass that persistent workers serve
 
-    def _only_with_workers(self, name: str, value: Any) -> None:
+    def _only_with_workers(self, what: str, value: Any) -> None:
         if value is not None and self.num_workers == 0:
-            raise ValueError(f"DataLoader: {name} needs num_workers > 0, got {name}={value!r}")
+            raise ValueError(f"{what}, but got num_workers=0")
 
     @property
     def _auto_collation(self) -> bool:
@@ -237,7 +252,9 @@ class _Iteration:
 
     def __init__(self, loader: DataLoader[Any]) -> None:
         if loader.timeout != 0:
-            raise AssertionError(f"DataLoader: a timeout needs workers, got {loader.timeout}")
+            raise AssertionError(
+                f"DataLoader: a pass without workers requires timeout == 0, got {loader.timeout}"
+            )
         self._pins = pins_memory(loader)
         base_seed(loader)  # torch draws a seed for its workers even where there are none
         self._loader = loader
@@ -270,4 +287,7 @@ class _InfiniteConstantSampler(Sampler[None]):
 
 def _unspecified(name: str, value: Any) -> None:
     if value is not None:
-        raise ValueError(f"DataLoader: an IterableDataset has its own order, got {name}={value!r}")
+        raise ValueError(
+            f"DataLoader with IterableDataset: expected unspecified {name} option, but got "
+            f"{name}={value}"
+        )

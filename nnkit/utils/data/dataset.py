@@ -45,7 +45,10 @@ class Dataset(Generic[Sample]):
     """
 
     def __getitem__(self, index: Any) -> Sample:
-        raise NotImplementedError(f"{type(self).__name__} does not define __getitem__")
+        raise NotImplementedError(
+            "Subclasses of Dataset should implement __getitem__, which "
+            f"{type(self).__name__} does not"
+        )
 
     def __add__(self, other: Dataset[Any]) -> ConcatDataset:
         return ConcatDataset([self, other])
@@ -96,7 +99,7 @@ class TensorDataset(Dataset[tuple[Tensor, ...]]):
     def __init__(self, *tensors: Tensor) -> None:
         lengths = [tensor.shape[0] for tensor in tensors]
         if len(set(lengths)) > 1:
-            raise AssertionError(f"TensorDataset: the tensors have different lengths {lengths}")
+            raise AssertionError(f"Size mismatch between tensors: lengths {lengths}")
         self.tensors = tensors
 
     def __getitem__(self, index: Any) -> tuple[Tensor, ...]:
@@ -156,8 +159,8 @@ class StackDataset(Dataset[Any]):
             column = samples_at(dataset, indices)
             if len(column) != len(indices):
                 raise ValueError(
-                    f"{type(dataset).__name__}.__getitems__ returned {len(column)} samples "
-                    f"for {len(indices)} indices"
+                    "Nested dataset's output size mismatch. Expected "
+                    f"{len(indices)}, got {len(column)} of {type(dataset).__name__}.__getitems__"
                 )
             columns.append(column)
         return [self._combine(parts) for parts in zip(*columns, strict=True)]
@@ -188,7 +191,7 @@ class ConcatDataset(Dataset[Any]):
     def __init__(self, datasets: Iterable[Any]) -> None:
         self.datasets = list(datasets)
         if not self.datasets:
-            raise AssertionError("ConcatDataset: at least one dataset is needed")
+            raise AssertionError("ConcatDataset: datasets should not be an empty iterable")
         if any(isinstance(dataset, IterableDataset) for dataset in self.datasets):
             raise AssertionError("ConcatDataset does not support IterableDataset: it has no index")
         self.cumulative_sizes = self.cumsum(self.datasets)
@@ -204,7 +207,10 @@ class ConcatDataset(Dataset[Any]):
     def __getitem__(self, index: int) -> Any:
         if index < 0:
             if -index > len(self):
-                raise ValueError(f"ConcatDataset: index {index} is out of range of {len(self)}")
+                raise ValueError(
+                    "ConcatDataset: absolute value of index should not exceed dataset length "
+                    f"{len(self)}, got {index}"
+                )
             index += len(self)
         which = bisect.bisect_right(self.cumulative_sizes, index)
         if which:
@@ -256,6 +262,10 @@ class Subset(Dataset[Sample]):
         dataset: a dataset with an index.
         indices: which samples, in which order.
 
+    Raises:
+        NotImplementedError: a subclass has a ``__getitem__`` of its own, but no ``__getitems__``,
+            which a DataLoader would call.
+
     Example:
         >>> from nnkit.utils.data import Subset
         >>> list(Subset("abcd", [3, 0]))
@@ -263,6 +273,12 @@ class Subset(Dataset[Sample]):
     """
 
     def __init__(self, dataset: Any, indices: Sequence[int]) -> None:
+        own = type(self)
+        if own.__getitem__ is not Subset.__getitem__ and own.__getitems__ is Subset.__getitems__:
+            raise NotImplementedError(
+                f"{own.__name__} overrides __getitem__ but not __getitems__, which a DataLoader "
+                "would call: it may be [self[index] for index in indices]"
+            )
         self.dataset = dataset
         self.indices = indices
 
@@ -302,22 +318,24 @@ def random_split(
         sizes = []
         for position, fraction in enumerate(lengths):
             if not 0 <= fraction <= 1:
-                raise ValueError(f"random_split: fraction {position} is {fraction}, not in [0, 1]")
+                raise ValueError(
+                    f"Fraction at index {position} is not between 0 and 1: got {fraction}"
+                )
             sizes.append(math.floor(len(dataset) * fraction))
         for position in range(len(dataset) - sum(sizes)):
             sizes[position % len(sizes)] += 1
         for position, size in enumerate(sizes):
             if size == 0:
                 warnings.warn(
-                    f"random_split: part {position} is empty",
+                    f"Length of split at index {position} is 0",
                     stacklevel=2,
                 )
     else:
         sizes = list(lengths)
     if sum(sizes) != len(dataset):
         raise ValueError(
-            f"random_split: the lengths {list(lengths)} do not sum to that of the dataset, "
-            f"{len(dataset)}"
+            "Sum of input lengths does not equal the length of the input dataset: got "
+            f"{list(lengths)} for {len(dataset)}"
         )
     indices = randperm(sum(sizes), generator=generator).tolist()
     ends = itertools.accumulate(sizes)

@@ -32,7 +32,8 @@ def pins_memory(loader: Any) -> bool:
     """Whether the batches of a loader are to be copied into page-locked memory."""
     if loader.pin_memory and not is_available():
         warnings.warn(
-            "DataLoader: pin_memory=True has no effect, since there is no GPU", stacklevel=4
+            "'pin_memory' argument is set as true but no accelerator is found, so it has no effect",
+            stacklevel=4,
         )
     return loader.pin_memory and is_available()
 
@@ -42,7 +43,7 @@ def warn_of_more(loader: Any, done: int) -> None:
     promised = loader._IterableDataset_len_called
     if promised is not None and done > promised:
         warnings.warn(
-            f"DataLoader: the dataset promised {promised} batches by its length, but {done} "
+            f"Length of IterableDataset {loader.dataset} was reported to be {promised}, but {done} "
             "samples have been fetched. For multiprocessing data-loading, this could mean that the "
             "dataset gives the same to each worker",
             stacklevel=3,

@@ -105,7 +105,8 @@ class RandomSampler(Sampler[int]):
             )
         if not isinstance(self.num_samples, int) or self.num_samples <= 0:
             raise ValueError(
-                f"RandomSampler: num_samples must be a positive int, got {self.num_samples!r}"
+                "num_samples should be a positive integer value, but got "
+                f"num_samples={self.num_samples!r}"
             )
 
     @property
@@ -187,7 +188,8 @@ class WeightedRandomSampler(Sampler[int]):
     ) -> None:
         if not _positive_int(num_samples):
             raise ValueError(
-                f"WeightedRandomSampler: num_samples must be a positive int, got {num_samples!r}"
+                "num_samples should be a positive integer value, but got "
+                f"num_samples={num_samples!r}"
             )
         if not isinstance(replacement, bool):
             raise ValueError(
@@ -196,8 +198,8 @@ class WeightedRandomSampler(Sampler[int]):
         self.weights = as_tensor(weights, dtype=float64)
         if self.weights.ndim != 1:
             raise ValueError(
-                "WeightedRandomSampler: weights must have one dimension, "
-                f"got shape {tuple(self.weights.shape)}"
+                "weights should be a 1d sequence but given weights have shape "
+                f"{tuple(self.weights.shape)}"
             )
         self.num_samples = num_samples
         self.replacement = replacement
@@ -232,9 +234,13 @@ class BatchSampler(Sampler[list[int]]):
 
     def __init__(self, sampler: Iterable[Any], batch_size: int, drop_last: bool) -> None:
         if not _positive_int(batch_size):
-            raise ValueError(f"BatchSampler: batch_size must be a positive int, got {batch_size!r}")
+            raise ValueError(
+                f"batch_size should be a positive integer value, but got batch_size={batch_size!r}"
+            )
         if not isinstance(drop_last, bool):
-            raise ValueError(f"BatchSampler: drop_last must be a bool, got {drop_last!r}")
+            raise ValueError(
+                f"drop_last should be a boolean value, but got drop_last={drop_last!r}"
+            )
         self.sampler = sampler
         self.batch_size = batch_size
         self.drop_last = drop_last

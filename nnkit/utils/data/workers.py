@@ -37,13 +37,14 @@ def checked_context(context: Any) -> Any:
         known = multiprocessing.get_all_start_methods()
         if context not in known:
             raise ValueError(
-                f"DataLoader: multiprocessing_context must be one of {known}, got {context!r}"
+                "multiprocessing_context option should specify a valid start method in "
+                f"{known!r}, but got multiprocessing_context={context!r}"
             )
         return multiprocessing.get_context(context)
     if not isinstance(context, BaseContext):
         raise TypeError(
-            "DataLoader: multiprocessing_context must be a context of multiprocessing or its "
-            f"name, got {context!r}"
+            "multiprocessing_context option should be a valid context object or a string "
+            f"specifying the start method, but got multiprocessing_context={context!r}"
         )
     return context
 

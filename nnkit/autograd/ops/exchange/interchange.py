@@ -581,7 +581,10 @@ def _legacy(name: str, cls: type, arguments: tuple, place: Any, d: dtype_type) -
         shape = shape_of(name, arguments)
         fill(self, place.backend.empty(shape, d.array), place)
         return self
-    if len(arguments) > 1 or not hasattr(first, "__len__"):
+    if len(arguments) > 1:
+        got = ", ".join(type(argument).__name__ for argument in arguments)
+        raise TypeError(f"{name}() received an invalid combination of arguments - got ({got})")
+    if not hasattr(first, "__len__"):
         raise TypeError(f"{name}(): data must be a sequence (got {first.__class__.__name__})")
     fill(self, _read(first, d, place), place)
     return self

@@ -26,7 +26,7 @@ from nnkit.autograd.ops.indexing.index import Index
 from nnkit.autograd.ops.indexing.masking import check_fill
 from nnkit.autograd.ops.shape import reshaping as shapes
 from nnkit.autograd.surface.limits import LARGEST, fitting
-from nnkit.autograd.tensor import Tensor, Uncounted, wrap
+from nnkit.autograd.tensor import Tensor, Uncounted, recast, wrap
 from nnkit.autograd.views.history import is_unseen, wants_history, write, wrote
 from nnkit.autograd.views.overlap import (
     check_apart,
@@ -136,9 +136,7 @@ def as_subclass(self: Tensor, cls: type) -> Any:
             f"as_subclass(): Creating a Tensor subclass from a class that does not inherit from "
             f"Tensor is not possible: got {cls.__name__}"
         )
-    out = _alias(self, (Ellipsis,))
-    out.__class__ = cls
-    return out
+    return recast(_alias(self, (Ellipsis,)), cls)
 
 
 def setitem(self: Tensor, index: Any, value: Any) -> None:

@@ -87,7 +87,8 @@ def index_select(input: Tensor, dim: int, index: Tensor) -> Tensor:
         )
     if not input.ndim and index._data.size != 1:
         raise RuntimeError(
-            f"index_select(): of a 0-dim tensor one index selects, got {index._data.size}"
+            f"index_select(): Index to scalar can have only 1 value, got {index._data.size} "
+            "value(s)"
         )
     if index._data.size and input.ndim > 1 and not input._data.size:  # where no kernel reads
         bounds = (index.min().item(), index.max().item())

@@ -169,6 +169,8 @@ def logcumsumexp(input: Tensor, dim: int) -> Tensor:
 
 def _record(name: str, kind: Any, input: Tensor, dim: int) -> Any:
     check_tensor(name, input)
+    if not input.ndim and dim not in (-1, 0):
+        raise IndexError(f"{name}: Expected reduction dim -1 or 0 for scalar but got {dim}")
     # As torch, which does not ask for the dimension of no elements.
     axis = normalize_dim(dim, input._data.ndim, name) if input._data.size else 0
     values, indices = _records[name](input, axis)

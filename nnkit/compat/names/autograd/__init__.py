@@ -6,6 +6,7 @@ from typing import Any
 
 from nnkit.autograd.engine.node import RUNNING
 from nnkit.compat.names._nodes import _unsafe_set_version_counter
+from nnkit.profiler import _watches
 
 
 class _unsafe_preserve_version_counter:
@@ -35,4 +36,14 @@ def _is_checkpoint_valid() -> bool:
 
 def is_view_replay_enabled() -> bool:
     """Whether views are made anew by what made them where torch would use their strides: no."""
+    return False
+
+
+def _profiler_enabled() -> bool:
+    """Whether this is within a profile."""
+    return bool(_watches)
+
+
+def kineto_available() -> bool:
+    """Whether torch's own profiler of devices is there: no."""
     return False
