@@ -9,14 +9,16 @@ strided in secret.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from math import prod
 from typing import Any
 
 from nnkit.autograd.op.public import PUBLIC
 from nnkit.autograd.sparse import compressed, conversions, copying, linalg, reduction
 from nnkit.autograd.sparse.compressed import CompressedTensor, to_coordinates
-from nnkit.autograd.sparse.coordinates import CoordinateTensor
+from nnkit.autograd.sparse.coordinates import CoordinateTensor, is_ascending, least_sizes
 from nnkit.autograd.sparse.table import FUNCTIONS
 from nnkit.autograd.tensor import Tensor
+from nnkit.backend.dtype import int64
 from nnkit.backend.memory import (
     layout,
     sparse_bsc,
@@ -69,7 +71,10 @@ class check_sparse_tensor_invariants:
 
     def __enter__(self) -> check_sparse_tensor_invariants:
         if self._before is not None:
-            raise RuntimeError("This context manager instance is already activated.")
+            raise RuntimeError(
+                "This context manager instance is already activated. Use a different context "
+                "manager instance for context nesting"
+            )
         self._before = self.is_enabled()
         check_sparse_tensor_invariants._on = self._wanted
         return self
@@ -150,24 +155,22 @@ def sparse_coo_tensor(
         if shape is None:
             raise TypeError("sparse_coo_tensor(): expected indices and values, or a size")
         shape = tuple(shape)
+        _check_size(shape)
         dtype = dtype or PUBLIC["tensor"](0.0).dtype
         return copying.empty(shape, len(shape), dtype, device).requires_grad_(requires_grad)
     values, rows = _tensors(values, dtype, device, indices)
+    values = values.reshape(1) if not values.ndim else values
     if rows.ndim != 2:
         raise RuntimeError(f"indices must be sparse_dim x nnz, but got: {list(rows.shape)}")
-    if values.ndim < 1 or values.shape[0] != rows.shape[1]:
+    if values.shape[0] != rows.shape[1]:
         raise RuntimeError(
             f"indices and values must have same nnz, but got nnz from indices: {rows.shape[1]}, "
-            f"nnz from values: {values.shape[0] if values.ndim else 0}"
+            f"nnz from values: {values.shape[0]}"
         )
     if size is None:
-        if rows.shape[1]:
-            low = rows.amin(1)
-            if bool((low < 0).any()):
-                raise RuntimeError("found negative index in the indices of a tensor without size")
-            size = [*(rows.amax(1) + 1).tolist(), *values.shape[1:]]
-        else:
-            size = [*[0] * rows.shape[0], *values.shape[1:]]
+        if bool((rows < 0).any()):
+            raise RuntimeError("found negative index in the indices of a tensor without size")
+        size = [*least_sizes(rows), *values.shape[1:]]
     sparse, dense = rows.shape[0], values.ndim - 1
     if len(size) != sparse + dense:
         raise RuntimeError(
@@ -179,9 +182,22 @@ def sparse_coo_tensor(
             f"values has incorrect size, expected {[rows.shape[1], *size[sparse:]]}, got "
             f"{list(values.shape)}"
         )
+    _check_size(size)
     if _is_checked(check_invariants):
         _check_coordinates(rows, size)
+        if is_coalesced and not is_ascending(CoordinateTensor.of(rows, values, size, False)):
+            raise RuntimeError(
+                "cannot set is_coalesced to true if indices correspond to uncoalesced COO tensor"
+            )
     return _finished(CoordinateTensor.of(rows, values, size, is_coalesced), requires_grad)
+
+
+def _check_size(size: Sequence[int]) -> None:
+    """RuntimeError for sizes that are negative, or of more elements than an integer can count."""
+    if min(size, default=0) < 0 or prod(size) >= 1 << 63:
+        raise RuntimeError(
+            f"sparse_coo_tensor(): numel: integer multiplication overflow of size {list(size)}"
+        )
 
 
 def _check_coordinates(rows: Tensor, size: Sequence[int]) -> None:
@@ -476,9 +492,17 @@ def spdiags(diagonals: Tensor, offsets: Tensor, shape: Sequence[int], layout: An
         tensor([[0., 1.],
                 [0., 0.]])
     """
+    if offsets.dtype is not int64:
+        raise RuntimeError(
+            f"Offset Tensor must have dtype Long but got {offsets.dtype.scalar_type}"
+        )
+    if diagonals.ndim not in (1, 2):
+        raise RuntimeError(f"Diagonals must be vector or matrix, got shape {list(diagonals.shape)}")
+    if offsets.ndim > 1:
+        raise RuntimeError(f"Offsets must be scalar or vector, got shape {list(offsets.shape)}")
     diagonals = diagonals[None] if diagonals.ndim == 1 else diagonals
     offsets = offsets.reshape(-1)
-    if diagonals.ndim != 2 or offsets.shape[0] != diagonals.shape[0]:
+    if offsets.shape[0] != diagonals.shape[0]:
         raise RuntimeError(
             f"Number of diagonals ({diagonals.shape[0]}) does not match the number of offsets "
             f"({offsets.shape[0]})"
@@ -489,7 +513,7 @@ def spdiags(diagonals: Tensor, offsets: Tensor, shape: Sequence[int], layout: An
         raise RuntimeError("Offset tensor contains duplicate values")
     if layout not in (None, sparse_coo, sparse_csr, sparse_csc):
         raise RuntimeError(
-            f"Only output layouts (Sparse, SparseCsc, SparseCsr) are supported, got {layout}"
+            f"Only output layouts (Sparse, SparseCsc, SparseCsr) are supported, got {layout.kind}"
         )
     columns = PUBLIC["arange"](diagonals.shape[1], device=diagonals.device).expand(diagonals.shape)
     rows = columns - offsets[:, None]

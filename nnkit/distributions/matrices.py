@@ -7,6 +7,7 @@ from typing import Any
 
 from nnkit.autograd import Size, Tensor, no_grad
 from nnkit.autograd.ops.creation.factories import arange
+from nnkit.autograd.ops.decomposition.matrix_functions import cholesky_solve
 from nnkit.autograd.ops.elementwise.transcendental import digamma, lgamma
 from nnkit.autograd.ops.random.factories import randn
 from nnkit.autograd.ops.shape.triangles import tril_indices
@@ -16,7 +17,7 @@ from nnkit.distributions.distribution import Distribution, parameters
 from nnkit.distributions.exp_family import ExponentialFamily
 from nnkit.distributions.gamma import Beta, Chi2
 from nnkit.distributions.normal import CholeskyParameters
-from nnkit.linalg import cholesky, slogdet, solve_triangular
+from nnkit.linalg import slogdet
 from nnkit.special import multigammaln
 
 
@@ -133,7 +134,8 @@ class Wishart(CholeskyParameters, ExponentialFamily):
         self.df = df.expand(batch)
         super().__init__(batch, Size((rows, rows)), validate_args)
         self._find_factor()
-        degrees = self.df.unsqueeze(-1) - arange(rows, dtype=self.df.dtype, device=self.df.device)
+        tril = self._unbroadcasted_scale_tril
+        degrees = self.df.unsqueeze(-1) - arange(rows, dtype=tril.dtype, device=tril.device)
         self._chi2 = Chi2(degrees)
 
     def expand(self, batch_shape: Any, _instance: Any = None) -> Any:
@@ -173,7 +175,7 @@ class Wishart(CholeskyParameters, ExponentialFamily):
         triangle = diagonal.clamp(min=finfo(diagonal.dtype).eps).diag_embed()
         count = rows * (rows - 1) // 2
         below = randn(
-            (*sample_shape, *self._batch_shape, count), dtype=self.df.dtype, device=self.df.device
+            (*sample_shape, *self._batch_shape, count), dtype=triangle.dtype, device=triangle.device
         )
         i, j = tril_indices(rows, rows, -1, device=self.df.device)
         triangle[..., i, j] = below
@@ -183,8 +185,8 @@ class Wishart(CholeskyParameters, ExponentialFamily):
     def log_prob(self, value: Tensor) -> Tensor:
         self._validate_sample(value)
         n, half = self.event_shape[-1], 0.5 * self.df
-        solved = solve_triangular(self._unbroadcasted_scale_tril, cholesky(value), upper=False)
-        trace = (solved**2).sum((-2, -1))
+        solved = cholesky_solve(value, self._unbroadcasted_scale_tril)
+        trace = solved.diagonal(dim1=-2, dim2=-1).sum(-1)
         log_det = value.slogdet().logabsdet
         return (
             -self.df * self._half_log_det() - n * half * math.log(2) - multigammaln(half, n)

@@ -82,10 +82,15 @@ def _compute(B: Batch, primitive: Primitive, *arguments: Any) -> Any:
         wholes = [x.whole if x.__class__ is Batched else x for x in operands]
         found = call(primitive, wholes, map(plain_index, statics))
         return found if primitive.tells else B.results(found, None, viewed(primitive, operands))
-    if primitive.reads or _is_sized_by_examples(primitive, operands, arguments):
+    if primitive.reads:
         raise RuntimeError(
-            f"vmap: {primitive.name}() makes Python or a shape depend on numbers that differ "
-            "between examples (data-dependent control flow, item(), a mask as an index, ...)"
+            f"vmap: It looks like you're calling .{primitive.name}() on a Tensor, or using it in "
+            "some data-dependent control flow: its numbers differ between examples"
+        )
+    if _is_sized_by_examples(primitive, operands, arguments):
+        raise RuntimeError(
+            "vmap: We do not support batching operators that can output dynamic shape: that of "
+            f"{primitive.name}() depends on numbers that differ between examples"
         )
     if primitive.tells:
         return call(primitive, [x.whole for x in operands], statics)

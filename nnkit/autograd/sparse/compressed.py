@@ -147,8 +147,6 @@ def compressed(x: Any, wanted: layout, blocksize: Any = None) -> CompressedTenso
 
 def _blocks(x: CoordinateTensor, name: str, blocksize: Any, by_rows: bool) -> tuple:
     """The places and values of the blocks that hold an element, and how many blocks there are."""
-    if blocksize is None:
-        raise RuntimeError(f"to_{name}(): blocksize is required")
     size = (blocksize, blocksize) if isinstance(blocksize, int) else tuple(blocksize)
     if any(n <= 0 or x.shape[d] % n for d, n in enumerate(size)):
         raise RuntimeError(
@@ -293,7 +291,8 @@ def _indices_of(by_rows: bool, name: str, attribute: str) -> Callable:
         if input.by_rows is not by_rows:
             kind = "row" if by_rows else "column"
             raise RuntimeError(
-                f"{name} expected sparse {kind} compressed tensor layout but got {input.layout}"
+                f"{name} expected sparse {kind} compressed tensor layout but got "
+                f"{input.layout.kind}"
             )
         return getattr(input, attribute)
 
@@ -302,7 +301,7 @@ def _indices_of(by_rows: bool, name: str, attribute: str) -> Callable:
 
 def _without(name: str, what: str) -> Callable:
     def answer(input: CompressedTensor, *args: Any, **kwargs: Any) -> Any:
-        raise RuntimeError(f"{name} expected {what} tensor layout but got {input.layout}")
+        raise RuntimeError(f"{name} expected {what} tensor layout but got {input.layout.kind}")
 
     return answer
 

@@ -28,6 +28,7 @@ from nnkit.compat.names._older import *  # noqa: F403
 from nnkit.compat.names._ops import ops as ops
 from nnkit.compat.names._segments import coo_to_csr, csr_to_coo
 from nnkit.compat.names._segments import segment_reduce as segment_reduce
+from nnkit.compat.names._sparse import *  # noqa: F403
 from nnkit.compat.names._switches import *  # noqa: F403
 from nnkit.compat.names._switches import Stream as Stream
 from nnkit.compat.names.random import thread_safe_generator as thread_safe_generator

@@ -80,9 +80,7 @@ def _where(mask: Tensor, input: Tensor, fill_value: Tensor) -> Tensor:
     return nnkit.where(mask, input, fill_value)
 
 
-def _combine_input_and_mask(
-    op: Callable, input: Tensor, mask: Tensor | None, *args: Any
-) -> Tensor:
+def _combine_input_and_mask(op: Callable, input: Tensor, mask: Tensor | None, *args: Any) -> Tensor:
     """The input with the identity of the reduction ``op`` where it is masked out."""
     if mask is None:
         return input

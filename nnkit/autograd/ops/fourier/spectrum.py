@@ -25,7 +25,7 @@ def _fail(name: str, expected: str, got: Any) -> None:
 def _check_window(name: str, window: Tensor | None, length: int) -> None:
     if window is None:
         warn(
-            f"{name}(): A window was not provided. A rectangular one is used, which leaks between "
+            f"A window was not provided. {name}() takes a rectangular one, which leaks between "
             "frequencies; give nnkit.hann_window or, to keep it, nnkit.ones"
         )
     elif window.ndim != 1 or window._data.shape[0] != length:
@@ -226,7 +226,7 @@ def istft(
         signal = signal.squeeze(0)
     if end > whole:
         warn(
-            "istft(): The length of signal is shorter than the length parameter. It is filled with "
+            "The length of signal is shorter than the length parameter. istft() fills it with "
             "zeros at its end"
         )
         signal = constant_pad_nd(signal, (0, end - whole))
