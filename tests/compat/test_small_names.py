@@ -75,8 +75,9 @@ print(m._combine_input_and_mask(m.amin, x, some), m._reduction_identity("amax", 
 row = torch.sparse_coo_tensor([[0, 1]], [2.0, 3.0], (3,))
 print(torch._sparse_broadcast_to(row, (2, 3)).to_dense())
 torch._validate_sparse_coo_tensor_args(row._indices(), row._values(), (3,))
-for check, parts in ((torch._validate_sparse_coo_tensor_args, ([[0, 4]], [2.0, 3.0], (3,))),
-                     (torch._validate_sparse_csr_tensor_args, ([0, 2], [0, 1], [1.0, 2.0], (1, 1)))):
+for kind, parts in (("coo", ([[0, 4]], [2.0, 3.0], (3,))),
+                    ("csr", ([0, 2], [0, 1], [1.0, 2.0], (1, 1)))):
+    check = getattr(torch, f"_validate_sparse_{kind}_tensor_args")
     try: check(*map(torch.tensor, parts[:-1]), parts[-1])
     except RuntimeError as error: print(type(error).__name__)
 with torch.utils._mode_utils.no_dispatch():

@@ -26,7 +26,7 @@ def to_sparse(
     if wanted is strided:
         return x.to_dense()
     if wanted is not sparse_coo:
-        return compressed(x, wanted, blocksize)
+        return compressed(x, wanted, blocksize, dense_dim)
     if isinstance(x, CoordinateTensor):
         return x
     if isinstance(x, CompressedTensor):
@@ -91,7 +91,7 @@ def without_elements(shape: Sequence[int], wanted: layout, dtype: Any, device: A
             "torch.empty: Only batched sparse compressed (non-block) tensors are supported, but "
             f"got size {list(shape)}"
         )
-    return compressed(out, wanted)
+    return compressed(out, wanted, batches=len(shape) - 2)
 
 
 def masked(x: Tensor, mask: Any) -> SparseTensor:
