@@ -224,7 +224,8 @@ def checked_chunk_size(name: str, chunk_size: Any) -> int | None:
     if not is_int(chunk_size):
         raise TypeError(f"{name}: chunk_size must be int, not {type(chunk_size).__name__}")
     if chunk_size < 1:
-        raise ValueError(f"{name}: `chunk_size` should be greater than 0. (got {chunk_size})")
+        rule = "chunk_size should be None or" if name == "vmap" else "`chunk_size` should be"
+        raise ValueError(f"{name}: {rule} greater than 0. (got {chunk_size})")
     return int(chunk_size)
 
 

@@ -232,8 +232,9 @@ def _check_written(B: Batch, x: Batched, operands: Sequence[Any]) -> None:
     """RuntimeError where numbers that differ are written into what is the same for all."""
     if x.dim is None and any(a.__class__ is Batched and a.dim is not None for a in operands):
         raise RuntimeError(
-            "vmap: what is the same for all examples cannot be written in place with what differs "
-            "between them: write out of place, or into a tensor made of the function's arguments"
+            "vmap: writing inplace is not possible because there exists a Tensor `other` in "
+            "extra_args that has more elements than `self`: it differs between examples, and self "
+            "is the same for all: write out of place, or into a tensor made of the arguments"
         )
 
 

@@ -9,7 +9,7 @@ from typing import Any
 from nnkit.autograd.arguments.dims import broadcast_shape, check_tensor
 from nnkit.autograd.forward.dual import fixed_zeros_like
 from nnkit.autograd.op.pointwise import F4, F8, fn, is_plain_operand, pointwise
-from nnkit.autograd.op.promotion import check_dtype, promote, promoted_dtype
+from nnkit.autograd.op.promotion import check_dtype, check_steps, promote, promoted_dtype
 from nnkit.autograd.op.public import public
 from nnkit.autograd.op.registry import OPS
 from nnkit.autograd.op.rule import rule
@@ -465,6 +465,8 @@ def addcdiv(input: Tensor, tensor1: Tensor, tensor2: Tensor, *, value: complex =
 
 
 def _heaviside_(self: Tensor, values: Tensor) -> Tensor:
+    if isinstance(values, Tensor):
+        check_steps(self.dtype, values.dtype)
     return _heaviside.in_place(self, values)  # type: ignore[attr-defined]
 
 
