@@ -223,22 +223,23 @@ def scaled(x: Tensor, factor: Any) -> Tensor:
     return _scaled_by(x, factor)
 
 
-def factor_of(name: str, alpha: Any, *operands: Any) -> Any:
-    """``alpha`` as the dtype of the result holds it, with torch's check of its type."""
+def factor_of(name: str, alpha: Any, *operands: Any, parameter: str = "alpha") -> Any:
+    """A factor, the argument ``parameter``, as the dtype of the result holds it, with torch's check
+    of its type."""
     shapes = [t._data.shape for t in operands if isinstance(t, Tensor)]
     if shapes and shapes[0] != shapes[-1]:
         broadcast_shape(name, shapes)
     d = promoted_dtype(name, *operands)
     kind = of_number(alpha).category
     if alpha.__class__ is bool and d.category != BOOL:
-        raise RuntimeError(f"{name}(): Boolean alpha only supported for Boolean results.")
+        raise RuntimeError(f"{name}(): Boolean {parameter} only supported for Boolean results.")
     if kind > max(d.category, INTEGER):
         of, wrong = (
             ("non-complex", "complex") if kind == COMPLEX else ("integral", "floating point")
         )
         raise RuntimeError(
-            f"{name}(): For {of} input tensors, argument alpha must not be a {wrong} number. Got "
-            f"{alpha} for {d.name}"
+            f"{name}(): For {of} input tensors, argument {parameter} must not be a {wrong} number. "
+            f"Got {alpha} for {d.name}"
         )
     alpha = fitting(name, alpha, d)
     return held(alpha, d) if d.array in HALF else alpha
