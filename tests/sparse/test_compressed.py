@@ -171,6 +171,26 @@ def test_batches(lib: ModuleType, name: str) -> None:
             wrong()
 
 
+@each_layout
+def test_nothing_like_them(lib: ModuleType, name: str) -> None:
+    x = matrix(lib, name)
+    for other in LAYOUTS:
+        layout = getattr(lib, f"sparse_{other}")
+        if other.startswith("b") is name.startswith("b"):
+            made = lib.zeros_like(x, layout=layout)
+            assert made.layout is layout and made._nnz() == 0 and made.shape == x.shape
+            assert made.values().shape[1:] == x.values().shape[1:]
+    assert lib.zeros_like(x, layout=lib.sparse_coo).sparse_dim() == 2
+    drawn = lib.randn_like(x)
+    assert drawn.layout is x.layout and drawn.values().shape == x.values().shape
+    other = lib.sparse_bsr if name == "bsc" else lib.sparse_bsc
+    for wrong in (
+        lambda: lib.zeros_like(x, layout=lib.strided), lambda: lib.empty_like(x, layout=other),
+    ):  # fmt: skip
+        with raises(lib, RuntimeError, "different sparse layout is not supported"):
+            wrong()
+
+
 def test_batches_of_unequal_numbers(lib: ModuleType) -> None:
     x = lib.tensor([[[1.0, 0.0]], [[1.0, 2.0]]])
     with raises(lib, RuntimeError, "same number of specified elements per batch"):

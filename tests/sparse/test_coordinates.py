@@ -223,6 +223,17 @@ def test_products_of_other_shapes(lib: ModuleType) -> None:
     same(hybrid * narrow, hybrid.to_dense() * narrow.to_dense())
 
 
+def test_tensors_of_which_nothing_is_stored_are_added(lib: ModuleType) -> None:
+    x = coordinates(lib, (3, 4), 5, 0, sparse_dims=1)
+    nothing = lib.sparse_coo_tensor((3, 4), dtype=x.dtype)
+    for out, expected in ((x + nothing, x), (nothing + x, x), (nothing - x, -x)):
+        assert out.sparse_dim() == 1
+        same(out, expected)
+    assert lib.tensor(0.0).to_sparse()._nnz() == 0
+    pair = lib.sparse_coo_tensor(lib.zeros(0, 2).long(), lib.ones(2), ())
+    assert (pair * pair).to_dense().item() == 4
+
+
 def test_results_are_written_into_sparse_tensors(lib: ModuleType) -> None:
     x = coordinates(lib, (2, 3), 4, 0, coalesced=True)
     out = x.clone()

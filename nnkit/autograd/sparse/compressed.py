@@ -378,24 +378,39 @@ def _clone(input: CompressedTensor, *, memory_format: Any = None) -> Any:
 
 
 def _zeros_like(input: CompressedTensor, layout: Any = None, **options: Any) -> Any:
-    if layout is not None and layout is not input.layout:
-        if layout is strided or input.blocked or (layout in CLASSES and CLASSES[layout].blocked):
-            raise RuntimeError(
-                "empty_like with different sparse layout is not supported (self is "
-                f"{input.layout.kind} but you requested {layout.kind})"
-            )
-        like = {"dtype": input.dtype, "device": input.device, **options}
-        return PUBLIC["zeros"](input.shape, layout=layout, **like)
-    values, batch = input.stored().detach(), input.batch_dims
-    starts = PUBLIC["zeros_like"](input._starts)
-    return input.like(
-        PUBLIC["zeros_like"](values.narrow(batch, 0, 0), **options), _starts=starts,
-        _others=input._others[..., :0],
-    )  # fmt: skip
+    """The tensor of which no element is stored, in a layout of matrices or of coordinates."""
+    wanted, batch = layout or input.layout, input.batch_dims
+    kind = CLASSES.get(wanted)
+    if wanted is strided or (kind is not None and kind.blocked is not input.blocked):
+        raise _other_layout(input, wanted)
+    values = PUBLIC["zeros_like"](input.stored().detach().narrow(batch, 0, 0), **options)
+    if kind is None:
+        rows = input._others.new_zeros((batch + 2, 0), dtype=int64)
+        values = values.new_zeros((0, *input._shape[batch + 2 :]))
+        return CoordinateTensor.of(rows, values, input._shape, True)
+    along = 0 if kind.by_rows else 1
+    lines = input._shape[batch + along] // input.block()[along]
+    starts = input._starts.new_zeros((*input._shape[:batch], lines + 1))
+    return made(wanted, starts, input._others[..., :0], values, input._shape)
 
 
-def _randn_like(input: CompressedTensor, **options: Any) -> Any:
+def _empty_like(input: CompressedTensor, layout: Any = None, **options: Any) -> Any:
+    if layout not in (None, input.layout):
+        raise _other_layout(input, layout)
+    return _zeros_like(input, **options)
+
+
+def _randn_like(input: CompressedTensor, layout: Any = None, **options: Any) -> Any:
+    if layout not in (None, input.layout):
+        raise _other_layout(input, layout)
     return input.like(PUBLIC["randn_like"](input.stored().detach(), **options))
+
+
+def _other_layout(input: CompressedTensor, wanted: layout) -> RuntimeError:
+    return RuntimeError(
+        f"empty_like with different sparse layout is not supported (self is {input.layout.kind} "
+        f"but you requested {wanted.kind})"
+    )
 
 
 def _copy(input: CompressedTensor, src: Any, non_blocking: bool = False) -> Any:
@@ -450,7 +465,7 @@ def _fill_table(kind: Any) -> None:
         "adjoint": lambda input: transpose(input, -2, -1), "select": select, "unbind": unbind,
         "getitem": getitem, "__getitem__": getitem, "randn_like": _randn_like,
         "iterate": lambda input: iter(unbind(input)), "__iter__": lambda input: iter(unbind(input)),
-        "clone": _clone, "zeros_like": _zeros_like, "empty_like": _zeros_like, "copy_": _copy,
+        "clone": _clone, "zeros_like": _zeros_like, "empty_like": _empty_like, "copy_": _copy,
         "zero_": lambda input: _fill(input, 0), "fill_": _fill,
         "ones_like": lambda input: _fill(_clone(input.detach()), 1),
         "full_like": lambda input, fill_value: _fill(_clone(input.detach()), fill_value),

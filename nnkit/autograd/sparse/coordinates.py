@@ -143,7 +143,8 @@ def from_dense(x: Tensor, sparse_dims: int) -> CoordinateTensor:
     """The elements of a strided tensor that are not 0, or the slices that are not all 0."""
     shape = x.shape
     if not sparse_dims:
-        return CoordinateTensor.of(x.new_empty((0, 1), dtype=int64), x[None], shape, True)
+        value = x[None][x[None].detach() != 0]
+        return CoordinateTensor.of(x.new_empty((0, len(value)), dtype=int64), value, shape, True)
     found = x.detach() != 0
     if x.ndim > sparse_dims:
         found = found.reshape(*shape[:sparse_dims], prod(shape[sparse_dims:])).any(-1)

@@ -91,13 +91,15 @@ def _plus(name: str, input: Any, other: Any, alpha: Any) -> Any:
         raise RuntimeError("add(sparse, dense) is not supported. Use add(dense, sparse) instead.")
     _check_sizes("add", input, other)
     if input.sparse_dims != other.sparse_dims:
-        if other._nnz():
+        if input._nnz() and other._nnz():
             raise RuntimeError(
                 f"add: expected 'self' and 'other' to have same density, but 'self' has "
                 f"{input.sparse_dims} sparse dimensions while 'other' has {other.sparse_dims} "
                 "sparse dimensions"
             )
-        return input.like(input.stored().to(result_type(input.stored(), other.stored())))
+        if input._nnz():
+            return input.like(input.stored().to(result_type(input.stored(), other.stored())))
+        return other.like(_addend(name, input.stored(), other.stored(), alpha))
     values = input.stored()
     more = _addend(name, values, other.stored(), alpha)
     if input._coordinates is other._coordinates:
@@ -174,7 +176,9 @@ def mul(input: Any, other: Any) -> Any:
 
 def _sparse_product(x: CoordinateTensor, y: CoordinateTensor) -> CoordinateTensor:
     """The products of what both store at an index; of a number, with all that the other stores."""
-    if not x.ndim or not y.ndim:
+    if not x.ndim and not y.ndim:
+        x = coalesce(x)
+    elif not x.ndim or not y.ndim:
         x, number = (x, y) if not y.ndim else (y, x)
         return x.like(x.stored() * added(number.stored()))
     sparse = x.sparse_dims

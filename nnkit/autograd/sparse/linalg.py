@@ -19,8 +19,11 @@ from nnkit.autograd.tensor import Tensor
 def _check_dtypes(x: Tensor, y: Tensor) -> None:
     """RuntimeError for factors of different dtypes."""
     if x.dtype is not y.dtype:
+        first, second = x.dtype.scalar_type, y.dtype.scalar_type
         raise RuntimeError(
-            f"expected scalar type {x.dtype.scalar_type} but found {y.dtype.scalar_type}"
+            f"mat1 dtype {first} does not match mat2 dtype {second}"
+            if isinstance(x, SparseTensor) and isinstance(y, SparseTensor)
+            else f"expected scalar type {first} but found {second}"
         )
 
 

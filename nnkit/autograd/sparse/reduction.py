@@ -85,7 +85,8 @@ def item(input: CoordinateTensor) -> Any:
 @defines("is_nonzero", "_bool", "__bool__")
 def is_nonzero(input: CoordinateTensor) -> bool:
     if numel(input) != 1:
-        raise RuntimeError("Boolean value of Tensor with more than one value is ambiguous")
+        what = "more than one value" if numel(input) else "no values"
+        raise RuntimeError(f"Boolean value of Tensor with {what} is ambiguous")
     return bool(item(input))
 
 

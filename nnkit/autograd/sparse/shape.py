@@ -101,7 +101,7 @@ def permute(input: CoordinateTensor, *given: Any, dims: Any = None) -> Coordinat
     same = order[:sparse] == list(range(sparse))
     rows = input._coordinates if same else input._coordinates[order[:sparse]]
     shape = [input._shape[d] for d in order]
-    return CoordinateTensor.of(rows, values, shape, input._coalesced if same else None)
+    return CoordinateTensor.of(rows, values, shape, same and input._coalesced)
 
 
 def movedim(input: CoordinateTensor, source: Any, destination: Any) -> CoordinateTensor:

@@ -269,7 +269,8 @@ def _into(out: Any, result: Any, name: str) -> Any:
         )
     check_cast(name, result.dtype, out.dtype)
     if isinstance(out, SparseTensor):
-        return out._become(result.detach().to(out.dtype))
+        out._become(result.detach().to(out.dtype))
+        return out.requires_grad_() if result.requires_grad and result.is_leaf else out
     return write_out(out, result, name)
 
 
