@@ -78,3 +78,19 @@ def test_classes_that_do_not_tell_are_warned_of(lib: ModuleType) -> None:
         made = Silent()
     with pytest.warns(UserWarning, match="does not define `support`"):
         made.log_prob(lib.tensor(0.0))
+
+
+@pytest.mark.filterwarnings("ignore:(Singular sample|Low df)")
+def test_matrices_side_by_side_are_checked_one_by_one(lib: ModuleType) -> None:
+    d = lib.distributions
+    pair = lib.stack([lib.eye(2), lib.ones(2, 2) - 2 * lib.eye(2)])
+    assert d.constraints.positive_definite.check(pair).tolist() == [True, False]
+    with pytest.warns(UserWarning, match="Low df values detected"):
+        d.Wishart(2.5, lib.eye(3))
+    with pytest.raises(ValueError, match="expected to be greater than ndim - 1 = 2"):
+        d.Wishart(2.0, lib.eye(3), validate_args=False)
+    lib.manual_seed(0)
+    made = d.Wishart(lib.tensor([2.5, 2.1, 2.9]), lib.eye(3).repeat(3, 1, 1))
+    drawn = made.sample((40,))
+    assert made.support.check(drawn).all()
+    assert not made.log_prob(drawn).isnan().any()

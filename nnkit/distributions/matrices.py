@@ -6,12 +6,14 @@ import math
 from typing import Any
 
 from nnkit.autograd import Size, Tensor, no_grad
+from nnkit.autograd.batch.examples import lowest
 from nnkit.autograd.ops.creation.factories import arange
 from nnkit.autograd.ops.decomposition.matrix_functions import cholesky_solve
 from nnkit.autograd.ops.elementwise.transcendental import digamma, lgamma
 from nnkit.autograd.ops.random.factories import randn
 from nnkit.autograd.ops.shape.triangles import tril_indices
 from nnkit.autograd.surface.limits import finfo
+from nnkit.backend.warning import warn
 from nnkit.distributions import constraints
 from nnkit.distributions.distribution import Distribution, parameters
 from nnkit.distributions.exp_family import ExponentialFamily
@@ -132,6 +134,15 @@ class Wishart(CholeskyParameters, ExponentialFamily):
             "df": constraints.greater_than(rows - 1),
         }
         self.df = df.expand(batch)
+        if bool(lowest(df <= rows - 1).any()):
+            raise ValueError(
+                f"Wishart: Value of df={df} expected to be greater than ndim - 1 = {rows - 1}"
+            )
+        if bool(lowest(df < rows).any()):
+            warn(
+                "Low df values detected. Singular samples are highly likely to occur for "
+                "ndim - 1 < df < ndim."
+            )
         super().__init__(batch, Size((rows, rows)), validate_args)
         self._find_factor()
         tril = self._unbroadcasted_scale_tril
@@ -161,13 +172,19 @@ class Wishart(CholeskyParameters, ExponentialFamily):
     def rsample(self, sample_shape: Any = (), max_try_correction: int | None = None) -> Tensor:
         drawn = self._bartlett_sampling(sample_shape)
         # torch's numbers: it takes what is definite for singular here, and draws that again.
-        wrong = self.support.check(drawn)
+        wrong = self._of_any(self.support.check(drawn))
         for _ in range(10 if max_try_correction is None else max_try_correction):
             if not bool(wrong.any()):
                 break
-            drawn = self._bartlett_sampling(sample_shape).where(wrong[..., None, None], drawn)
-            wrong = wrong & ~self.support.check(drawn)
+            again = self._bartlett_sampling((int(wrong.sum()),))
+            drawn[wrong] = again
+            wrong[wrong.clone()] = self._of_any(~self.support.check(again))
         return drawn
+
+    def _of_any(self, found: Tensor) -> Tensor:
+        """Of each draw, whether it holds for one of the distributions side by side."""
+        dims = tuple(range(-len(self._batch_shape), 0))
+        return found.amax(dims) if dims else found
 
     def _bartlett_sampling(self, sample_shape: Any) -> Tensor:
         rows = self.event_shape[-1]
