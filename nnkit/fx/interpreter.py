@@ -90,7 +90,9 @@ class Interpreter:
         for value in self.args_iter:
             return value
         if not args:
-            raise RuntimeError(f"Interpreter: the program's argument {target} is not given")
+            raise RuntimeError(
+                f"Expected positional argument for parameter {target}, but one was not passed in!"
+            )
         return args[0]
 
     def get_attr(self, target: Target, args: tuple, kwargs: dict[str, Any]) -> Any:

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import dis
+import enum
 import inspect
 import operator
 from collections.abc import Callable, Iterator
+from dataclasses import fields, is_dataclass
 from typing import Any, cast
 
 from nnkit.autograd import Size, Tensor
@@ -80,8 +82,11 @@ class TracerBase:
     def _leaf(self, value: Any) -> Argument:
         if isinstance(value, Proxy):
             return value.node
-        if isinstance(value, (*_CONSTANTS, Node)) or callable(value):
+        if isinstance(value, (*_CONSTANTS, Node, enum.Enum)) or callable(value):
             return value
+        if is_dataclass(value):  # it is made anew, of what its fields hold
+            parts = {field.name: getattr(value, field.name) for field in fields(value)}
+            return self.create_proxy("call_function", type(value), (), parts).node
         raise NotImplementedError(f"create_arg: no operation can hold a {type(value).__name__}")
 
     def to_bool(self, obj: Proxy) -> bool:
@@ -99,8 +104,9 @@ class TracerBase:
             TraceError: always.
         """
         raise TraceError(
-            f"one goes through the parts of {obj}, whose number is not known while it is traced; "
-            "unpacking it (a, b = x) is possible"
+            "Proxy object cannot be iterated. One goes through the parts of "
+            f"{obj}, whose number is not known while it is traced; unpacking it (a, b = x) is "
+            "possible"
         )
 
     def keys(self, obj: Proxy) -> Any:
