@@ -382,9 +382,10 @@ class _Printer:
     def statement(self, node: Node, root: str) -> str:
         if node.op == "output":
             return f"return {self.text(node.args[0])}"
-        if node.target in _IN_PLACE and len(node.args) == 2:
+        written = _IN_PLACE.get(cast(Any, node.target))
+        if written is not None and len(node.args) == 2:
             first, second = map(self.text, node.args)
-            return f"{first} {_IN_PLACE[node.target]} {second};  {node.name} = {first}"
+            return f"{first} {written} {second};  {node.name} = {first}"
         return f"{node.name} = {self.expression(node, root)}"
 
     def expression(self, node: Node, root: str) -> str:

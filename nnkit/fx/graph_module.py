@@ -124,7 +124,7 @@ class GraphModule(Module):
                 self.delete_submodule(name)
 
     def __deepcopy__(self, memo: dict) -> GraphModule:
-        kind = type(self).__mro__[1]
+        kind: Any = type(self).__mro__[1]
         memo[id(self)] = made = kind.__new__(kind)
         state = {key: value for key, value in self.__dict__.items() if key != "_graph"}
         state = copy.deepcopy(state, memo)

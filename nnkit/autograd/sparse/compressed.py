@@ -274,11 +274,12 @@ def transpose(input: CompressedTensor, dim0: int, dim1: int) -> CompressedTensor
         RuntimeError: the dimensions are of different kinds.
     """
     first, second = sorted(normalize_dim(d, input.ndim, "transpose") for d in (dim0, dim1))
-    batch, values, parts = input.batch_dims, input.stored(), [input._starts, input._others]
+    starts, others, values = input._starts, input._others, input.stored()
+    batch = input.batch_dims
     shape, kind = list(input._shape), input._layout
     shape[first], shape[second] = shape[second], shape[first]
     if second < batch:
-        parts = [part.transpose(first, second) for part in parts]
+        starts, others = starts.transpose(first, second), others.transpose(first, second)
         values = values.transpose(first, second)
     elif (first, second) == (batch, batch + 1):
         values = values.transpose(batch + 1, batch + 2) if input.blocked else values
@@ -288,7 +289,7 @@ def transpose(input: CompressedTensor, dim0: int, dim1: int) -> CompressedTensor
             "transpose(): can only transpose dimensions of the same type (Batch, Sparse, Dense), "
             f"got {first} and {second}"
         )
-    return made(kind, *parts, values, shape)
+    return made(kind, starts, others, values, shape)
 
 
 def t(input: CompressedTensor) -> CompressedTensor:
@@ -308,9 +309,9 @@ def select(input: CompressedTensor, dim: int, index: int) -> Any:
             "select(): selecting sparse dimensions is not supported for batched sparse compressed "
             f"tensors, got dim={dim}"
         )
-    parts = [part.select(place, index) for part in (input._starts, input._others, input.stored())]
+    starts, others = input._starts.select(place, index), input._others.select(place, index)
     shape = [n for d, n in enumerate(input._shape) if d != place]
-    return made(input._layout, *parts, shape)
+    return made(input._layout, starts, others, input.stored().select(place, index), shape)
 
 
 def unbind(input: CompressedTensor, dim: int = 0) -> tuple:

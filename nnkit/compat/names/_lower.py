@@ -178,7 +178,8 @@ def norm_except_dim(v: Tensor, pow: int = 2, dim: int = 0) -> Tensor:
 def nuclear_norm(
     input: Tensor, dim: Any = (-2, -1), keepdim: bool = False, *, out: Any = None
 ) -> Tensor:
-    return nnkit.linalg.matrix_norm(input, "nuc", dim, keepdim, out=out)
+    norm: Any = nnkit.linalg.matrix_norm
+    return norm(input, "nuc", dim, keepdim, out=out)
 
 
 def frobenius_norm(input: Tensor, dim: Any, keepdim: bool = False) -> Tensor:
