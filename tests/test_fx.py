@@ -306,3 +306,65 @@ def test_words_of_wrong_graphs(lib: Any) -> None:
     module = lib.fx.symbolic_trace(lambda x: x)
     with raises(lib, RuntimeError, "Expected positional argument for parameter x"):
         lib.fx.Interpreter(module).run()
+
+
+def test_keys_hold_no_proxies(lib: Any) -> None:
+    graph = lib.fx.Graph()
+    x = lib.fx.Proxy(graph.placeholder("x"), lib.fx.proxy.GraphAppendingTracer(graph))
+    for held in ({x: 1}, [{(x, 2): 1}]):
+        with raises(lib, RuntimeError, "cannot contain a Node"):
+            x.add(held)
+
+
+def test_operations_know_their_lines(lib: Any) -> None:
+    tracer = lib.fx.Tracer()
+    tracer.record_stack_traces = True
+
+    class Plus(lib.nn.Module):
+        def forward(self, x: Any) -> Any:
+            return x + 1
+
+    graph = tracer.trace(Plus())
+    module = lib.fx.Transformer(lib.fx.GraphModule({}, graph)).transform()
+    copied = lib.fx.Graph()
+    for nodes in (graph.nodes, module.graph.nodes):
+        (node,) = (n for n in nodes if n.op == "call_function")
+        assert "in forward" in node.stack_trace and "return x + 1" in node.stack_trace
+        made = copied.node_copy(node, lambda n: copied.placeholder("x"))
+        assert made.stack_trace == node.stack_trace
+
+
+def test_wrapped_functions_stay_operations() -> None:
+    traced = nnkit.fx.symbolic_trace(lambda x: half(x) + 1)
+    again = nnkit.fx.symbolic_trace(traced)
+    assert "_half(" in traced.code and "_half" in again.code
+    assert nnkit.fx.symbolic_trace(again)(nnkit.ones(1)).tolist() == [1.5]
+
+
+def test_types_are_shown(lib: Any) -> None:
+    graph = lib.fx.Graph()
+    x = graph.placeholder("x", int)
+    graph.call_function(abs, (x,), type_expr=list[float])
+    text = str(graph)
+    assert "%x : int [num_users=1]" in text and "%abs_1 : list[float] [num_users=0]" in text
+
+
+def test_attributes_that_are_not_there(lib: Any) -> None:
+    module = lib.fx.symbolic_trace(lib.nn.Sequential(lib.nn.ReLU()))
+    with pytest.warns(UserWarning, match="no underlying reference in the owning"):
+        module.graph.get_attr("other")
+
+
+def test_objects_made_of_proxies(lib: Any) -> None:
+    class Sum(metaclass=lib.fx.ProxyableClassMeta):
+        def __init__(self, left: Any, right: Any) -> None:
+            self.left, self.right = left, right
+
+        def more(self, other: Any) -> Any:
+            return Sum(self.left + other.left, self.right + other.right)
+
+    traced = lib.fx.symbolic_trace(lambda x: x.more(Sum(1, Sum(2, 3).right)))
+    found = traced(Sum(10, 20))
+    assert (found.left, found.right) == (11, 23)
+    traced = lib.fx.symbolic_trace(lambda x: Sum(x, x + 1))
+    assert traced(3).right == 4

@@ -14,6 +14,7 @@ from types import ModuleType
 from typing import Any, cast
 
 from nnkit.backend.dtype import dtype
+from nnkit.backend.warning import warn
 from nnkit.fx.node import (
     Argument,
     Node,
@@ -148,7 +149,17 @@ class Graph:
         return self.create_node("placeholder", name, args, type_expr=type_expr)
 
     def get_attr(self, qualified_name: str, type_expr: Any = None) -> Node:
-        """Add the reading of an attribute of the module, by its path."""
+        """Add the reading of an attribute of the module, by its path.
+
+        Warns:
+            UserWarning: the module has no such attribute.
+        """
+        if self.owning_module is not None and not _has(self.owning_module, qualified_name):
+            warn(
+                "Attempted to insert a get_attr Node with no underlying reference in the owning "
+                f"GraphModule: it has no {qualified_name}. Give it one with "
+                "GraphModule.add_submodule, Module.register_parameter or Module.register_buffer"
+            )
         return self.create_node("get_attr", qualified_name, type_expr=type_expr)
 
     def call_function(
@@ -313,6 +324,14 @@ class Graph:
 
     def __str__(self) -> str:
         return "\n    ".join(["graph():", *(node.format_node() for node in self.nodes)])
+
+
+def _has(module: Any, path: str) -> bool:
+    for part in path.split("."):
+        if not hasattr(module, part):
+            return False
+        module = getattr(module, part)
+    return True
 
 
 class _Place:

@@ -16,7 +16,7 @@ from nnkit.backend.warning import warn
 from nnkit.fx.graph import Graph
 from nnkit.fx.graph_module import GraphModule
 from nnkit.fx.node import Argument, Node, map_aggregate
-from nnkit.fx.proxy import ParameterProxy, Proxy, TracerBase
+from nnkit.fx.proxy import ParameterProxy, Proxy, ProxyableClassMeta, TracerBase, check_keys
 from nnkit.nn import Module, Parameter, Sequential
 from nnkit.overrides import _assert
 
@@ -124,6 +124,7 @@ class Tracer(TracerBase):
         self._autowrapped = {id(f) for f in (*functions, *autowrap_functions)}
         self.param_shapes_constant = param_shapes_constant
         self.root: Any = None
+        self._within_programs = self._autowrapped
         self._within: dict[str, tuple[str, type]] = {}  # the modules that run, by their paths
 
     def create_node(self, *args: Any, **kwargs: Any) -> Node:
@@ -180,6 +181,7 @@ class Tracer(TracerBase):
 
     def create_arg(self, a: Any) -> Argument:
         """See `TracerBase.create_arg`; tensors and modules become attributes of the root."""
+        check_keys(a)
         return map_aggregate(a, self._of_root)
 
     def _of_root(self, value: Any) -> Argument:
@@ -188,18 +190,21 @@ class Tracer(TracerBase):
                 if known is value:
                     return self.create_node("get_attr", name, (), {})
             return self.create_node("get_attr", self._constant(value), (), {})
+        if isinstance(type(value), ProxyableClassMeta):
+            held = self._constant(value, f"_{type(value).__name__}_constant_")
+            return self.create_node("get_attr", held, (), {})
         if isinstance(value, Module):
             return self.create_node("get_attr", self.path_of_module(value), (), {})
         return self._leaf(value)
 
-    def _constant(self, value: Tensor) -> str:
+    def _constant(self, value: Any, name: str = "_tensor_constant") -> str:
         index = 0
-        while hasattr(self.root, f"_tensor_constant{index}"):
-            if getattr(self.root, f"_tensor_constant{index}") is value:
-                return f"_tensor_constant{index}"
+        while hasattr(self.root, f"{name}{index}"):
+            if getattr(self.root, f"{name}{index}") is value:
+                return f"{name}{index}"
             index += 1
-        setattr(self.root, f"_tensor_constant{index}", value)
-        return f"_tensor_constant{index}"
+        setattr(self.root, f"{name}{index}", value)
+        return f"{name}{index}"
 
     def create_args_for_root(
         self, root_fn: Callable, is_module: bool, concrete_args: dict[str, Any] | None = None
@@ -278,7 +283,7 @@ class Tracer(TracerBase):
             def forward(*args: Any, **kwargs: Any) -> Any:
                 return call(module, *args, **kwargs)
 
-            self._wrap_within(patches, getattr(module.forward, "__globals__", {}))
+            self._wrap_within(patches, module.forward)
             return self.call_module(module, forward, args, kwargs)
 
         def traced_read(module: Module, name: str) -> Any:
@@ -288,22 +293,33 @@ class Tracer(TracerBase):
                 value = type(module).__getattr__(module, name)
             return self.getattr(name, value, parameters)
 
+        self._within_programs = self._autowrapped | {
+            id(names[name] if name in names else getattr(builtins, name))
+            for names, name in _wrapped
+        }
         function, args = self.create_args_for_root(function, is_module, concrete_args)
         with _Patches() as patches:
             patches.method(Module, "__call__", traced_call)
             patches.method(Module, "__getattribute__", traced_read)
-            self._wrap_within(patches, getattr(inspect.unwrap(function), "__globals__", {}))
+            self._wrap_within(patches, inspect.unwrap(function))
             for names, name in _wrapped:
                 patches.function(names, name)
             for module in self._autowrap_modules:
-                self._wrap_within(patches, vars(module))
+                self._wrap_names(patches, vars(module), self._autowrapped)
             result = function(*args)
         self.create_node("output", "output", (self.create_arg(result),), {})
         return self.graph
 
-    def _wrap_within(self, patches: _Patches, names: dict[str, Any]) -> None:
+    def _wrap_within(self, patches: _Patches, function: Any) -> None:
+        """Wrap what a function calls; the code of a graph calls what its own tracer wrapped."""
+        file = getattr(getattr(function, "__code__", None), "co_filename", "")
+        wanted = self._within_programs if file.startswith("<nnkit.fx.") else self._autowrapped
+        self._wrap_names(patches, getattr(function, "__globals__", {}), wanted)
+
+    @staticmethod
+    def _wrap_names(patches: _Patches, names: dict[str, Any], wanted: set[int]) -> None:
         for name, value in list(names.items()):
-            if name[:1] != "_" and callable(value) and id(value) in self._autowrapped:
+            if name[:1] != "_" and callable(value) and id(value) in wanted:
                 patches.function(names, name)
 
 
