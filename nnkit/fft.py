@@ -52,7 +52,7 @@ def _axis(name: str, input: Tensor, dim: int) -> int:
 def _points(name: str, sizes: Sequence[int]) -> None:
     for n in sizes:
         if n < 1:
-            raise RuntimeError(f"{name}(): expected at least 1 point, got an invalid number {n}")
+            raise RuntimeError(f"{name}(): Invalid number of data points ({n}) specified")
 
 
 def _resized(x: Tensor, axes: Axes, sizes: Sequence[int]) -> Tensor:
@@ -69,7 +69,8 @@ def _resized(x: Tensor, axes: Axes, sizes: Sequence[int]) -> Tensor:
 
 def _refuse_complex(name: str, input: Tensor) -> None:
     if input.is_complex():
-        raise RuntimeError(f"{name}(): expected a real input tensor, got {input.dtype.name}")
+        real = "real-valued" if name.endswith("n") else "real"
+        raise RuntimeError(f"{name} expects a {real} input tensor, but got {input.dtype.name}")
 
 
 def _line(name: str, input: Tensor, n: int | None, dim: int) -> tuple[Tensor, Axes, int]:
@@ -118,11 +119,13 @@ def _shape_and_axes(name: str, input: Tensor, s: Any, dim: Any) -> tuple[list[in
     if sizes is not None:
         if axes is not None and len(axes) != len(sizes):
             raise RuntimeError(
-                f"{name}(): dim and s must have the same length, got {len(axes)} and {len(sizes)}"
+                f"{name}(): When given, dim and shape arguments must have the same length, got "
+                f"{len(axes)} and {len(sizes)}"
             )
         if len(sizes) > len(shape):
             raise RuntimeError(
-                f"{name}(): s has {len(sizes)} values but input only has {len(shape)} dimensions"
+                f"{name}(): Got shape with {len(sizes)} values but input tensor only has "
+                f"{len(shape)} dimensions"
             )
     if axes is None:
         axes = tuple(range(len(shape) - len(sizes if sizes is not None else shape), len(shape)))
@@ -134,7 +137,7 @@ def _shape_and_axes(name: str, input: Tensor, s: Any, dim: Any) -> tuple[list[in
 
 def _check_any(name: str, axes: Axes) -> None:
     if not axes:
-        raise RuntimeError(f"{name}(): must transform at least one axis")
+        raise RuntimeError(f"{name} must transform at least one axis")
 
 
 def _half_shape(name: str, x: Tensor, s: Any, dim: Any) -> tuple[Tensor, Axes, list[int]]:

@@ -91,7 +91,7 @@ def qr(A: Tensor, mode: str = "reduced") -> Any:
             f"qr received unrecognized mode {mode!r} but expected one of 'reduced' (default), 'r', "
             "or 'complete'"
         )
-    q, r = rules.qr(A, "reduced" if mode == "r" else mode)
+    q, r = rules.qr(A, mode)
     return return_types.linalg_qr((A.new_empty(0) if mode == "r" else q, r))
 
 
@@ -128,9 +128,9 @@ def eigh(A: Tensor, UPLO: str = "L") -> Any:
         tensor([1., 2.])
     """
     check_square("linalg.eigh", A, ())
-    if UPLO not in ("L", "U"):
+    if UPLO not in ("L", "U", "l", "u"):
         raise RuntimeError(f"linalg.eigh: Expected UPLO argument to be 'L' or 'U', but got {UPLO}")
-    return return_types.linalg_eigh(rules.eigh(A, UPLO))
+    return return_types.linalg_eigh(rules.eigh(A, UPLO.upper()))
 
 
 def eigvalsh(A: Tensor, UPLO: str = "L") -> Tensor:
@@ -331,7 +331,8 @@ def norm(
 
 
 def cond(A: Tensor, p: float | str | None = None) -> Tensor:
-    """The condition number: the norm ``p`` (2 unless given) of A times that of its inverse.
+    """The condition number: the norm ``p`` (2 unless given) of A times that of its inverse, or
+    infinity where that is not a number.
 
     Example:
         >>> import nnkit
@@ -351,7 +352,8 @@ def cond(A: Tensor, p: float | str | None = None) -> Tensor:
         s = svdvals(A)
         return s.sum(-1) * s.reciprocal().sum(-1)
     inverse, info = inv_ex(A)
-    return matrix_norm(A, p) * matrix_norm(inverse, p).masked_fill(info > 0, math.inf)
+    found = matrix_norm(A, p) * matrix_norm(inverse, p).masked_fill(info > 0, math.inf)
+    return found.masked_fill(found.isnan(), math.inf)
 
 
 def cross(input: Tensor, other: Tensor, *, dim: int = -1) -> Tensor:

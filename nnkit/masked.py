@@ -58,7 +58,7 @@ def _filled(input: Tensor, mask: Tensor | None, identity: Any) -> Tensor:
     return nnkit.where(_mask_of(input, mask), input, fill)
 
 
-def _dims(dim: Any, ndim: int) -> tuple[int, ...]:
+def _canonical_dim(dim: Any, ndim: int) -> tuple[int, ...]:
     """The dimensions to reduce, in their order."""
     if dim is None or dim == ():
         return tuple(range(ndim))
@@ -96,7 +96,7 @@ def sum(
         >>> nnkit.masked.sum(x, 1, mask=mask)
         tensor([1., 3.])
     """
-    dims = _dims(dim, input.ndim)
+    dims = _canonical_dim(dim, input.ndim)
     kept = builtins.bool(keepdim)
     dtype = _dtype_of_total(input, dtype)
     return nnkit.sum(_filled(input, mask, 0), dims, kept, dtype=dtype)
@@ -114,7 +114,7 @@ def prod(
         tensor(6.)
     """
     result = _filled(input, mask, 1).to(_dtype_of_total(input, dtype))
-    for d in reversed(_dims(dim, input.ndim)):
+    for d in reversed(_canonical_dim(dim, input.ndim)):
         result = result.prod(dim=d, keepdim=builtins.bool(keepdim))
     return result
 
@@ -129,7 +129,7 @@ def cumsum(input: Tensor, dim: int, *, dtype: Any = None, mask: Tensor | None = 
         tensor([1., 1., 4.])
     """
     dtype = dtype or input.dtype
-    (axis,) = _dims(dim, input.ndim)
+    (axis,) = _canonical_dim(dim, input.ndim)
     return nnkit.cumsum(_filled(input, mask, 0), axis, dtype=dtype).to(dtype)
 
 
@@ -143,7 +143,7 @@ def cumprod(input: Tensor, dim: int, *, dtype: Any = None, mask: Tensor | None =
         tensor([1., 1., 3.])
     """
     dtype = dtype or input.dtype
-    (axis,) = _dims(dim, input.ndim)
+    (axis,) = _canonical_dim(dim, input.ndim)
     return nnkit.cumprod(_filled(input, mask, 1), axis, dtype=dtype).to(dtype)
 
 
@@ -159,7 +159,7 @@ def amax(
         tensor(1.)
     """
     filled = _filled(input, mask, -math.inf)
-    dims = _dims(dim, input.ndim)
+    dims = _canonical_dim(dim, input.ndim)
     return nnkit.amax(filled, dims, builtins.bool(keepdim)).to(dtype or input.dtype)
 
 
@@ -175,7 +175,7 @@ def amin(
         tensor(5.)
     """
     filled = _filled(input, mask, math.inf)
-    dims = _dims(dim, input.ndim)
+    dims = _canonical_dim(dim, input.ndim)
     return nnkit.amin(filled, dims, builtins.bool(keepdim)).to(dtype or input.dtype)
 
 
@@ -213,7 +213,7 @@ def _count(input: Tensor, mask: Tensor | None, dim: Dims, keepdim: bool) -> Tens
     """The number of elements that count."""
     if mask is None:
         mask = nnkit.ones(input.shape, dtype=nnkit.bool, device=input.device)
-    return nnkit.sum(_mask_of(input, mask), _dims(dim, input.ndim), keepdim)
+    return nnkit.sum(_mask_of(input, mask), _canonical_dim(dim, input.ndim), keepdim)
 
 
 def mean(
@@ -252,7 +252,7 @@ def median(
         >>> nnkit.masked.median(x, mask=mask)
         tensor(2.)
     """
-    (axis,) = _dims(dim, input.ndim)
+    (axis,) = _canonical_dim(dim, input.ndim)
     floating = input.is_floating_point()
     filled = _filled(input if floating else input.to(nnkit.float32), mask, math.nan)
     output = nnkit.nanmedian(filled, axis, keepdim).values
@@ -277,7 +277,7 @@ def logsumexp(
         >>> nnkit.masked.logsumexp(nnkit.tensor([1.0, 5.0]), mask=nnkit.tensor([True, False]))
         tensor(1.)
     """
-    dims = _dims(dim, input.ndim)
+    dims = _canonical_dim(dim, input.ndim)
     if mask is not None and input.is_complex():
         lowest = nnkit.tensor(-math.inf, dtype=input.dtype, device=input.device)
         filled = nnkit.where(_mask_of(input, mask), input, lowest)
@@ -320,7 +320,7 @@ def norm(
     if least and mask is not None and not input.is_floating_point():
         raise AssertionError(f"norm(): ord=-inf needs a floating dtype, got {input.dtype}")
     filled = _filled(input, mask, math.inf if least else 0)
-    dims = _dims(dim, input.ndim)
+    dims = _canonical_dim(dim, input.ndim)
     kept = builtins.bool(keepdim)
     return nnkit.linalg.vector_norm(filled, ord, dims, kept, dtype=dtype or input.dtype)
 
@@ -384,7 +384,7 @@ def softmax(input: Tensor, dim: int, *, dtype: Any = None, mask: Tensor | None =
         >>> nnkit.masked.softmax(nnkit.tensor([1.0, 1.0, 5.0]), 0, mask=mask)
         tensor([0.5000, 0.5000, 0.0000])
     """
-    (axis,) = _dims(dim, input.ndim)
+    (axis,) = _canonical_dim(dim, input.ndim)
     return F.softmax(_filled(input, mask, -math.inf), axis, dtype=dtype or input.dtype)
 
 
@@ -399,7 +399,7 @@ def log_softmax(
         >>> nnkit.masked.log_softmax(nnkit.tensor([1.0, 1.0, 5.0]), 0, mask=mask)
         tensor([-0.6931, -0.6931,    -inf])
     """
-    (axis,) = _dims(dim, input.ndim)
+    (axis,) = _canonical_dim(dim, input.ndim)
     return F.log_softmax(_filled(input, mask, -math.inf), axis, dtype=dtype or input.dtype)
 
 
@@ -412,7 +412,7 @@ def softmin(input: Tensor, dim: int, *, dtype: Any = None, mask: Tensor | None =
         >>> nnkit.masked.softmin(nnkit.tensor([1.0, 1.0, 5.0]), 0, mask=mask)
         tensor([0.5000, 0.5000, 0.0000])
     """
-    (axis,) = _dims(dim, input.ndim)
+    (axis,) = _canonical_dim(dim, input.ndim)
     return F.softmin(_filled(input, mask, math.inf), axis, dtype=dtype or input.dtype)
 
 

@@ -159,6 +159,13 @@ def _stand_in(function: Callable) -> Callable:
     return minus_one
 
 
+@wrap_torch_function(lambda condition, message: (condition,))
+def _assert(condition: Any, message: str) -> None:
+    """Raise AssertionError with the message unless the condition holds; a traced program does."""
+    if not condition:
+        raise AssertionError(message)
+
+
 def get_default_nowrap_functions() -> set[Callable]:
     """The accessors of Tensor whose results a subclass gets as they are."""
     return {Tensor.grad.__get__}  # type: ignore[attr-defined]

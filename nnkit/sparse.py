@@ -9,14 +9,16 @@ strided in secret.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from math import prod
 from typing import Any
 
 from nnkit.autograd.op.public import PUBLIC
 from nnkit.autograd.sparse import compressed, conversions, copying, linalg, reduction
 from nnkit.autograd.sparse.compressed import CompressedTensor, to_coordinates
-from nnkit.autograd.sparse.coordinates import CoordinateTensor
+from nnkit.autograd.sparse.coordinates import CoordinateTensor, is_ascending, least_sizes
 from nnkit.autograd.sparse.table import FUNCTIONS
 from nnkit.autograd.tensor import Tensor
+from nnkit.backend.dtype import int32, int64
 from nnkit.backend.memory import (
     layout,
     sparse_bsc,
@@ -69,7 +71,10 @@ class check_sparse_tensor_invariants:
 
     def __enter__(self) -> check_sparse_tensor_invariants:
         if self._before is not None:
-            raise RuntimeError("This context manager instance is already activated.")
+            raise RuntimeError(
+                "This context manager instance is already activated. Use a different context "
+                "manager instance for context nesting"
+            )
         self._before = self.is_enabled()
         check_sparse_tensor_invariants._on = self._wanted
         return self
@@ -99,7 +104,8 @@ def _tensors(values: Any, dtype: Any, device: Any, *indices: Any) -> tuple[Tenso
         each = as_tensor(each, device=values.device)
         if each._data.size and (each.is_floating_point() or each.is_complex()):
             each = each.detach()
-        found.append(each.long() if each.dtype is not PUBLIC["tensor"](0).dtype else each.detach())
+        kept = each.dtype in (int32, int64) if len(indices) > 1 else each.dtype is int64
+        found.append(each.detach() if kept else each.long())
     return (values, *found)
 
 
@@ -150,24 +156,22 @@ def sparse_coo_tensor(
         if shape is None:
             raise TypeError("sparse_coo_tensor(): expected indices and values, or a size")
         shape = tuple(shape)
+        _check_size(shape)
         dtype = dtype or PUBLIC["tensor"](0.0).dtype
         return copying.empty(shape, len(shape), dtype, device).requires_grad_(requires_grad)
     values, rows = _tensors(values, dtype, device, indices)
+    values = values.reshape(1) if not values.ndim else values
     if rows.ndim != 2:
         raise RuntimeError(f"indices must be sparse_dim x nnz, but got: {list(rows.shape)}")
-    if values.ndim < 1 or values.shape[0] != rows.shape[1]:
+    if values.shape[0] != rows.shape[1]:
         raise RuntimeError(
             f"indices and values must have same nnz, but got nnz from indices: {rows.shape[1]}, "
-            f"nnz from values: {values.shape[0] if values.ndim else 0}"
+            f"nnz from values: {values.shape[0]}"
         )
     if size is None:
-        if rows.shape[1]:
-            low = rows.amin(1)
-            if bool((low < 0).any()):
-                raise RuntimeError("found negative index in the indices of a tensor without size")
-            size = [*(rows.amax(1) + 1).tolist(), *values.shape[1:]]
-        else:
-            size = [*[0] * rows.shape[0], *values.shape[1:]]
+        if bool((rows < 0).any()):
+            raise RuntimeError("found negative index in the indices of a tensor without size")
+        size = [*least_sizes(rows), *values.shape[1:]]
     sparse, dense = rows.shape[0], values.ndim - 1
     if len(size) != sparse + dense:
         raise RuntimeError(
@@ -179,9 +183,22 @@ def sparse_coo_tensor(
             f"values has incorrect size, expected {[rows.shape[1], *size[sparse:]]}, got "
             f"{list(values.shape)}"
         )
+    _check_size(size)
     if _is_checked(check_invariants):
         _check_coordinates(rows, size)
+        if is_coalesced and not is_ascending(CoordinateTensor.of(rows, values, size, False)):
+            raise RuntimeError(
+                "cannot set is_coalesced to true if indices correspond to uncoalesced COO tensor"
+            )
     return _finished(CoordinateTensor.of(rows, values, size, is_coalesced), requires_grad)
+
+
+def _check_size(size: Sequence[int]) -> None:
+    """RuntimeError for sizes that are negative, or of more elements than an integer can count."""
+    if min(size, default=0) < 0 or prod(size) >= 1 << 63:
+        raise RuntimeError(
+            f"sparse_coo_tensor(): numel: integer multiplication overflow of size {list(size)}"
+        )
 
 
 def _check_coordinates(rows: Tensor, size: Sequence[int]) -> None:
@@ -215,7 +232,7 @@ def sparse_compressed_tensor(
 
     Args:
         compressed_indices: where the elements of each row (or column) begin, and at last their
-            number.
+            number; of a batch of matrices, it comes first in all three.
         plain_indices: the column (or row) of each element.
         values: the elements, or blocks of two more dimensions.
         size: the shape; by default as large as the indices need.
@@ -236,38 +253,64 @@ def sparse_compressed_tensor(
         raise RuntimeError(f"sparse_compressed_tensor expected sparse layout, but got {layout}")
     kind = compressed.CLASSES[layout]
     values, starts, others = _tensors(values, dtype, device, compressed_indices, plain_indices)
-    if starts.ndim != 1 or others.ndim != 1:
-        raise NotImplementedError(f"{layout}: batches of matrices are not supported")
-    dims = 3 if kind.blocked else 1
-    if values.ndim < dims or values.shape[0] != others.shape[0] or not starts.shape[0]:
+    first, second = kind.names_of_indices()
+    if starts.ndim != others.ndim:
         raise RuntimeError(
-            f"{' and '.join(kind.names_of_indices())} do not fit together with the values: "
-            f"{list(starts.shape)}, {list(others.shape)}, {list(values.shape)}"
+            f"{first} and {second} dimensionalities must be equal but got {starts.ndim} and "
+            f"{others.ndim}, respectively"
         )
-    block = tuple(values.shape[1:3]) if kind.blocked else (1, 1)
-    if size is None:
-        inner = int(others.amax()) + 1 if others.shape[0] else 0
-        counts = (starts.shape[0] - 1, inner) if kind.by_rows else (inner, starts.shape[0] - 1)
-        size = (counts[0] * block[0], counts[1] * block[1], *values.shape[dims:])
-    along, other = (0, 1) if kind.by_rows else (1, 0)
-    if len(size) != 2 + values.ndim - dims or starts.shape[0] - 1 != size[along] // block[along]:
+    batch = starts.ndim - 1
+    dims = batch + (3 if kind.blocked else 1)
+    shapes = starts.shape, others.shape, values.shape
+    batches = {tuple(shape[:batch]) for shape in shapes}
+    fits = values.ndim >= dims and values.shape[batch : batch + 1] == others.shape[-1:]
+    if batch < 0 or not fits or len(batches) > 1 or not starts.shape[-1]:
         raise RuntimeError(
-            f"{kind.names_of_indices()[0]} must have {size[along] // block[along] + 1} elements "
-            f"for size {list(size)}, but got {starts.shape[0]}"
+            f"{first} and {second} do not fit together with the values: "
+            f"{', '.join(str(list(shape)) for shape in shapes)}"
+        )
+    lines, block = starts.shape[-1] - 1, tuple(values.shape[batch + 1 : dims]) or (1, 1)
+    if size is None:
+        inner = int(others.amax()) + 1 if others.numel() else 0
+        counts = (lines, inner) if kind.by_rows else (inner, lines)
+        matrix = counts[0] * block[0], counts[1] * block[1]
+        size = (*starts.shape[:-1], *matrix, *values.shape[dims:])
+    along, other = (batch, batch + 1) if kind.by_rows else (batch + 1, batch)
+    if len(size) != batch + 2 + values.ndim - dims or lines != size[along] // block[along - batch]:
+        what = "rows" if kind.by_rows else "columns"
+        raise RuntimeError(
+            f"{first}.shape[-1] must be equal to the number of {what} + 1 of size {list(size)}, "
+            f"but got {lines + 1}"
         )
     if _is_checked(check_invariants):
-        _check_compressed(kind, starts, others, size[other] // block[other])
+        _check_compressed(kind, starts, others, size[other] // block[other - batch])
     return _finished(compressed.made(layout, starts, others, values, size), requires_grad)
 
 
 def _check_compressed(kind: Any, starts: Tensor, others: Tensor, count: int) -> None:
-    steps, (first, second) = starts[1:] - starts[:-1], kind.names_of_indices()
-    if int(starts[0]) or int(starts[-1]) != others.shape[0] or bool((steps < 0).any()):
-        raise RuntimeError(
-            f"`{first}[0] == 0`, `{first}[-1] == nnz` and ascending {first} are not satisfied"
-        )
-    if others.shape[0] and (int(others.amin()) < 0 or int(others.amax()) >= count):
-        raise RuntimeError(f"`0 <= {second} < {count}` is not satisfied")
+    """RuntimeError for indices of which a rule does not hold."""
+    steps, (first, second) = starts[..., 1:] - starts[..., :-1], kind.names_of_indices()
+    other, along = ("ncols", "nrows") if kind.by_rows else ("nrows", "ncols")
+    nnz = others.shape[-1]
+    of_each = f"{second}[..., {first}[..., i - 1]:{first}[..., i]] for all i = 1, ..., {along}"
+    line = PUBLIC["arange"](steps.numel(), device=steps.device)
+    for rule, holds in (
+        (f"{first}[..., 0] == 0", lambda: starts[..., 0] == 0),
+        (f"{first}[..., -1] == nnz", lambda: starts[..., -1] == nnz),
+        (
+            f"0 <= {first}[..., 1:] - {first}[..., :-1] <= {other}",
+            lambda: (steps >= 0) & (steps <= count),
+        ),
+        (f"0 <= {second} < {other}", lambda: (others >= 0) & (others < count)),
+        (
+            f"{of_each} are sorted and distinct along the last dimension values",
+            lambda: (
+                (line.repeat_interleave(steps.reshape(-1)) * count + others.reshape(-1)).diff() > 0
+            ),
+        ),
+    ):
+        if not bool(holds().all()):
+            raise RuntimeError(f"`{rule}` is not satisfied.")
 
 
 def _constructor(stored: layout, what: str) -> Callable:
@@ -476,9 +519,17 @@ def spdiags(diagonals: Tensor, offsets: Tensor, shape: Sequence[int], layout: An
         tensor([[0., 1.],
                 [0., 0.]])
     """
+    if offsets.dtype is not int64:
+        raise RuntimeError(
+            f"Offset Tensor must have dtype Long but got {offsets.dtype.scalar_type}"
+        )
+    if diagonals.ndim not in (1, 2):
+        raise RuntimeError(f"Diagonals must be vector or matrix, got shape {list(diagonals.shape)}")
+    if offsets.ndim > 1:
+        raise RuntimeError(f"Offsets must be scalar or vector, got shape {list(offsets.shape)}")
     diagonals = diagonals[None] if diagonals.ndim == 1 else diagonals
     offsets = offsets.reshape(-1)
-    if diagonals.ndim != 2 or offsets.shape[0] != diagonals.shape[0]:
+    if offsets.shape[0] != diagonals.shape[0]:
         raise RuntimeError(
             f"Number of diagonals ({diagonals.shape[0]}) does not match the number of offsets "
             f"({offsets.shape[0]})"
@@ -489,7 +540,7 @@ def spdiags(diagonals: Tensor, offsets: Tensor, shape: Sequence[int], layout: An
         raise RuntimeError("Offset tensor contains duplicate values")
     if layout not in (None, sparse_coo, sparse_csr, sparse_csc):
         raise RuntimeError(
-            f"Only output layouts (Sparse, SparseCsc, SparseCsr) are supported, got {layout}"
+            f"Only output layouts (Sparse, SparseCsc, SparseCsr) are supported, got {layout.kind}"
         )
     columns = PUBLIC["arange"](diagonals.shape[1], device=diagonals.device).expand(diagonals.shape)
     rows = columns - offsets[:, None]

@@ -37,3 +37,60 @@ def test_jacobians_of_parts_side_by_side(lib: ModuleType) -> None:
 def test_bounds_of_uniform_are_scalars(lib: ModuleType) -> None:
     for bound in lib.distributions.Uniform(0.0, 1.0).arg_constraints.values():
         assert bound.event_dim == 0 and not bound.is_discrete
+
+
+def test_values_at_the_ends_of_gamma(lib: ModuleType) -> None:
+    """Where the density is not 0, or not infinite, at 0; a number is a value too."""
+    d = lib.distributions
+    assert d.Gamma(1.0, 2.0).log_prob(lib.tensor(0.0)).item() == pytest.approx(math.log(2))
+    assert d.Gamma(1.0, 2.0).log_prob(0).item() == pytest.approx(math.log(2))
+    assert d.Gamma(2.0, 2.0).log_prob(0).item() == -math.inf
+    assert d.Chi2(2.0).log_prob(0).item() == pytest.approx(math.log(0.5))
+
+
+@pytest.mark.filterwarnings("ignore:Singular sample")
+def test_matrices_of_whole_numbers_of_degrees(lib: ModuleType) -> None:
+    made = lib.distributions.Wishart(lib.tensor(3), lib.eye(2))
+    assert made.sample().shape == (2, 2) and made.sample().dtype is lib.float32
+
+
+def test_precisions_that_are_nearly_singular(lib: ModuleType) -> None:
+    x = lib.linspace(-1, 1, 10)
+    precision = lib.exp(-((x - x.unsqueeze(-1)) ** 2) * 10) + 1e-4 * lib.eye(10)
+    made = lib.distributions.MultivariateNormal(lib.zeros(10), precision_matrix=precision)
+    flipped = lib.linalg.cholesky(precision.double().flip(-2, -1)).flip(-2, -1).mT.inverse()
+    assert lib.allclose(made.scale_tril.double(), flipped, rtol=1e-2, atol=1e-2)
+
+
+def test_what_was_not_asked_for_is_not_computed(lib: ModuleType) -> None:
+    made = lib.distributions.Bernoulli(lib.tensor([0.25]))
+    made.sample()
+    made.enumerate_support()
+    assert "logits" not in vars(made)
+
+
+def test_classes_that_do_not_tell_are_warned_of(lib: ModuleType) -> None:
+    class Silent(lib.distributions.Distribution):
+        def log_prob(self, value: object) -> None:
+            self._validate_sample(value)
+
+    with pytest.warns(UserWarning, match="does not define `arg_constraints`"):
+        made = Silent()
+    with pytest.warns(UserWarning, match="does not define `support`"):
+        made.log_prob(lib.tensor(0.0))
+
+
+@pytest.mark.filterwarnings("ignore:(Singular sample|Low df)")
+def test_matrices_side_by_side_are_checked_one_by_one(lib: ModuleType) -> None:
+    d = lib.distributions
+    pair = lib.stack([lib.eye(2), lib.ones(2, 2) - 2 * lib.eye(2)])
+    assert d.constraints.positive_definite.check(pair).tolist() == [True, False]
+    with pytest.warns(UserWarning, match="Low df values detected"):
+        d.Wishart(2.5, lib.eye(3))
+    with pytest.raises(ValueError, match="expected to be greater than ndim - 1 = 2"):
+        d.Wishart(2.0, lib.eye(3), validate_args=False)
+    lib.manual_seed(0)
+    made = d.Wishart(lib.tensor([2.5, 2.1, 2.9]), lib.eye(3).repeat(3, 1, 1))
+    drawn = made.sample((40,))
+    assert made.support.check(drawn).all()
+    assert not made.log_prob(drawn).isnan().any()

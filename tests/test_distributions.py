@@ -386,17 +386,21 @@ def test_gradients_reach_the_parameters(lib: ModuleType) -> None:
 
 
 ERRORS: dict[str, tuple[Any, str]] = {
-    "scale": (lambda d, f: d.Normal(0.0, -1.0), "scale .* must be in GreaterThan"),
+    "scale": (lambda d, f: d.Normal(0.0, -1.0), "scale .* to satisfy the constraint GreaterThan"),
     "probs": (lambda d, f: d.Categorical(f.tensor([-1.0, 2.0])), "probs .* a distribution"),
     "both": (lambda d, f: d.Categorical(f.ones(2), f.ones(2)), "either probs or logits"),
     "0-dim": (lambda d, f: d.Categorical(f.tensor(1.0)), "one-dimensional"),
-    "bernoulli": (lambda d, f: d.Bernoulli(2.0), "in Interval"),
+    "bernoulli": (lambda d, f: d.Bernoulli(2.0), "constraint Interval"),
     "number": (lambda d, f: d.Normal(0.0, 1.0).log_prob(3), "must be a Tensor, got int"),
     "class": (
         lambda d, f: d.Categorical(f.ones(3)).log_prob(f.tensor(5)),
-        "in IntegerInterval.*upper_bound=2",
+        "within the support .IntegerInterval.*upper_bound=2",
     ),
-    "outside": (lambda d, f: d.Uniform(0.0, 1.0).log_prob(f.tensor(3.0)), "in Interval"),
+    "outside": (
+        lambda d, f: d.Uniform(0.0, 1.0).log_prob(f.tensor(3.0)),
+        "within the support .Interval",
+    ),
+    "property": (lambda d, f: d.Chi2(-2.0), "parameter df .* satisfy the constraint GreaterThan"),
     "order": (lambda d, f: d.Uniform(2.0, 1.0), "below high"),
     "shape": (lambda d, f: d.Normal(f.zeros(2), 1.0).log_prob(f.ones(3)), "does not broadcast"),
     "matrices": (lambda d, f: d.MultivariateNormal(f.zeros(2)), "exactly one"),
@@ -424,22 +428,22 @@ def test_what_is_not_there(lib: ModuleType) -> None:
 
 def test_values_outside_the_support(lib: ModuleType) -> None:
     d = lib.distributions
-    with raises(lib, ValueError, "in Interval"):
+    with raises(lib, ValueError, "within the support .Interval"):
         d.Uniform(0.0, 1.0).cdf(lib.tensor(2.0))
-    with raises(lib, ValueError, "in GreaterThanEq"):
+    with raises(lib, ValueError, "within the support .GreaterThanEq"):
         d.Exponential(1.0).cdf(lib.tensor(-2.0))
-    with raises(lib, ValueError, "in Real"):
+    with raises(lib, ValueError, "within the support .Real"):
         d.Laplace(0.0, 1.0).cdf(lib.tensor(float("nan")))
     assert d.Uniform(0.0, 1.0, validate_args=False).cdf(lib.tensor(2.0)).item() == 1
 
 
 def test_matrices_of_another_kind(lib: ModuleType) -> None:
     make = lib.distributions.MultivariateNormal
-    with raises(lib, ValueError, "must be in PositiveDefinite"):
+    with raises(lib, ValueError, "satisfy the constraint PositiveDefinite"):
         make(lib.zeros(2), lib.ones(2, 2))
-    with raises(lib, ValueError, "must be in PositiveDefinite"):
+    with raises(lib, ValueError, "satisfy the constraint PositiveDefinite"):
         make(lib.zeros(2), lib.ones(2, 3))
-    with raises(lib, ValueError, "must be in LowerCholesky"):
+    with raises(lib, ValueError, "satisfy the constraint LowerCholesky"):
         make(lib.zeros(2), scale_tril=lib.ones(2, 2))
     with raises(lib, ValueError, "at least 2 dimensions"):
         make(lib.zeros(2), lib.ones(2))

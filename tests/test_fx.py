@@ -3,14 +3,31 @@
 from __future__ import annotations
 
 import copy
+import enum
 import math
 import operator
 import pickle
+from dataclasses import dataclass
 from typing import Any
 
 import pytest
 
 import nnkit
+from tests.frameworks import raises
+
+
+@dataclass
+class Pair:
+    """Two values."""
+
+    first: Any
+    second: Any
+
+
+class Colour(enum.Enum):
+    """A constant that is no number."""
+
+    RED = 1
 
 
 def model(T: Any) -> Any:
@@ -211,3 +228,143 @@ def test_arguments_of_all_kinds(lib: Any) -> None:
         "def forward(self, input, y = 3, *a, **k):",
         "    input_1 = input",
     ]
+
+
+def test_given_arguments_are_checked_by_the_program(lib: Any) -> None:
+    def program(x: Any, flag: Any, nothing: Any = None) -> Any:
+        return x * 2 if flag and nothing is None else x
+
+    traced = lib.fx.symbolic_trace(program, {"flag": True, "nothing": None})
+    assert traced(3, True) == 6
+    for wrong in ((3, False), (3, True, 1)):
+        with raises(lib, AssertionError, "has been specialized to have value"):
+            traced(*wrong)
+    with pytest.warns(UserWarning, match="Was not able to add assertion"):
+        lib.fx.symbolic_trace(lambda x, f: f(x), {"f": lambda x: x + 1})
+
+
+def test_functions_of_math_are_operations(lib: Any) -> None:
+    traced = lib.fx.symbolic_trace(lambda x: math.sqrt(x.size(0)))
+    assert traced(lib.zeros(9)) == 3 and math.sqrt(4) == 2
+
+
+def test_operations_in_place(lib: Any) -> None:
+    graph = lib.fx.Graph()
+    a, b = graph.placeholder("a"), graph.placeholder("b")
+    graph.call_function(operator.imul, (a, b))
+    graph.output(a)
+    module = lib.fx.GraphModule({}, graph)
+    assert "a *= b" in module.code and module(2, 3) == 6
+
+
+def test_methods_and_values_of_other_classes(lib: Any) -> None:
+    class Both(lib.nn.Module):
+        def forward(self, x: Any) -> Any:
+            return x + 1
+
+        def other(self, x: Any) -> Any:
+            return x - 1
+
+    tracer = lib.fx.Tracer()
+    tracer.traced_func_name = "other"
+    assert lib.fx.GraphModule({}, tracer.trace(Both()))(3) == 2
+    traced = lib.fx.symbolic_trace(lambda x: Pair(x, x + 1))
+    assert traced(3) == Pair(3, 4)
+    found = []
+    lib.fx.symbolic_trace(lambda x: found.append(x.add(Colour.RED).node.args[1]) or x)
+    assert found == [Colour.RED]
+
+
+def test_operations_know_their_modules(lib: Any) -> None:
+    graph = lib.fx.symbolic_trace(lib.nn.Sequential(lib.nn.Sequential(lib.nn.ReLU()))).graph
+    (node,) = (n for n in graph.nodes if n.op == "call_module")
+    stack = node.meta["nn_module_stack"]
+    assert [kind for _, kind in stack.values()] == [lib.nn.Sequential, lib.nn.ReLU]
+    assert node.name == "_0_0"
+
+
+def test_copies_of_modules(lib: Any) -> None:
+    module = lib.fx.symbolic_trace(lambda x: x + 1)
+    module.meta["self"] = module
+    copied = copy.deepcopy(module)
+    assert copied.meta["self"] is copied and copied(1) == 2
+    assert module._replicate_for_data_parallel()(1) == 2
+
+
+def test_words_of_wrong_graphs(lib: Any) -> None:
+    graph = lib.fx.symbolic_trace(lambda x: (x + 1) * 2).graph
+    x, one, *_ = graph.nodes
+    with raises(lib, RuntimeError, "but it still had 1 users in the graph"):
+        graph.erase_node(one)
+    x.prepend(one)
+    with raises(lib, RuntimeError, "was used before it has been defined"):
+        graph.lint()
+    other = lib.fx.Graph()
+    other.node_copy(one)
+    with raises(lib, RuntimeError, "does not belong to this Graph"):
+        other.lint()
+    module = lib.fx.symbolic_trace(lambda x: x)
+    with raises(lib, RuntimeError, "Expected positional argument for parameter x"):
+        lib.fx.Interpreter(module).run()
+
+
+def test_keys_hold_no_proxies(lib: Any) -> None:
+    graph = lib.fx.Graph()
+    x = lib.fx.Proxy(graph.placeholder("x"), lib.fx.proxy.GraphAppendingTracer(graph))
+    for held in ({x: 1}, [{(x, 2): 1}]):
+        with raises(lib, RuntimeError, "cannot contain a Node"):
+            x.add(held)
+
+
+def test_operations_know_their_lines(lib: Any) -> None:
+    tracer = lib.fx.Tracer()
+    tracer.record_stack_traces = True
+
+    class Plus(lib.nn.Module):
+        def forward(self, x: Any) -> Any:
+            return x + 1
+
+    graph = tracer.trace(Plus())
+    module = lib.fx.Transformer(lib.fx.GraphModule({}, graph)).transform()
+    copied = lib.fx.Graph()
+    for nodes in (graph.nodes, module.graph.nodes):
+        (node,) = (n for n in nodes if n.op == "call_function")
+        assert "in forward" in node.stack_trace and "return x + 1" in node.stack_trace
+        made = copied.node_copy(node, lambda n: copied.placeholder("x"))
+        assert made.stack_trace == node.stack_trace
+
+
+def test_wrapped_functions_stay_operations() -> None:
+    traced = nnkit.fx.symbolic_trace(lambda x: half(x) + 1)
+    again = nnkit.fx.symbolic_trace(traced)
+    assert "_half(" in traced.code and "_half" in again.code
+    assert nnkit.fx.symbolic_trace(again)(nnkit.ones(1)).tolist() == [1.5]
+
+
+def test_types_are_shown(lib: Any) -> None:
+    graph = lib.fx.Graph()
+    x = graph.placeholder("x", int)
+    graph.call_function(abs, (x,), type_expr=list[float])
+    text = str(graph)
+    assert "%x : int [num_users=1]" in text and "%abs_1 : list[float] [num_users=0]" in text
+
+
+def test_attributes_that_are_not_there(lib: Any) -> None:
+    module = lib.fx.symbolic_trace(lib.nn.Sequential(lib.nn.ReLU()))
+    with pytest.warns(UserWarning, match="no underlying reference in the owning"):
+        module.graph.get_attr("other")
+
+
+def test_objects_made_of_proxies(lib: Any) -> None:
+    class Sum(metaclass=lib.fx.ProxyableClassMeta):
+        def __init__(self, left: Any, right: Any) -> None:
+            self.left, self.right = left, right
+
+        def more(self, other: Any) -> Any:
+            return Sum(self.left + other.left, self.right + other.right)
+
+    traced = lib.fx.symbolic_trace(lambda x: x.more(Sum(1, Sum(2, 3).right)))
+    found = traced(Sum(10, 20))
+    assert (found.left, found.right) == (11, 23)
+    traced = lib.fx.symbolic_trace(lambda x: Sum(x, x + 1))
+    assert traced(3).right == 4

@@ -165,3 +165,25 @@ def test_halves_by_steps() -> None:
     assert x.log_softmax(0).tolist() == [-1.90625, -0.158203125]
     y = nnkit.tensor([[-2, -2, 0], [3, 0, 2]], dtype=nnkit.float16)
     assert y.logsumexp(0).tolist() == [3.005859375, 0.1273193359375, 2.126953125]
+
+
+def test_matrices_of_which_an_element_is_no_number(lib: ModuleType) -> None:
+    """They have an inverse, of no numbers, and infinity as their condition."""
+    spoiled, clean = [[math.nan, 1.0], [1.0, 1.0]], [[2.0, 0.0], [0.0, 4.0]]
+    x = lib.tensor([spoiled, clean])
+    one = lib.eye(2).repeat(2, 1, 1)
+    for found in (lib.linalg.inv(x), lib.linalg.inv_ex(x).inverse, lib.linalg.solve(x, one)):
+        assert found[0].isnan().all() and found[1].tolist() == [[0.5, 0.0], [0.0, 0.25]]
+    assert lib.linalg.inv(x[0]).isnan().all()
+    with pytest.raises(RuntimeError, match="singular"):
+        lib.linalg.inv(lib.tensor([spoiled, [[1.0, 1.0], [1.0, 1.0]]]))
+    for p in ("fro", 1, -1, math.inf):
+        assert lib.linalg.cond(x, p)[0].item() == math.inf
+        assert lib.linalg.cond(lib.zeros(2, 2), p).item() == math.inf
+
+
+def test_triangles_by_a_small_letter(lib: ModuleType) -> None:
+    x = lib.tensor([[1.0, 5.0], [0.0, 2.0]])
+    for name in "lu":
+        found = lib.linalg.eigvalsh(x, name)
+        assert lib.equal(found, lib.linalg.eigvalsh(x, name.upper()))

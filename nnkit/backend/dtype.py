@@ -65,6 +65,11 @@ class dtype:
             "float8", "Float8"
         )
 
+    @property
+    def type_name(self) -> str:
+        """Its name in torch's other errors, in C++: ``long int`` of int64."""
+        return TYPE_NAMES.get(self.name) or f"c10::{self.scalar_type}"
+
     def to_real(self) -> dtype:
         """The real dtype of a complex one: complex64 -> float32."""
         return _TO_REAL.get(self, self)
@@ -138,6 +143,11 @@ ALIASES = {
     "long": int64,
 }
 # The names by which torch's early classes and its errors know them: FloatTensor.
+TYPE_NAMES = {
+    "bool": "bool", "uint8": "unsigned char", "int8": "signed char", "int16": "short int",
+    "int32": "int", "int64": "long int", "float32": "float", "float64": "double",
+    "complex64": "c10::complex<float>", "complex128": "c10::complex<double>",
+}  # fmt: skip
 SCALAR_TYPES = {
     "float16": "Half", "bfloat16": "BFloat16", "float32": "Float", "float64": "Double",
     "uint8": "Byte", "int8": "Char", "int16": "Short", "int32": "Int", "int64": "Long",

@@ -17,6 +17,11 @@ class layout:
     def __init__(self, name: str) -> None:
         self.name = name
 
+    @property
+    def kind(self) -> str:
+        """Its name in messages: ``SparseCsr`` of ``nnkit.sparse_csr``."""
+        return "Sparse" if self.name == "sparse_coo" else self.name.title().replace("_", "")
+
     def __repr__(self) -> str:
         return f"{package_of(self)}.{self.name}"
 

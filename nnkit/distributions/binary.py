@@ -102,7 +102,7 @@ class Bernoulli(BinaryDistribution, ExponentialFamily):
             return bernoulli(self.probs.expand(self._extended_shape(sample_shape)))
 
     def enumerate_support(self, expand: bool = True) -> Tensor:
-        like = self.logits
+        like = given_of(self)
         return self._enumerated(arange(2, dtype=like.dtype, device=like.device), expand)
 
     def log_prob(self, value: Tensor) -> Tensor:

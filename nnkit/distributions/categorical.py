@@ -82,7 +82,7 @@ class Categorical(Distribution):
         return drawn.reshape(self._extended_shape(sample_shape))
 
     def enumerate_support(self, expand: bool = True) -> Tensor:
-        return self._enumerated(arange(self._num_events, device=self.logits.device), expand)
+        return self._enumerated(arange(self._num_events, device=given_of(self).device), expand)
 
     def log_prob(self, value: Tensor) -> Tensor:
         n = self._num_events

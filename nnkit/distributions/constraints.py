@@ -9,11 +9,11 @@ from collections.abc import Callable, Iterable
 from typing import Any
 
 from nnkit.autograd import Tensor
+from nnkit.autograd.batch.examples import lowest
 from nnkit.autograd.ops.creation.factories import ones
 from nnkit.autograd.ops.shape.joining import cat as concatenate
 from nnkit.autograd.ops.shape.joining import stack as stacked
-from nnkit.backend.errors import LinAlgError
-from nnkit.linalg import cholesky, eigvalsh
+from nnkit.linalg import cholesky_ex, eigvalsh
 
 __all__ = [
     "Constraint", "boolean", "cat", "corr_cholesky", "dependent", "dependent_property",
@@ -201,13 +201,8 @@ def _has_positive_diagonal(x: Tensor) -> Tensor:
 
 
 def _is_definite(x: Tensor) -> Tensor:
-    if not _alike(x):
-        return _is_square(x)
-    try:
-        cholesky(x)
-    except LinAlgError:
-        return _is_square(x) & False
-    return _is_symmetric(x)
+    symmetric = _is_symmetric(x)
+    return cholesky_ex(x).info == 0 if bool(lowest(symmetric).all()) else symmetric
 
 
 def _is_semidefinite(x: Tensor) -> Tensor:

@@ -10,7 +10,9 @@ from nnkit.autograd.batch.examples import lowest
 from nnkit.autograd.ops.exchange.interchange import tensor
 from nnkit.autograd.ops.shape.reshaping import broadcast_tensors
 from nnkit.backend.dtype import default_dtype
+from nnkit.backend.warning import warn
 from nnkit.distributions.constraints import is_dependent
+from nnkit.distributions.lazy import lazy_property
 
 if TYPE_CHECKING:
     from typing_extensions import Self
@@ -47,7 +49,6 @@ class Distribution:
     has_rsample = False
     has_enumerate_support = False
     arg_names: tuple[str, ...] = ()
-    arg_constraints: Any = {}
     _validate_args = True
 
     def __init__(
@@ -61,11 +62,23 @@ class Distribution:
         if validate_args is not None:
             self._validate_args = bool(validate_args)
         if self._validate_args:
-            for name, constraint in self.arg_constraints.items():
-                value = self.__dict__.get(name)
-                if value is not None and not is_dependent(constraint):
-                    valid = constraint.check(value)
-                    self._check_parameter(name, value, valid, f"in {constraint!r}")
+            for name, constraint in self._told_constraints().items():
+                found = name in self.__dict__
+                lazy = not found and isinstance(getattr(type(self), name, None), lazy_property)
+                if not lazy and not is_dependent(constraint):
+                    value = getattr(self, name)
+                    self._check_parameter(name, value, constraint.check(value), repr(constraint))
+
+    def _told_constraints(self) -> Any:
+        try:
+            return self.arg_constraints
+        except NotImplementedError:
+            warn(
+                f"{type(self)} does not define `arg_constraints`. Please set `arg_constraints = "
+                "{}` or initialize the distribution with `validate_args=False` to turn off "
+                "validation."
+            )
+            return {}
 
     @staticmethod
     def set_default_validate_args(value: bool) -> None:
@@ -92,7 +105,12 @@ class Distribution:
         """The set of values that can be drawn."""
         raise NotImplementedError(f"{type(self).__name__} does not tell its support")
 
+    def _unconstrained(self) -> Any:
+        """The sets of values of its parameters, by their names."""
+        raise NotImplementedError(f"{type(self).__name__} does not tell its arg_constraints")
+
     support: Any = property(_untold)
+    arg_constraints: Any = property(_unconstrained)
 
     @property
     def mean(self) -> Tensor:
@@ -189,8 +207,9 @@ class Distribution:
         """ValueError unless all of ``valid`` holds for parameter ``name``."""
         if self._validate_args and not bool(lowest(valid).all()):
             raise ValueError(
-                f"{type(self).__name__}: parameter {name} (shape {tuple(value.shape)}) must be "
-                f"{what}, got {value}"
+                f"Expected parameter {name} ({type(value).__name__} of shape {tuple(value.shape)}) "
+                f"of distribution {self!r} to satisfy the constraint {what}, but found invalid "
+                f"values:\n{value}"
             )
 
     def _validate_sample(self, value: Any) -> None:
@@ -215,10 +234,18 @@ class Distribution:
             )
         try:
             support = self.support
-        except NotImplementedError:  # of a class that does not tell
+        except NotImplementedError:
+            warn(
+                f"{type(self)} does not define `support` to enable sample validation. Please "
+                "initialize the distribution with `validate_args=False` to turn off validation."
+            )
             return
         if not bool(lowest(support.check(value)).all()):
-            raise ValueError(f"{name}: the value must be in {support!r}, got {value}")
+            raise ValueError(
+                f"Expected value argument ({type(value).__name__} of shape {tuple(value.shape)}) "
+                f"to be within the support ({support!r}) of the distribution {self!r}, but found "
+                f"invalid values:\n{value}"
+            )
 
     def __repr__(self) -> str:
         shown = []

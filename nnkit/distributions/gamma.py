@@ -7,7 +7,8 @@ import math
 from typing import Any
 
 from nnkit.autograd import Tensor, no_grad
-from nnkit.autograd.ops.elementwise.transcendental import digamma, lgamma
+from nnkit.autograd.ops.elementwise.transcendental import digamma, lgamma, xlogy
+from nnkit.autograd.ops.exchange.interchange import as_tensor
 from nnkit.autograd.ops.random.factories import randn
 from nnkit.autograd.ops.shape.joining import stack
 from nnkit.autograd.surface.limits import finfo
@@ -57,10 +58,11 @@ class Gamma(ExponentialFamily):
         drawn.detach().clamp_(min=finfo(drawn.dtype).tiny)
         return drawn
 
-    def log_prob(self, value: Tensor) -> Tensor:
+    def log_prob(self, value: Any) -> Tensor:
+        value = as_tensor(value, dtype=self.rate.dtype, device=self.rate.device)
         self._validate_sample(value)
         a = self.concentration
-        return a * self.rate.log() + (a - 1) * value.log() - self.rate * value - lgamma(a)
+        return xlogy(a, self.rate) + xlogy(a - 1, value) - self.rate * value - lgamma(a)
 
     def cdf(self, value: Tensor) -> Tensor:
         self._validate_sample(value)

@@ -34,6 +34,8 @@ class Independent(Distribution):
         tensor(-2.7568)
     """
 
+    arg_constraints: Any = {}
+
     def __init__(
         self,
         base_distribution: Distribution,

@@ -94,7 +94,7 @@ def _transformed(p: TransformedDistribution, q: TransformedDistribution) -> Tens
 
 
 @register_kl(ExponentialFamily, ExponentialFamily)
-def _exponential_family(p: ExponentialFamily, q: ExponentialFamily) -> Tensor:
+def _kl_expfamily_expfamily(p: ExponentialFamily, q: ExponentialFamily) -> Tensor:
     """The Bregman divergence of the log normalizer, of their natural parameters."""
     if type(p) is not type(q):
         raise NotImplementedError(

@@ -6,17 +6,20 @@ import math
 from typing import Any
 
 from nnkit.autograd import Size, Tensor, no_grad
+from nnkit.autograd.batch.examples import lowest
 from nnkit.autograd.ops.creation.factories import arange
+from nnkit.autograd.ops.decomposition.matrix_functions import cholesky_solve
 from nnkit.autograd.ops.elementwise.transcendental import digamma, lgamma
 from nnkit.autograd.ops.random.factories import randn
 from nnkit.autograd.ops.shape.triangles import tril_indices
 from nnkit.autograd.surface.limits import finfo
+from nnkit.backend.warning import warn
 from nnkit.distributions import constraints
 from nnkit.distributions.distribution import Distribution, parameters
 from nnkit.distributions.exp_family import ExponentialFamily
 from nnkit.distributions.gamma import Beta, Chi2
 from nnkit.distributions.normal import CholeskyParameters
-from nnkit.linalg import cholesky, slogdet, solve_triangular
+from nnkit.linalg import slogdet
 from nnkit.special import multigammaln
 
 
@@ -131,9 +134,19 @@ class Wishart(CholeskyParameters, ExponentialFamily):
             "df": constraints.greater_than(rows - 1),
         }
         self.df = df.expand(batch)
+        if bool(lowest(df <= rows - 1).any()):
+            raise ValueError(
+                f"Wishart: Value of df={df} expected to be greater than ndim - 1 = {rows - 1}"
+            )
+        if bool(lowest(df < rows).any()):
+            warn(
+                "Low df values detected. Singular samples are highly likely to occur for "
+                "ndim - 1 < df < ndim."
+            )
         super().__init__(batch, Size((rows, rows)), validate_args)
         self._find_factor()
-        degrees = self.df.unsqueeze(-1) - arange(rows, dtype=self.df.dtype, device=self.df.device)
+        tril = self._unbroadcasted_scale_tril
+        degrees = self.df.unsqueeze(-1) - arange(rows, dtype=tril.dtype, device=tril.device)
         self._chi2 = Chi2(degrees)
 
     def expand(self, batch_shape: Any, _instance: Any = None) -> Any:
@@ -159,13 +172,19 @@ class Wishart(CholeskyParameters, ExponentialFamily):
     def rsample(self, sample_shape: Any = (), max_try_correction: int | None = None) -> Tensor:
         drawn = self._bartlett_sampling(sample_shape)
         # torch's numbers: it takes what is definite for singular here, and draws that again.
-        wrong = self.support.check(drawn)
+        wrong = self._of_any(self.support.check(drawn))
         for _ in range(10 if max_try_correction is None else max_try_correction):
             if not bool(wrong.any()):
                 break
-            drawn = self._bartlett_sampling(sample_shape).where(wrong[..., None, None], drawn)
-            wrong = wrong & ~self.support.check(drawn)
+            again = self._bartlett_sampling((int(wrong.sum()),))
+            drawn[wrong] = again
+            wrong[wrong.clone()] = self._of_any(~self.support.check(again))
         return drawn
+
+    def _of_any(self, found: Tensor) -> Tensor:
+        """Of each draw, whether it holds for one of the distributions side by side."""
+        dims = tuple(range(-len(self._batch_shape), 0))
+        return found.amax(dims) if dims else found
 
     def _bartlett_sampling(self, sample_shape: Any) -> Tensor:
         rows = self.event_shape[-1]
@@ -173,7 +192,7 @@ class Wishart(CholeskyParameters, ExponentialFamily):
         triangle = diagonal.clamp(min=finfo(diagonal.dtype).eps).diag_embed()
         count = rows * (rows - 1) // 2
         below = randn(
-            (*sample_shape, *self._batch_shape, count), dtype=self.df.dtype, device=self.df.device
+            (*sample_shape, *self._batch_shape, count), dtype=triangle.dtype, device=triangle.device
         )
         i, j = tril_indices(rows, rows, -1, device=self.df.device)
         triangle[..., i, j] = below
@@ -183,8 +202,8 @@ class Wishart(CholeskyParameters, ExponentialFamily):
     def log_prob(self, value: Tensor) -> Tensor:
         self._validate_sample(value)
         n, half = self.event_shape[-1], 0.5 * self.df
-        solved = solve_triangular(self._unbroadcasted_scale_tril, cholesky(value), upper=False)
-        trace = (solved**2).sum((-2, -1))
+        solved = cholesky_solve(value, self._unbroadcasted_scale_tril)
+        trace = solved.diagonal(dim1=-2, dim2=-1).sum(-1)
         log_det = value.slogdet().logabsdet
         return (
             -self.df * self._half_log_det() - n * half * math.log(2) - multigammaln(half, n)

@@ -32,6 +32,8 @@ class MixtureSameFamily(Distribution):
         tensor(0.)
     """
 
+    arg_constraints: Any = {}
+
     def __init__(
         self,
         mixture_distribution: Categorical,

@@ -124,6 +124,12 @@ class LogNormal(TransformedDistribution):
         return self.base_dist.entropy() + self.loc
 
 
+def _precision_to_scale_tril(P: Tensor) -> Tensor:
+    """The lower triangle L with L L' = P^-1."""
+    inverse = cholesky(P.flip(-2, -1)).flip(-2, -1).mT
+    return solve_triangular(inverse, eye(P.shape[-1], dtype=P.dtype, device=P.device), upper=False)
+
+
 class CholeskyParameters(Distribution):
     """Base class of what is told by a positive definite matrix, by its inverse, or by its lower
     Cholesky factor; the others follow."""
@@ -163,7 +169,7 @@ class CholeskyParameters(Distribution):
         elif "covariance_matrix" in kept:
             self._unbroadcasted_scale_tril = cholesky(kept["covariance_matrix"])
         else:
-            self._unbroadcasted_scale_tril = cholesky(kept["precision_matrix"].inverse())
+            self._unbroadcasted_scale_tril = _precision_to_scale_tril(kept["precision_matrix"])
 
     @lazy_property
     def scale_tril(self) -> Tensor:

@@ -32,6 +32,7 @@ class TransformedDistribution(Distribution):
         tensor(-0.9189)
     """
 
+    arg_constraints: Any = {}
     base_dist: Any
 
     def __init__(

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
-from nnkit.autograd import Tensor, enable_grad
+from nnkit.autograd import Tensor
 from nnkit.autograd.ops.creation.factories import ones, zeros
 from nnkit.autograd.ops.random.factories import normal
 from nnkit.autograd.surface.limits import finfo
 from nnkit.distributions.distribution import parameters
+from nnkit.distributions.lazy import lazy_property
 
 __all__ = [
     "broadcast_all", "clamp_probs", "lazy_property", "logits_to_probs", "probs_to_logits",
@@ -47,22 +47,6 @@ def probs_to_logits(probs: Tensor, is_binary: bool = False) -> Tensor:
     """Logits of probabilities: of each by itself, or of one of the last dimension."""
     clamped = clamp_probs(probs)
     return clamped.log() - (-clamped).log1p() if is_binary else clamped.log()
-
-
-class lazy_property:
-    """A property that is computed when it is first asked for, and kept."""
-
-    def __init__(self, wrapped: Callable) -> None:
-        self.wrapped = wrapped
-        self.__doc__ = wrapped.__doc__
-
-    def __get__(self, instance: Any, obj_type: Any = None) -> Any:
-        if instance is None:
-            return property(self.wrapped)
-        with enable_grad():
-            value = self.wrapped(instance)
-        setattr(instance, self.wrapped.__name__, value)
-        return value
 
 
 def tril_matrix_to_vec(mat: Tensor, diag: int = 0) -> Tensor:

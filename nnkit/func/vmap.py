@@ -59,7 +59,8 @@ def vmap(
     """
     if randomness not in ("error", "different", "same"):
         raise RuntimeError(
-            f"vmap: randomness must be 'error', 'different' or 'same', got {randomness!r}"
+            "vmap: Only allowed values for randomness are 'error', 'different', or 'same'. Got "
+            f"{randomness!r}"
         )
     chunk_size = checked_chunk_size("vmap", chunk_size)
 
@@ -67,7 +68,10 @@ def vmap(
     def batched(*args: Any, **kwargs: Any) -> Any:
         size, dims, leaves, structure = steps._process_batched_inputs(in_dims, args, func)
         if not all(d is None or isinstance(d, int) for d in tree_leaves(out_dims)):
-            raise ValueError(f"vmap: out_dims must hold ints or None, got {out_dims}")
+            raise ValueError(
+                "vmap: `out_dims` must be an int, None or a python collection of ints, got "
+                f"{out_dims!r}"
+            )
         if chunk_size is None:
             return _mapped(func, leaves, structure, dims, size, kwargs, out_dims, randomness)
         if not size:
@@ -106,9 +110,12 @@ def _process_batched_inputs(
 ) -> tuple[int, list[Any], list[Any], TreeSpec]:
     """The number of examples, the dimension of each leaf, the leaves, and how they are nested."""
     if not isinstance(in_dims, (int, tuple)):
-        raise ValueError(f"vmap: in_dims must be an int or a tuple, got {type(in_dims).__name__}")
+        raise ValueError(
+            "vmap: expected `in_dims` to be int or a (potentially nested) tuple matching the "
+            f"structure of inputs, got: {type(in_dims)}"
+        )
     if not args:
-        raise ValueError("vmap: the function must get at least one positional argument")
+        raise ValueError("vmap: got no inputs: the function must have positional arguments")
     leaves, structure = tree_flatten(args)
     dims = _spread(in_dims, args, "in_dims")
     return _batch_size(leaves, dims), dims, leaves, structure
@@ -164,13 +171,16 @@ def _shown(level: BatchLevel, value: Any, dim: int | None) -> Any:
         if dim is None:
             return value
         raise ValueError(
-            f"vmap: the function must return tensors, got {type(value).__name__}; a value that is "
+            f"vmap: the function must only return Tensors, got type {type(value)}; a value that is "
             "the same for all examples has None in out_dims"
         )
     whole, own = level.lower(value)
     if dim is None:
         if own is not None:
-            raise ValueError("vmap: out_dims is None for a result that differs by example")
+            raise ValueError(
+                "vmap: the function can not return a BatchedTensor when out_dim is None: the "
+                "result differs by example"
+            )
         return whole
     if own is None:
         whole, own = whole.expand(level.size, *whole.shape), 0
@@ -214,33 +224,43 @@ def checked_chunk_size(name: str, chunk_size: Any) -> int | None:
     if not is_int(chunk_size):
         raise TypeError(f"{name}: chunk_size must be int, not {type(chunk_size).__name__}")
     if chunk_size < 1:
-        raise ValueError(f"{name}: `chunk_size` should be greater than 0. (got {chunk_size})")
+        rule = "chunk_size should be None or" if name == "vmap" else "`chunk_size` should be"
+        raise ValueError(f"{name}: {rule} greater than 0. (got {chunk_size})")
     return int(chunk_size)
 
 
 def _batch_size(leaves: list[Any], dims: list[Any]) -> int:
     """The one size of the batch dimensions."""
-    sizes = set()
+    sizes: list[int] = []
     for value, dim in zip(leaves, dims, strict=True):
         if dim is None:
             continue
         if not isinstance(value, Tensor):
             raise ValueError(
-                f"vmap: in_dims={dim!r} is given for an argument of type {type(value).__name__}, "
-                "which must be None"
+                f"vmap: Got in_dim={dim!r} for an input but the input is of type {type(value)}, "
+                "which cannot be mapped over: use None"
             )
         if isinstance(dim, bool):
             raise TypeError("vmap: in_dims must hold ints, not bool")
-        if not isinstance(dim, int) or not -value.ndim <= dim < value.ndim:
-            raise ValueError(f"vmap: in_dims={dim!r} is no dimension of a {value.ndim}-d tensor")
-        sizes.add(value.shape[dim])
-    if len(sizes) != 1:
+        if not isinstance(dim, int):
+            raise ValueError(
+                f"vmap: Got in_dim={dim!r} for an input but in_dim must be either an integer "
+                "dimension or None"
+            )
+        if not -value.ndim <= dim < value.ndim:
+            raise ValueError(
+                f"vmap: Got in_dim={dim} for some input, but that input is a Tensor of "
+                f"dimensionality {value.ndim}"
+            )
+        sizes.append(value.shape[dim])
+    if not sizes:
+        raise ValueError("vmap: Expected at least one Tensor to vmap over")
+    if len(set(sizes)) > 1:
         raise ValueError(
-            f"vmap: the batch dimensions must have one size, got {sorted(sizes)}"
-            if sizes
-            else "vmap: one argument at least must have a batch dimension"
+            "vmap: Expected all tensors to have the same size in the mapped dimension, got sizes "
+            f"{sizes} for the mapped dimension"
         )
-    return sizes.pop()
+    return sizes[0]
 
 
 def _moved(value: Tensor, own: int, dim: int) -> Tensor:
@@ -250,7 +270,8 @@ def _moved(value: Tensor, own: int, dim: int) -> Tensor:
 
 
 def _spread(dims: Any, tree: Any, name: str) -> list[Any]:
-    """A dimension (or None) for each leaf of ``tree``; a number stands for a whole part of it."""
+    """A dimension (or None) for each leaf of ``tree``, the inputs or the outputs; a number stands
+    for a whole part of it."""
     if dims is None or isinstance(dims, int):
         return [dims] * len(tree_leaves(tree))
     pairs = None
@@ -259,5 +280,8 @@ def _spread(dims: Any, tree: Any, name: str) -> list[Any]:
     elif isinstance(dims, (list, tuple)) and type(dims) is type(tree) and len(dims) == len(tree):
         pairs = list(zip(dims, tree, strict=True))
     if pairs is None:
-        raise ValueError(f"vmap: {name}={dims} does not fit the structure of the values")
+        tree = "inputs" if name == "in_dims" else "outputs"
+        raise ValueError(
+            f"vmap: {name} is not compatible with the structure of `{tree}`: {name}={dims}"
+        )
     return [d for one, part in pairs for d in _spread(one, part, name)]

@@ -17,6 +17,7 @@ from nnkit.fx.proxy import Attribute as Attribute
 from nnkit.fx.proxy import GraphAppendingTracer as GraphAppendingTracer
 from nnkit.fx.proxy import ParameterProxy as ParameterProxy
 from nnkit.fx.proxy import Proxy as Proxy
+from nnkit.fx.proxy import ProxyableClassMeta as ProxyableClassMeta
 from nnkit.fx.proxy import TraceError as TraceError
 from nnkit.fx.proxy import TracerBase as TracerBase
 from nnkit.fx.tracer import Tracer as Tracer

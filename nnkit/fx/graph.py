@@ -14,6 +14,7 @@ from types import ModuleType
 from typing import Any, cast
 
 from nnkit.backend.dtype import dtype
+from nnkit.backend.warning import warn
 from nnkit.fx.node import (
     Argument,
     Node,
@@ -31,12 +32,18 @@ _INFIX = {
     operator.pow: "**", operator.eq: "==", operator.ne: "!=", operator.lt: "<",
     operator.gt: ">", operator.le: "<=", operator.ge: ">=",
 }  # fmt: skip
+_IN_PLACE = {
+    operator.iadd: "+=", operator.isub: "-=", operator.imul: "*=", operator.ifloordiv: "//=",
+    operator.itruediv: "/=", operator.imod: "%=", operator.ilshift: "<<=", operator.irshift: ">>=",
+    operator.iand: "&=", operator.ior: "|=", operator.ixor: "^=", operator.imatmul: "@=",
+    operator.ipow: "**=",
+}  # fmt: skip
 _PREFIX = {operator.neg: "-", operator.pos: "+", operator.invert: "~"}
 
 
 def snake_case(name: str) -> str:
     """A name in words divided by underscores: ``max_pool`` for ``MaxPool``."""
-    return re.sub(r"(?<!^)(?<!_)([A-Z])(?=[^A-Z]|$)|(?<=[a-z0-9])([A-Z])", r"_\g<0>", name).lower()
+    return re.sub(r"(?<=[a-z])([A-Z])", r"_\1", name).lower()
 
 
 class Names:
@@ -142,7 +149,17 @@ class Graph:
         return self.create_node("placeholder", name, args, type_expr=type_expr)
 
     def get_attr(self, qualified_name: str, type_expr: Any = None) -> Node:
-        """Add the reading of an attribute of the module, by its path."""
+        """Add the reading of an attribute of the module, by its path.
+
+        Warns:
+            UserWarning: the module has no such attribute.
+        """
+        if self.owning_module is not None and not _has(self.owning_module, qualified_name):
+            warn(
+                "Attempted to insert a get_attr Node with no underlying reference in the owning "
+                f"GraphModule: it has no {qualified_name}. Give it one with "
+                "GraphModule.add_submodule, Module.register_parameter or Module.register_buffer"
+            )
         return self.create_node("get_attr", qualified_name, type_expr=type_expr)
 
     def call_function(
@@ -237,7 +254,8 @@ class Graph:
         """
         if to_erase.users:
             raise RuntimeError(
-                f"erase_node: {to_erase} is used by {list(to_erase.users)}; replace it there first"
+                f"Tried to erase Node {to_erase} but it still had {len(to_erase.users)} users in "
+                f"the graph: {to_erase.users}!"
             )
         if to_erase._erased:
             return
@@ -265,10 +283,18 @@ class Graph:
         names: set[str] = set()
         for node in self.nodes:
             if node.graph is not self:
-                raise RuntimeError(f"lint: {node} belongs to another graph")
+                raise RuntimeError(f"lint: Node '{node}' does not belong to this Graph!")
             for used in node.all_input_nodes:
+                if used.graph is not self:
+                    raise RuntimeError(
+                        f"lint: Argument '{used}' of Node '{node}' does not belong to this Graph, "
+                        "but was used as an argument!"
+                    )
                 if used not in seen:
-                    raise RuntimeError(f"lint: {node} uses {used} before it has been computed")
+                    raise RuntimeError(
+                        f"lint: Argument '{used}' of Node '{node}' was used before it has been "
+                        "defined!"
+                    )
             if node.name in names:
                 raise RuntimeError(f"lint: there are two operations called {node.name}")
             seen.add(node)
@@ -298,6 +324,14 @@ class Graph:
 
     def __str__(self) -> str:
         return "\n    ".join(["graph():", *(node.format_node() for node in self.nodes)])
+
+
+def _has(module: Any, path: str) -> bool:
+    for part in path.split("."):
+        if not hasattr(module, part):
+            return False
+        module = getattr(module, part)
+    return True
 
 
 class _Place:
@@ -367,6 +401,10 @@ class _Printer:
     def statement(self, node: Node, root: str) -> str:
         if node.op == "output":
             return f"return {self.text(node.args[0])}"
+        written = _IN_PLACE.get(cast(Any, node.target))
+        if written is not None and len(node.args) == 2:
+            first, second = map(self.text, node.args)
+            return f"{first} {written} {second};  {node.name} = {first}"
         return f"{node.name} = {self.expression(node, root)}"
 
     def expression(self, node: Node, root: str) -> str:

@@ -124,13 +124,16 @@ class GraphModule(Module):
                 self.delete_submodule(name)
 
     def __deepcopy__(self, memo: dict) -> GraphModule:
+        kind: Any = type(self).__mro__[1]
+        memo[id(self)] = made = kind.__new__(kind)
         state = {key: value for key, value in self.__dict__.items() if key != "_graph"}
-        return _rebuilt(
-            type(self).__mro__[1],
-            type(self).__name__,
-            copy.deepcopy(state, memo),
-            copy.deepcopy(self._graph),
-        )
+        state = copy.deepcopy(state, memo)
+        return _filled(made, type(self).__name__, state, copy.deepcopy(self._graph))
+
+    def _replicate_for_data_parallel(self) -> GraphModule:
+        replica = super()._replicate_for_data_parallel()
+        type(replica).forward = type(self).forward  # type: ignore[method-assign]
+        return replica
 
     def __reduce__(self) -> Any:
         state = {key: value for key, value in self.__dict__.items() if key != "_graph"}
@@ -144,7 +147,11 @@ class GraphModule(Module):
 
 
 def _rebuilt(kind: Any, name: str, state: dict[str, Any], graph: Graph) -> Any:
-    made = kind.__new__(kind)
+    return _filled(kind.__new__(kind), name, state, graph)
+
+
+def _filled(made: Any, name: str, state: dict[str, Any], graph: Graph) -> Any:
+    """A module of which nothing is there yet but the object, with its state and its graph."""
     Module.__init__(made)
     made.__dict__.update(state)
     type(made).__name__ = name

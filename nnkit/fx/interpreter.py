@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import operator
 from typing import Any
 
@@ -90,7 +91,9 @@ class Interpreter:
         for value in self.args_iter:
             return value
         if not args:
-            raise RuntimeError(f"Interpreter: the program's argument {target} is not given")
+            raise RuntimeError(
+                f"Expected positional argument for parameter {target}, but one was not passed in!"
+            )
         return args[0]
 
     def get_attr(self, target: Target, args: tuple, kwargs: dict[str, Any]) -> Any:
@@ -112,6 +115,9 @@ class Interpreter:
     def output(self, target: Target, args: tuple, kwargs: dict[str, Any]) -> Any:
         """The result of the program."""
         return args[0]
+
+
+_PLACE = ("nn_module_stack", "source_fn_stack", "stack_trace")  # what meta says of the program
 
 
 class Transformer(Interpreter):
@@ -137,6 +143,15 @@ class Transformer(Interpreter):
 
     def call_module(self, target: Target, args: tuple, kwargs: dict[str, Any]) -> Any:
         return self.tracer.create_proxy("call_module", target, args, kwargs)
+
+    def run_node(self, n: Node) -> Any:
+        """The result of an operation; those that stand for it are known to be done where it is."""
+        last = self.new_graph._root.prev
+        made = super().run_node(n)
+        while last.next is not self.new_graph._root:
+            last = last.next
+            last.meta.update((key, copy.copy(n.meta[key])) for key in _PLACE if key in n.meta)
+        return made
 
     def transform(self) -> GraphModule:
         """The new module."""

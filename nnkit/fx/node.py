@@ -92,13 +92,21 @@ class Node:
         self.type = return_type
         self.users: dict[Node, None] = {}
         self.meta: dict[str, Any] = {}
-        self.stack_trace: str | None = None
         self._inputs: dict[Node, None] = {}
         self._args: tuple = ()
         self._kwargs: dict[str, Any] = {}
         self._next = self._prev = self
         self._erased = False
         self._set(args, kwargs)
+
+    @property
+    def stack_trace(self) -> str | None:
+        """Where the program does it, if its tracer has recorded that; ``meta`` holds it."""
+        return self.meta.get("stack_trace")
+
+    @stack_trace.setter
+    def stack_trace(self, trace: str | None) -> None:
+        self.meta["stack_trace"] = trace
 
     @property
     def next(self) -> Node:
@@ -221,7 +229,8 @@ class Node:
         target = self.target if isinstance(self.target, str) else qualified_name(self.target)
         if getattr(builtins, str(target), None) is self.target:
             target = f"builtins.{target}"
-        line = f"%{self.name} : [num_users={len(self.users)}] = {self.op}[target={target}]"
+        kind = "" if self.type is None else f"{_type_name(self.type)} "
+        line = f"%{self.name} : {kind}[num_users={len(self.users)}] = {self.op}[target={target}]"
         if self.op == "placeholder":
             return line + (f"(default={self.args[0]})" if self.args else "")
         if self.op == "get_attr":
@@ -235,6 +244,14 @@ class Node:
         """Whether it comes before another operation of the graph."""
         order = {node: index for index, node in enumerate(self.graph.nodes)}
         return operator.lt(order[self], order[other])
+
+
+def _type_name(kind: Any) -> str:
+    """A type as annotations write it: ``float``, ``typing.List[float]``."""
+    if not isinstance(kind, type) or hasattr(kind, "__origin__"):
+        return "..." if kind is ... else repr(kind)
+    home = "" if kind.__module__ == "builtins" else f"{kind.__module__}."
+    return home + kind.__qualname__
 
 
 def _shown(value: Any) -> str:

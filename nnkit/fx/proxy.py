@@ -3,9 +3,14 @@
 from __future__ import annotations
 
 import dis
+import enum
 import inspect
 import operator
+import traceback
 from collections.abc import Callable, Iterator
+from dataclasses import fields, is_dataclass
+from functools import partial
+from pathlib import Path
 from typing import Any, cast
 
 from nnkit.autograd import Size, Tensor
@@ -67,6 +72,8 @@ class TracerBase:
         """Add an operation; what stands for its result."""
         args, kwargs = self.create_arg(args), self.create_arg(kwargs)
         node = self.create_node(kind, target, args, kwargs, name, type_expr)
+        if self.record_stack_traces and not node.stack_trace:
+            node.stack_trace = _stack_of_user()
         return (proxy_factory_fn or self.proxy)(node)
 
     def create_arg(self, a: Any) -> Argument:
@@ -74,14 +81,19 @@ class TracerBase:
 
         Raises:
             NotImplementedError: it is of a class that programs cannot hold.
+            RuntimeError: a proxy is a key of a dictionary.
         """
+        check_keys(a)
         return map_aggregate(a, self._leaf)
 
     def _leaf(self, value: Any) -> Argument:
         if isinstance(value, Proxy):
             return value.node
-        if isinstance(value, (*_CONSTANTS, Node)) or callable(value):
+        if isinstance(value, (*_CONSTANTS, Node, enum.Enum)) or callable(value):
             return value
+        if is_dataclass(value):  # it is made anew, of what its fields hold
+            parts = {field.name: getattr(value, field.name) for field in fields(value)}
+            return self.create_proxy("call_function", type(value), (), parts).node
         raise NotImplementedError(f"create_arg: no operation can hold a {type(value).__name__}")
 
     def to_bool(self, obj: Proxy) -> bool:
@@ -99,13 +111,30 @@ class TracerBase:
             TraceError: always.
         """
         raise TraceError(
-            f"one goes through the parts of {obj}, whose number is not known while it is traced; "
-            "unpacking it (a, b = x) is possible"
+            "Proxy object cannot be iterated. One goes through the parts of "
+            f"{obj}, whose number is not known while it is traced; unpacking it (a, b = x) is "
+            "possible"
         )
 
     def keys(self, obj: Proxy) -> Any:
         """The keys of a value, for ``**``."""
         return Attribute(obj, "keys")()
+
+
+def check_keys(a: Any) -> None:
+    """Refuse dictionaries that have proxies or operations in their keys."""
+    for key in a if isinstance(a, dict) else ():
+        map_aggregate(key, partial(_refuse_in, key))
+    if isinstance(a, (tuple, list, dict)):
+        for part in a.values() if isinstance(a, dict) else a:
+            check_keys(part)
+
+
+def _refuse_in(key: Any, part: Any) -> None:
+    if isinstance(part, (Proxy, Node)):
+        raise RuntimeError(
+            f"Keys for dictionaries used as an argument cannot contain a Node. Got key: {key}"
+        )
 
 
 class GraphAppendingTracer(TracerBase):
@@ -225,6 +254,21 @@ class ParameterProxy(Proxy):
     nelement = numel
 
 
+_PACKAGE = str(Path(__file__).parents[1])
+
+
+def _stack_of_user() -> str | None:
+    """The lines of the traced program that are at work, outermost first, without nnkit's own."""
+    lines: list[str] = []
+    for frame, number in traceback.walk_stack(inspect.currentframe()):
+        code = frame.f_code
+        if not code.co_filename.startswith(_PACKAGE):
+            lines += traceback.format_list([*traceback.StackSummary.extract([(frame, number)])])
+        elif code.co_name == "trace" and "graph" in code.co_names:
+            break
+    return "".join(reversed(lines)) or None
+
+
 def _unpacked() -> int | None:
     """Into how many names the caller's caller unpacks what it goes through, None if it does not."""
     frame = inspect.currentframe()
@@ -253,3 +297,17 @@ for _name in f"{_BINARY} eq ne lt gt le ge neg pos invert getitem abs".split():
     if _name in _BINARY.split():
         setattr(Proxy, f"__r{_name}__", _operation(_function, True))
 Proxy.__hash__ = object.__hash__  # type: ignore[method-assign]
+
+
+class ProxyableClassMeta(type):
+    """The class of classes whose objects, made of proxies, are made by the traced program.
+
+    Source: ``torch.fx.ProxyableClassMeta``.
+    """
+
+    def __call__(cls, *args: Any, **kwargs: Any) -> Any:
+        found: list[Proxy] = []
+        map_aggregate((args, kwargs), lambda x: found.append(x) if isinstance(x, Proxy) else None)
+        if found:
+            return found[0].tracer.create_proxy("call_function", cls, args, kwargs)
+        return super().__call__(*args, **kwargs)

@@ -6,16 +6,19 @@ import builtins
 import functools
 import inspect
 import math
+import operator
 from collections.abc import Callable, Iterable
 from types import FunctionType, ModuleType
 from typing import Any
 
 from nnkit.autograd import Tensor
+from nnkit.backend.warning import warn
 from nnkit.fx.graph import Graph
 from nnkit.fx.graph_module import GraphModule
 from nnkit.fx.node import Argument, Node, map_aggregate
-from nnkit.fx.proxy import ParameterProxy, Proxy, TracerBase
+from nnkit.fx.proxy import ParameterProxy, Proxy, ProxyableClassMeta, TracerBase, check_keys
 from nnkit.nn import Module, Parameter, Sequential
+from nnkit.overrides import _assert
 
 _wrapped: list[tuple[dict[str, Any], str]] = []  # globals, and a name in them
 
@@ -93,6 +96,9 @@ class Tracer(TracerBase):
         autowrap_functions: functions that do.
         param_shapes_constant: whether the shapes of parameters are numbers.
 
+    Attributes:
+        traced_func_name: the method of a module that is traced.
+
     Source: ``torch.fx.Tracer``.
 
     Example:
@@ -102,19 +108,31 @@ class Tracer(TracerBase):
         ['x', 'relu', 'add', 'output']
     """
 
+    traced_func_name = "forward"
+
     def __init__(
         self,
         autowrap_modules: Iterable[ModuleType] = (math,),
         autowrap_functions: Iterable[Callable] = (),
         param_shapes_constant: bool = False,
     ) -> None:
+        self._autowrap_modules = tuple(autowrap_modules)
         functions = [
-            f for module in autowrap_modules for n, f in vars(module).items()
+            f for module in self._autowrap_modules for n, f in vars(module).items()
             if n[0] != "_" and callable(f)
         ]  # fmt: skip
         self._autowrapped = {id(f) for f in (*functions, *autowrap_functions)}
         self.param_shapes_constant = param_shapes_constant
         self.root: Any = None
+        self._within_programs = self._autowrapped
+        self._within: dict[str, tuple[str, type]] = {}  # the modules that run, by their paths
+
+    def create_node(self, *args: Any, **kwargs: Any) -> Node:
+        """Add an operation to the graph, which knows the modules that it was done in."""
+        node = super().create_node(*args, **kwargs)
+        if self._within:
+            node.meta["nn_module_stack"] = dict(self._within)
+        return node
 
     def is_leaf_module(self, m: Module, module_qualified_name: str) -> bool:
         """Whether a module is called as a whole: one of nnkit's own that is no `Sequential`."""
@@ -134,10 +152,14 @@ class Tracer(TracerBase):
 
     def call_module(self, m: Module, forward: Callable, args: tuple, kwargs: dict[str, Any]) -> Any:
         """The result of a module's call: an operation, if the module is a leaf."""
-        path = self.path_of_module(m)
-        if self.is_leaf_module(m, path):
-            return self.create_proxy("call_module", path, args, kwargs)
-        return forward(*args, **kwargs)
+        path, around = self.path_of_module(m), self._within
+        self._within = {**around, path: (path, type(m))}
+        try:
+            if self.is_leaf_module(m, path):
+                return self.create_proxy("call_module", path, args, kwargs)
+            return forward(*args, **kwargs)
+        finally:
+            self._within = around
 
     def getattr(self, attr: str, attr_val: Any, parameter_proxy_cache: dict[str, Any]) -> Any:
         """The value of a module's attribute: an operation, if it is a parameter."""
@@ -159,6 +181,7 @@ class Tracer(TracerBase):
 
     def create_arg(self, a: Any) -> Argument:
         """See `TracerBase.create_arg`; tensors and modules become attributes of the root."""
+        check_keys(a)
         return map_aggregate(a, self._of_root)
 
     def _of_root(self, value: Any) -> Argument:
@@ -167,18 +190,21 @@ class Tracer(TracerBase):
                 if known is value:
                     return self.create_node("get_attr", name, (), {})
             return self.create_node("get_attr", self._constant(value), (), {})
+        if isinstance(type(value), ProxyableClassMeta):
+            held = self._constant(value, f"_{type(value).__name__}_constant_")
+            return self.create_node("get_attr", held, (), {})
         if isinstance(value, Module):
             return self.create_node("get_attr", self.path_of_module(value), (), {})
         return self._leaf(value)
 
-    def _constant(self, value: Tensor) -> str:
+    def _constant(self, value: Any, name: str = "_tensor_constant") -> str:
         index = 0
-        while hasattr(self.root, f"_tensor_constant{index}"):
-            if getattr(self.root, f"_tensor_constant{index}") is value:
-                return f"_tensor_constant{index}"
+        while hasattr(self.root, f"{name}{index}"):
+            if getattr(self.root, f"{name}{index}") is value:
+                return f"{name}{index}"
             index += 1
-        setattr(self.root, f"_tensor_constant{index}", value)
-        return f"_tensor_constant{index}"
+        setattr(self.root, f"{name}{index}", value)
+        return f"{name}{index}"
 
     def create_args_for_root(
         self, root_fn: Callable, is_module: bool, concrete_args: dict[str, Any] | None = None
@@ -202,6 +228,8 @@ class Tracer(TracerBase):
             held = () if value is parameter.empty else (value,)
             made = self.create_proxy("placeholder", target, held, {})
             values[name] = given.get(name, made)
+            if name in given:
+                self._hold(made, name, given[name])
         code = getattr(function, "__code__", None)
         if code is None or not any(p.kind > p.POSITIONAL_OR_KEYWORD for p in parameters):
             return root_fn, list(values.values())
@@ -210,6 +238,22 @@ class Tracer(TracerBase):
         plain = code.replace(co_argcount=len(values), co_kwonlyargcount=0, co_flags=flags)
         parts = (function.__globals__, function.__name__, None, function.__closure__)
         return FunctionType(plain, *parts), [values[n] for n in code.co_varnames[: len(values)]]
+
+    def _hold(self, argument: Proxy, name: str, value: Any) -> None:
+        """Let the program check that an argument has the value that it was traced for."""
+        said = f"{name} has been specialized to have value {value} but got another value"
+        if value is None:
+            condition = self.create_proxy("call_function", operator.is_, (argument, None), {})
+        elif isinstance(value, (str, int, float, complex, bool)):
+            condition = argument == value
+        else:
+            warn(
+                f"Was not able to add assertion to guarantee correct input {name} to specialized "
+                "function. It is up to the user to make sure that your inputs match the inputs you "
+                "specialized the function with."
+            )
+            return
+        self.create_proxy("call_function", _assert, (condition, said), {})
 
     def trace(self, root: Module | Callable, concrete_args: dict[str, Any] | None = None) -> Graph:
         """The operations that a module or function does.
@@ -223,7 +267,14 @@ class Tracer(TracerBase):
         """
         is_module = isinstance(root, Module)
         self.root = root if is_module else Module()
-        function: Any = type(root).forward if is_module else root
+        function: Any = root
+        if is_module:
+            function = getattr(type(root), self.traced_func_name, None)
+            if function is None:
+                raise AssertionError(
+                    f"traced_func_name={self.traced_func_name} doesn't exist in "
+                    f"{type(root).__name__}"
+                )
         self.graph = Graph(tracer_cls=type(self))
         parameters: dict[str, Any] = {}
         call = Module.__call__
@@ -232,7 +283,7 @@ class Tracer(TracerBase):
             def forward(*args: Any, **kwargs: Any) -> Any:
                 return call(module, *args, **kwargs)
 
-            self._wrap_within(patches, getattr(module.forward, "__globals__", {}))
+            self._wrap_within(patches, module.forward)
             return self.call_module(module, forward, args, kwargs)
 
         def traced_read(module: Module, name: str) -> Any:
@@ -242,20 +293,33 @@ class Tracer(TracerBase):
                 value = type(module).__getattr__(module, name)
             return self.getattr(name, value, parameters)
 
+        self._within_programs = self._autowrapped | {
+            id(names[name] if name in names else getattr(builtins, name))
+            for names, name in _wrapped
+        }
         function, args = self.create_args_for_root(function, is_module, concrete_args)
         with _Patches() as patches:
             patches.method(Module, "__call__", traced_call)
             patches.method(Module, "__getattribute__", traced_read)
-            self._wrap_within(patches, getattr(inspect.unwrap(function), "__globals__", {}))
+            self._wrap_within(patches, inspect.unwrap(function))
             for names, name in _wrapped:
                 patches.function(names, name)
+            for module in self._autowrap_modules:
+                self._wrap_names(patches, vars(module), self._autowrapped)
             result = function(*args)
         self.create_node("output", "output", (self.create_arg(result),), {})
         return self.graph
 
-    def _wrap_within(self, patches: _Patches, names: dict[str, Any]) -> None:
+    def _wrap_within(self, patches: _Patches, function: Any) -> None:
+        """Wrap what a function calls; the code of a graph calls what its own tracer wrapped."""
+        file = getattr(getattr(function, "__code__", None), "co_filename", "")
+        wanted = self._within_programs if file.startswith("<nnkit.fx.") else self._autowrapped
+        self._wrap_names(patches, getattr(function, "__globals__", {}), wanted)
+
+    @staticmethod
+    def _wrap_names(patches: _Patches, names: dict[str, Any], wanted: set[int]) -> None:
         for name, value in list(names.items()):
-            if name[:1] != "_" and callable(value) and id(value) in self._autowrapped:
+            if name[:1] != "_" and callable(value) and id(value) in wanted:
                 patches.function(names, name)
 
 

@@ -33,6 +33,7 @@ def test_from_numpy_and_numpy_share_memory():
         (np.array(["a"]), TypeError, "str"),
         (np.array([1], "M8[s]"), TypeError, "datetime64"),
         (np.zeros(3)[::-1], ValueError, "negative"),
+        (np.zeros(3, "f8,u1")["f0"], ValueError, "not a multiple of the element byte size"),
         (np.zeros(3, ">f4"), ValueError, "byte order"),
     ],
 )

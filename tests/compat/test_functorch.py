@@ -26,6 +26,11 @@ x = torch.randn(5, 2)
 print(torch.equal(f(params, buffers, x), nets[0](x)))
 print(replace_all_batch_norm_modules_(nets[0])[1].running_mean, functorch.grad(torch.sin).__name__)
 print(functionalize(lambda x: x.add_(1))(torch.ones(1)))
+from functorch.experimental import chunk_vmap, control_flow
+print(chunk_vmap(lambda x, y: x.sum() + y, (0, None), chunks=3)(torch.ones(7, 2), 1).tolist())
+parts = [torch.ones(2), torch.ones(2, 3)]
+print(control_flow.map(lambda x, y: {"a": x[0] + y, "b": x[1].sum()}, parts, 1))
+print(control_flow.cond(True, lambda x: x, lambda x: -x, (1,)))
 for wrong in ([], [layer, nets[0]], [layer, torch.nn.Linear(2, 3).eval()]):
     try: functorch.combine_state_for_ensemble(wrong)
     except RuntimeError as error: print(error)
@@ -42,6 +47,9 @@ print([name for name in sys.modules if name.startswith(("torch", "functorch"))])
         "True",
         "None sin",
         "tensor([2.])",
+        "[3.0, 3.0, 3.0, 3.0, 3.0, 3.0, 3.0]",
+        "{'a': tensor([2., 2.]), 'b': tensor([3., 3.])}",
+        "1",
         "combine_state_for_ensemble: Expected at least one model, got 0.",
         "combine_state_for_ensemble: Expected all models to be of the same class.",
         "combine_state_for_ensemble: Expected all models to have the same training/eval mode.",

@@ -335,6 +335,11 @@ for reduce in ("sum", "mean", "prod", "max", "min"):
     print(y.tolist(), torch._segment_reduce(x, reduce, offsets=offsets).tolist())
 print([round(v, 4) for v in torch.autograd.grad(y.sum() * 3 + torch._segment_reduce(
     x, "max", offsets=offsets)[[0, 2, 3]].sum(), x)[0].tolist()])
+for reduce in ("max", "prod"):
+    for row in ([2.0, 2.0, 1.0], [torch.nan, 3.0, 2.0], [0.0, torch.nan, 2.0], [0.0, 0.0, 2.0]):
+        x = torch.tensor(row, requires_grad=True)
+        torch.segment_reduce(x, reduce, lengths=torch.tensor([2, 1]), initial=2.0).sum().backward()
+        print(x.grad.tolist())
 d = torch.arange(12.0).view(2, 6)
 print(torch.segment_reduce(d, "mean", lengths=torch.tensor([[2, 4], [1, 5]]), axis=1).tolist())
 print(torch.segment_reduce(d, "sum", lengths=torch.tensor([[1], [1]]), axis=-1, unsafe=True).shape)
@@ -357,9 +362,11 @@ print(torch._sample_dirichlet(torch.ones(5, 3)).sum(-1).sum().round())
         "[2.0, 2.0, 3.0, 5.0] [2.0, -inf, 3.0, 5.0]",
         "[1.0, 2.0, 2.0, 2.0] [1.0, inf, 3.0, 4.0]",
         "[3.0, 1.0, 1.0, 0.0, 0.5, 0.5]",
+        "[0.5, 0.5, 0.0]", "[1.0, 0.0, 1.0]", "[0.0, 1.0, 1.0]", "[0.0, 0.0, 1.0]",
+        "[4.0, 4.0, 2.0]", "[6.0, nan, 2.0]", "[nan, 0.0, 2.0]", "[0.0, 0.0, 2.0]",
         "[[0.5, 3.5], [6.0, 9.0]]",
         "torch.Size([2, 1])",
-        "either lengths or offset", "lengths must sum to the ", "lengths contains a negat",
+        "either lengths or offset", "Expected all rows of len", "lengths contains a negat",
         "axis must be the last di", "NotImplementedError", "RuntimeError",
         "tensor([0, 2, 2, 3], dtype=torch.int32)", "tensor([[0, 0, 2],", "        [0, 1, 1]])",
         "tensor(5.)",

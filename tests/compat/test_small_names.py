@@ -66,6 +66,24 @@ print(torch._C._is_torch_function_mode_enabled())
 dist = torch.distributed
 print(torch.distributions.Wishart(4.0, torch.eye(2))._bartlett_sampling(torch.Size([3])).shape)
 print(dist._rank_not_in_group(None), dist._rank_not_in_group(dist.GroupMember.NON_GROUP_MEMBER))
+m, x, some = torch.masked, torch.tensor([[1.0, 5.0, 2.0]]), torch.tensor([True, False, True])
+print(m._input_mask(x, mask=some).shape, m._canonical_dim(-1, 2), m._where(some, x, -x))
+print([m._output_mask(f, x, *a, mask=some).tolist() for f, a in (
+    (m.sum, (1,)), (m.norm, (2.0, 1)), (m.softmax, (0,)))])
+print([m._reduction_identity(name, x) for name in ("sum", "torch.masked.amax", "median", "var")])
+print(m._combine_input_and_mask(m.amin, x, some), m._reduction_identity("amax", x.int()))
+row = torch.sparse_coo_tensor([[0, 1]], [2.0, 3.0], (3,))
+print(torch._sparse_broadcast_to(row, (2, 3)).to_dense())
+torch._validate_sparse_coo_tensor_args(row._indices(), row._values(), (3,))
+for kind, parts in (("coo", ([[0, 4]], [2.0, 3.0], (3,))),
+                    ("csr", ([0, 2], [0, 1], [1.0, 2.0], (1, 1)))):
+    check = getattr(torch, f"_validate_sparse_{kind}_tensor_args")
+    try: check(*map(torch.tensor, parts[:-1]), parts[-1])
+    except RuntimeError as error: print(type(error).__name__)
+with torch.utils._mode_utils.no_dispatch():
+    print(torch.utils._mode_utils.__name__)
+x = torch.tensor([0.2, 0.8])
+print(torch.distributions.dirichlet._Dirichlet_backward(x, x, x))
 """
 PRINTED = """\
 RuntimeError RuntimeError RuntimeError
@@ -95,7 +113,17 @@ RECORD
 True
 False
 torch.Size([3, 2, 2])
-False True"""
+False True
+torch.Size([1, 3]) (1,) tensor([[ 1., -5.,  2.]])
+[[True], [True], [[True, False, True]]]
+[tensor(0.), tensor(-inf), tensor(nan), None]
+tensor([[1., inf, 2.]]) tensor(-2147483648, dtype=torch.int32)
+tensor([[2., 3., 0.],
+        [2., 3., 0.]])
+RuntimeError
+RuntimeError
+torch.utils._mode_utils
+tensor([-1.0794,  0.2033])"""
 
 
 def test_what_they_print() -> None:

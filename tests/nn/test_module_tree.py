@@ -155,7 +155,7 @@ def test_assignment_before_init(lib: ModuleType, kind: str) -> None:
 
 def test_reading_before_init(lib: ModuleType) -> None:
     blank = type("Blank", (lib.nn.Module,), {"__init__": lambda self: None})()
-    with raises(lib, AttributeError, "'Blank' object has no attribute 'x'"):
+    with raises(lib, AttributeError, "'Blank' object has no attribute .x."):
         _ = blank.x
     blank.number = 3
     assert blank.number == 3
@@ -181,7 +181,7 @@ def test_call_super_init(lib: ModuleType) -> None:
 
 
 def test_unknown_attribute(lib: ModuleType) -> None:
-    with raises(lib, AttributeError, "'Module' object has no attribute 'x'"):
+    with raises(lib, AttributeError, "'Module' object has no attribute .x."):
         _ = lib.nn.Module().x
 
 
@@ -193,7 +193,7 @@ def test_a_class_has_nothing_of_what_its_instances_registered(lib: ModuleType) -
     assert first.x is first.x and second.x is second.x
     assert not hasattr(net, "x") and not hasattr(third, "x")
     assert "x" in dir(first) and "x" not in dir(third)
-    with raises(lib, AttributeError, "'Net' object has no attribute 'x'"):
+    with raises(lib, AttributeError, "'Net' object has no attribute .x."):
         _ = third.x
     third.x = 3
     assert third.x == 3
@@ -237,13 +237,13 @@ def test_get_by_path(lib: ModuleType) -> None:
 @pytest.mark.parametrize(
     ("method", "target", "match"),
     [
-        ("get_submodule", "0.x", "has no attribute 'x'"),
+        ("get_submodule", "0.x", "has no attribute .x."),
         ("get_submodule", "0.p", "no Module"),
-        ("get_submodule", "x.y", "has no attribute 'x'"),
-        ("get_parameter", "0.x", "has no attribute 'x'"),
+        ("get_submodule", "x.y", "has no attribute .x."),
+        ("get_parameter", "0.x", "has no attribute .x."),
         ("get_parameter", "0.b", "no parameter"),
-        ("get_parameter", "x.y", "has no attribute 'x'"),
-        ("get_buffer", "0.x", "has no attribute 'x'"),
+        ("get_parameter", "x.y", "has no attribute .x."),
+        ("get_buffer", "0.x", "has no attribute .x."),
         ("get_buffer", "0.p", "no buffer"),
     ],
 )
@@ -261,11 +261,11 @@ def test_set_submodule(lib: ModuleType) -> None:
     assert model[0].extra is new
     model.set_submodule("0.m", lib.nn.Flatten(), strict=True)
     assert model[0].m is not new
-    with raises(lib, AttributeError, "no attribute 'y'"):
+    with raises(lib, AttributeError, "no attribute .y."):
         model.set_submodule("0.y", new, strict=True)
     with raises(lib, AttributeError, "no Module"):
         model.set_submodule("0.p", new)
-    with raises(lib, AttributeError, "no attribute 'x'"):
+    with raises(lib, AttributeError, "no attribute .x."):
         model.set_submodule("x.y", new)
     with raises(lib, ValueError, "must not be empty"):
         model.set_submodule("", new)

@@ -134,3 +134,86 @@ def test_products_with_another_reduction(lib: ModuleType, reduce: str, expected:
     assert lib.sparse.mm(x, lib.ones(3, 2), reduce).tolist() == [[expected] * 2, [3.0] * 2]
     with raises(lib, RuntimeError, "reduce"):
         lib.sparse.mm(x, lib.ones(3, 2), "prod")
+
+
+@each_layout
+def test_batches(lib: ModuleType, name: str) -> None:
+    rows = [[[0.0, 1, 2, 0], [3, 0, 0, 0]], [[1.0, 0, 0, 0], [0, 2, 3, 0]]]
+    a = lib.tensor(rows).repeat(3, 1, 1, 1)
+    x = getattr(a, f"to_sparse_{name}")(*[(2, 2)] * name.startswith("b"))
+    nnz = 2 if name.startswith("b") else 3
+    starts, others = (
+        (x.crow_indices(), x.col_indices())
+        if name[-1] == "r"
+        else (x.ccol_indices(), x.row_indices())
+    )
+    assert starts.shape[:2] == others.shape[:2] == x.values().shape[:2] == (3, 2)
+    assert x._nnz() == others.shape[-1] == nnz
+    assert (x.sparse_dim(), x.dense_dim()) == (2, 0)
+    for out, expected in (
+        (x, a), (x.to_sparse(), a), (x * 2, a * 2), (-x, -a), (x.abs(), a.abs()), (x + x, 2 * a),
+        (x.transpose(0, 1), a.transpose(0, 1)), (x.transpose(-2, -1), a.mT), (x.mT, a.mT),
+        (x.select(1, 1), a[:, 1]), (x[1][0], a[1, 0]), (x.clone(), a),
+        (lib.zeros_like(x), 0 * a),
+    ):  # fmt: skip
+        same(out, expected)
+    assert x[0].layout is x.layout and [y.shape for y in x] == [(2, 2, 4)] * 3
+    made = lib.sparse_compressed_tensor(
+        starts, others, x.values(), layout=x.layout, check_invariants=True
+    )
+    same(made.to_dense()[..., :3], a[..., :3])
+    for wrong in (
+        lambda: x.t(), lambda: x.transpose(1, 2), lambda: x.select(2, 0),
+        lambda: lib.sparse_compressed_tensor(starts, others[0], x.values(), layout=x.layout),
+        lambda: lib.sparse_compressed_tensor(starts, others, x.values()[0], layout=x.layout),
+    ):  # fmt: skip
+        with pytest.raises(RuntimeError):
+            wrong()
+
+
+@each_layout
+def test_nothing_like_them(lib: ModuleType, name: str) -> None:
+    x = matrix(lib, name)
+    for other in LAYOUTS:
+        layout = getattr(lib, f"sparse_{other}")
+        if other.startswith("b") is name.startswith("b"):
+            made = lib.zeros_like(x, layout=layout)
+            assert made.layout is layout and made._nnz() == 0 and made.shape == x.shape
+            assert made.values().shape[1:] == x.values().shape[1:]
+    assert lib.zeros_like(x, layout=lib.sparse_coo).sparse_dim() == 2
+    drawn = lib.randn_like(x)
+    assert drawn.layout is x.layout and drawn.values().shape == x.values().shape
+    other = lib.sparse_bsr if name == "bsc" else lib.sparse_bsc
+    for wrong in (
+        lambda: lib.zeros_like(x, layout=lib.strided), lambda: lib.empty_like(x, layout=other),
+    ):  # fmt: skip
+        with raises(lib, RuntimeError, "different sparse layout is not supported"):
+            wrong()
+
+
+def test_batches_of_unequal_numbers(lib: ModuleType) -> None:
+    x = lib.tensor([[[1.0, 0.0]], [[1.0, 2.0]]])
+    with raises(lib, RuntimeError, "same number of specified elements per batch"):
+        x.to_sparse_csr()
+    assert x.to_sparse_csr(dense_dim=1).dense_dim() == 1
+
+
+def test_indices_keep_their_dtype(lib: ModuleType) -> None:
+    starts, others = (lib.tensor(part, dtype=lib.int32) for part in ([0, 1, 2], [1, 0]))
+    x = lib.sparse_csr_tensor(starts, others, lib.ones(2))
+    for out in (x, x * 2, x + x, x.t(), x.to_sparse_csc(), x.to_sparse_bsr((1, 1))):
+        found = out.row_indices() if out.layout is lib.sparse_csc else out.col_indices()
+        assert found.dtype is lib.int32
+    assert x.to_sparse().indices().dtype is lib.int64
+
+
+def test_rules_of_indices(lib: ModuleType) -> None:
+    for starts, others, rule in (
+        ([1, 2], [0, 1], "crow_indices.*0. == 0"), ([0, 1], [0, 1], "crow_indices.*-1. == nnz"),
+        ([0, 2, 1, 2], [0, 1], "0 <= crow_indices"), ([0, 3], [0, 1, 1], "<= ncols"),
+        ([0, 2], [0, 5], "0 <= col_indices < ncols"), ([0, 2], [-1, 0], "0 <= col_indices"),
+        ([0, 2], [1, 0], "sorted and distinct"), ([0, 2], [0, 0], "sorted and distinct"),
+    ):  # fmt: skip
+        parts = lib.tensor(starts), lib.tensor(others), lib.ones(len(others))
+        with raises(lib, RuntimeError, rule):
+            lib.sparse_csr_tensor(*parts, (len(starts) - 1, 2), check_invariants=True)

@@ -130,8 +130,20 @@ def test_what_arithmetic_refuses(lib: ModuleType) -> None:
     x = coordinates(lib, (2, 3), 4, 0)
     with raises(lib, RuntimeError, "add\\(sparse, dense\\) is not supported"):
         _ = x + lib.ones(2, 3)
-    with raises(lib, RuntimeError, "same size"):
+    with raises(lib, RuntimeError, "expected sizes of 'self' and 'other' to match"):
         _ = x + coordinates(lib, (2, 4), 4, 0)
+    with raises(lib, RuntimeError, "floor division requires a scalar or zero-dim"):
+        _ = x // x
+    with raises(lib, RuntimeError, "equal dimensionality"):
+        _ = x * coordinates(lib, (1, 3), 2, 0)
+    with raises(lib, RuntimeError, "equal dimensionality"):
+        _ = x * coordinates(lib, (2, 3), 2, 0, sparse_dims=1)
+    with raises(lib, RuntimeError, "same density"):
+        _ = x + coordinates(lib, (2, 3), 2, 0, sparse_dims=1)
+    with raises(lib, TypeError, "Cannot assign to a sparse tensor"):
+        x[0] = 1
+    with raises(lib, RuntimeError, "only Tensors of floating point dtype"):
+        x.long().requires_grad_()
     with raises(lib, RuntimeError, "zeroth power"):
         _ = x**0
     with raises(lib, RuntimeError, "scalar or zero-dim"):
@@ -175,8 +187,107 @@ def test_products(lib: ModuleType) -> None:
     assert (x @ y).is_coalesced() and not (x @ d).is_sparse
     batch = coordinates(lib, (2, 3, 4), 9, 12)
     same(lib.bmm(batch, lib.stack([d, d])), lib.bmm(batch.to_dense(), lib.stack([d, d])))
-    with raises(lib, RuntimeError, "Expected|expected|size"):
+    with raises(lib, RuntimeError, "mat1 and mat2 shapes cannot be multiplied"):
         lib.mm(x, x)
+    with raises(lib, RuntimeError, "mv: expected self.size"):
+        lib.mv(x, d[:3, 0])
+    for mixed in (
+        lambda: lib.mm(x, d.float()), lambda: lib.mv(x, v.float()),
+        lambda: lib.addmm(c, x, d.float()), lambda: lib.bmm(batch, lib.stack([d, d]).float()),
+        lambda: x.to_sparse_csr() @ d.float(),
+    ):  # fmt: skip
+        with pytest.raises(RuntimeError):
+            mixed()
+
+
+def test_integers_keep_their_dtype(lib: ModuleType) -> None:
+    rows = lib.tensor([[0, 0, 1], [0, 0, 2]])
+    x = lib.sparse_coo_tensor(rows, lib.tensor([1, 2, 3], dtype=lib.int32), (2, 3))
+    number = lib.sparse_coo_tensor(lib.zeros(0, 2).long(), x._values()[:2], ())
+    assert x[0, 0].dtype is number.coalesce().dtype is number.to_dense().dtype is lib.int32
+    assert (lib.tensor(1, dtype=lib.int32) + number).dtype is lib.int32
+    assert x.sum().dtype is lib.sparse.sum(x, (0, 1)).dtype is lib.int64
+    assert lib.sparse.sum(x, 0).dtype is lib.int32
+
+
+def test_products_of_other_shapes(lib: ModuleType) -> None:
+    x = coordinates(lib, (2, 3), 4, 0, coalesced=True)
+    number = lib.sparse_coo_tensor(lib.zeros(0, 1).long(), lib.tensor([2.0], dtype=lib.float64), ())
+    for out, expected in (
+        (x * number, 2 * x.to_dense()), (x * lib.ones(2, 2, 3), x.to_dense().expand(2, 2, 3)),
+        (x.clone().floor_divide_(2), x.to_dense().floor_divide(2)),
+    ):  # fmt: skip
+        assert out.is_sparse and out.is_coalesced()
+        same(out, expected)
+    hybrid, narrow = (coordinates(lib, (3, n), 2, 3, sparse_dims=1) for n in (4, 1))
+    same(hybrid * narrow, hybrid.to_dense() * narrow.to_dense())
+
+
+def test_tensors_of_which_nothing_is_stored_are_added(lib: ModuleType) -> None:
+    x = coordinates(lib, (3, 4), 5, 0, sparse_dims=1)
+    nothing = lib.sparse_coo_tensor((3, 4), dtype=x.dtype)
+    for out, expected in ((x + nothing, x), (nothing + x, x), (nothing - x, -x)):
+        assert out.sparse_dim() == 1
+        same(out, expected)
+    assert lib.tensor(0.0).to_sparse()._nnz() == 0
+    pair = lib.sparse_coo_tensor(lib.zeros(0, 2).long(), lib.ones(2), ())
+    assert (pair * pair).to_dense().item() == 4
+
+
+def test_results_are_written_into_sparse_tensors(lib: ModuleType) -> None:
+    x = coordinates(lib, (2, 3), 4, 0, coalesced=True)
+    out = x.clone()
+    for compute, expected in (
+        (lambda: lib.ceil(x, out=out), x.to_dense().ceil()),
+        (lambda: lib.neg(x, out=out), -x.to_dense()),
+        (lambda: lib.div(x, -2, rounding_mode="floor", out=out), x.to_dense().div(-2).floor()),
+        (lambda: lib.add(x, x, out=out), 2 * x.to_dense()),
+        (lambda: lib.zeros(2, 3, out=out), 0 * x.to_dense()),
+    ):
+        assert compute() is out
+        same(out, expected)
+    for wrong in (
+        lambda: lib.neg(x, out=lib.ones(2, 3)), lambda: lib.neg(lib.ones(2, 3), out=out),
+        lambda: lib.asin(x, out=x.long()),
+    ):  # fmt: skip
+        with pytest.raises(RuntimeError):
+            wrong()
+
+
+def test_tensors_without_elements(lib: ModuleType) -> None:
+    for made in (lib.empty, lib.zeros):
+        x = made(2, 3, layout=lib.sparse_coo, dtype=lib.int32)
+        assert x.is_coalesced() and tuple(x._indices().shape) == (2, 0) and x.dtype is lib.int32
+        assert made((2, 3), layout=lib.sparse_csc)._nnz() == 0
+    assert lib.zeros_like(lib.ones(2), layout=lib.sparse_coo).is_sparse
+    assert lib.zeros_like(x, layout=lib.strided).tolist() == x.new_zeros(2, 3).to_dense().tolist()
+    assert x.new_zeros(2, layout=lib.strided).layout is lib.strided
+    for wrong in (
+        lambda: lib.zeros(2, 4, layout=lib.sparse_bsr), lambda: lib.zeros(4, layout=lib.sparse_csr),
+        lambda: lib.ones(2, layout=lib.sparse_coo),
+        lambda: lib.zeros_like(x, memory_format=lib.preserve_format),
+    ):  # fmt: skip
+        with pytest.raises(RuntimeError):
+            wrong()
+
+
+def test_conversions(lib: ModuleType) -> None:
+    x = strided(lib, (2, 4), 3)
+    sparse, rows = x.to_sparse(), x.to_sparse_csr()
+    for kept in (x, sparse, rows):
+        assert kept.to_sparse(layout=lib.strided).tolist() == x.tolist()
+    assert sparse.to_sparse(2) is sparse and x.to_sparse(dense_dim=1).sparse_dim() == 1
+    same(rows.to_sparse(2), x)
+    for wrong in (
+        lambda: x.to_sparse(blocksize=(1,)), lambda: x.to_sparse(blocksize=(1, 1)),
+        lambda: sparse.to_sparse(1), lambda: rows.to_sparse(1),
+        lambda: sparse.to_sparse(dense_dim=0),
+        lambda: x.to_sparse(layout=lib.sparse_bsr), lambda: rows.to_sparse(layout=lib.sparse_bsr),
+        lambda: x.to_sparse(layout=lib.sparse_csr, blocksize=(1, 1)),
+        lambda: x.to_sparse_bsr((1, 1)).to_sparse_bsr((2, 2)), lambda: rows.ccol_indices(),
+    ):  # fmt: skip
+        with pytest.raises(RuntimeError):
+            wrong()
 
 
 @each_form
@@ -281,7 +392,12 @@ def test_construction(lib: ModuleType) -> None:
     assert make([[0, 1]], [1.0, 2.0], is_coalesced=True).is_coalesced()
     assert tuple(make(lib.zeros(2, 0).long(), lib.zeros(0, 3)).shape) == (0, 0, 3)
     assert lib.tensor(2.0).to_sparse().to_dense().item() == 2
+    assert make([[0]], 1.0, (1,)).to_dense().tolist() == [1]
+    assert make(lib.zeros(0, 1).long(), 12.5, ()).to_dense().item() == 12.5
     for wrong in (
+        lambda: make([[0, 1]], 1.0), lambda: make([[0]], [1.0], (-1,)),
+        lambda: make((2**40, 2**40)),
+        lambda: make([[1, 0]], [1.0, 2.0], (2,), check_invariants=True, is_coalesced=True),
         lambda: make([[0, 1]], [1.0, 2.0, 3.0]), lambda: make([0, 1], [1.0, 2.0]),
         lambda: make([[0, 1]], [1.0, 2.0], (2, 2)), lambda: make([[0, -1]], [1.0, 2.0]),
         lambda: make([[0, 5]], [1.0, 2.0], (2,), check_invariants=True),

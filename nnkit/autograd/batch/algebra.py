@@ -82,10 +82,15 @@ def _compute(B: Batch, primitive: Primitive, *arguments: Any) -> Any:
         wholes = [x.whole if x.__class__ is Batched else x for x in operands]
         found = call(primitive, wholes, map(plain_index, statics))
         return found if primitive.tells else B.results(found, None, viewed(primitive, operands))
-    if primitive.reads or _is_sized_by_examples(primitive, operands, arguments):
+    if primitive.reads:
         raise RuntimeError(
-            f"vmap: {primitive.name}() makes Python or a shape depend on numbers that differ "
-            "between examples (data-dependent control flow, item(), a mask as an index, ...)"
+            f"vmap: It looks like you're calling .{primitive.name}() on a Tensor, or using it in "
+            "some data-dependent control flow: its numbers differ between examples"
+        )
+    if _is_sized_by_examples(primitive, operands, arguments):
+        raise RuntimeError(
+            "vmap: We do not support batching operators that can output dynamic shape: that of "
+            f"{primitive.name}() depends on numbers that differ between examples"
         )
     if primitive.tells:
         return call(primitive, [x.whole for x in operands], statics)
@@ -227,8 +232,9 @@ def _check_written(B: Batch, x: Batched, operands: Sequence[Any]) -> None:
     """RuntimeError where numbers that differ are written into what is the same for all."""
     if x.dim is None and any(a.__class__ is Batched and a.dim is not None for a in operands):
         raise RuntimeError(
-            "vmap: what is the same for all examples cannot be written in place with what differs "
-            "between them: write out of place, or into a tensor made of the function's arguments"
+            "vmap: writing inplace is not possible because there exists a Tensor `other` in "
+            "extra_args that has more elements than `self`: it differs between examples, and self "
+            "is the same for all: write out of place, or into a tensor made of the arguments"
         )
 
 

@@ -323,8 +323,8 @@ def check_differs(name: str, value: Tensor) -> None:
     for each in _differing():
         if value._device.depth < each.depth or value._device is each and not is_batched(value):
             raise RuntimeError(
-                f"vmap: {name}() cannot draw different numbers for each example into a tensor that "
-                "is the same for all of them: draw out of place"
+                f"vmap: Cannot ask {name}() for different inplace randomness on an unbatched "
+                "tensor, which is the same for all examples: draw out of place"
             )
 
 

@@ -8,6 +8,7 @@ from typing import Any
 from nnkit.autograd.arguments.dims import broadcasts
 from nnkit.autograd.forward.dual import is_dual
 from nnkit.autograd.grad_mode import MODE, is_grad_enabled
+from nnkit.autograd.op.promotion import check_steps
 from nnkit.autograd.op.registry import OPS
 from nnkit.autograd.tensor import Tensor
 from nnkit.autograd.views.history import (
@@ -113,8 +114,9 @@ def call_into(out: Any, function: Callable, name: str, arguments: tuple, options
         arguments = (*arguments[0], *arguments[1:])
         if name in JOINING - {"stack"}:  # which skips what holds nothing
             arguments = tuple([a for a in arguments if getattr(a, "shape", None) != (0,)])
-    for o, r in zip(outs, results, strict=True):
-        check_out(o, r, name, several, arguments)
+    parts = getattr(result, "__match_args__", None) or ("out",) * len(results)
+    for o, r, part in zip(outs, results, parts, strict=True):
+        check_out(o, r, name, several, arguments, part)
     for o, r in zip(outs, results, strict=True):
         _write(o, r, name, arguments)
     if not several:
@@ -123,9 +125,11 @@ def call_into(out: Any, function: Callable, name: str, arguments: tuple, options
 
 
 def check_out(
-    out: Any, result: Tensor, name: str, several: bool = False, arguments: tuple = ()
-) -> None:
-    """Whether ``result``, made of ``arguments``, may be written into ``out``.
+    out: Any, result: Tensor, name: str, several: bool = False, arguments: tuple = (),
+    part: str = "out",
+) -> None:  # fmt: skip
+    """Whether ``result``, made of ``arguments``, may be written into ``out``; ``part`` is what it
+    is called among several.
 
     Raises:
         TypeError: ``out`` is no Tensor.
@@ -161,7 +165,9 @@ def check_out(
         )
     x, wanted = out._data, result._data.dtype
     if x.dtype != wanted and _needs_same_dtype(out, name, several, arguments):
-        raise _wrong_dtype(name, result.dtype, out)
+        if name == "heaviside":
+            check_steps(result.dtype, out.dtype)
+        raise _wrong_dtype(name, result.dtype, out, part)
     if name in JOINING and OF_ARRAY[wanted].category > OF_ARRAY[x.dtype].category:
         raise TypeError(
             f"torch.{name}(): input types can't be cast to the desired output type "
@@ -203,9 +209,40 @@ def _is_of_dims(arguments: Sequence[Any], options: dict) -> bool:
     return dims is not None and arguments[0].dtype.category >= FLOATING
 
 
+_RESULT = "self and result must have the same scalar type, got {wanted} and {got}"
+_FOUND = "Found dtype {got} but expected {wanted}"
+_RUNNING = "expected scalar_type {wanted} but found {got}"
+_MEDIAN = "Expected tensor for '{part}' to have scalar type {wanted}; but got {got} instead"
+_MATCH = (
+    "Expected the dtype for input and out to match, but got {wanted} for input's dtype and {got} "
+    "for out's dtype."
+)
 _OF_COMPLEX = "Expected object of scalar type {wanted} but got scalar type {got} for argument 'out'"
 # torch's sentence about the dtype of ``out``, of functions that have their own.
 _WRONG_DTYPE = {
+    "abs": _FOUND,
+    "lerp": _FOUND,
+    "amax": _MATCH,
+    "amin": _MATCH,
+    "cummax": _RUNNING,
+    "cummin": _RUNNING,
+    "logcumsumexp": _RUNNING,
+    "dot": "result dtype {got} does not match input dtype {wanted}",
+    "vdot": "result dtype {got} does not match input dtype {wanted}",
+    "histogram": "torch.histogram: input tensor and {part} tensor should have the same dtype, but "
+    "got input {wanted} and {part} {got}",
+    "index_select": f"index_select(): {_RESULT}",
+    "masked_select": f"masked_select(): {_RESULT}",
+    "kthvalue": "output values must be of same type as input, got {got} for {wanted}",
+    "median": _MEDIAN,
+    "nanmedian": _MEDIAN,
+    "mode": "expected scalar type '{wanted}' but got '{got}' for {part} output",
+    "multinomial": "multinomial expects Long tensor out, got: {got}",
+    "nonzero": "nonzero: Expected out tensor to have scalar type {wanted} but got scalar type "
+    "{got}",
+    "take": "take(): self and out expected to have the same dtype, but got self.dtype = {wanted} "
+    "and out.dtype = {got}",
+    "where": "Expected out type to be {wanted} but got {got}",
     "all": "all only supports bool tensor for result, got: {got}",
     "any": "any only supports bool tensor for result, got: {got}",
     "isneginf": "isneginf does not support non-boolean outputs, got {got}",
@@ -221,10 +258,16 @@ _WRONG_DTYPE = {
 }
 
 
-def _wrong_dtype(name: str, wanted: dtype, out: Tensor) -> RuntimeError:
-    default = f"{name}(): expected scalar_type {{wanted}} but found {{got}} for argument 'out'"
-    words = _WRONG_DTYPE.get(name, default)
-    return RuntimeError(words.format(wanted=wanted.scalar_type, got=out.dtype.scalar_type))
+def _wrong_dtype(name: str, wanted: dtype, out: Tensor, part: str = "out") -> RuntimeError:
+    words = _WRONG_DTYPE.get(name)
+    if words is None:
+        return RuntimeError(
+            f"{name}(): Expected out tensor to have dtype {wanted.type_name}, but got "
+            f"{out.dtype.type_name} instead"
+        )
+    return RuntimeError(
+        words.format(wanted=wanted.scalar_type, got=out.dtype.scalar_type, part=part)
+    )
 
 
 def _needs_same_dtype(out: Tensor, name: str, several: bool, arguments: tuple) -> bool:

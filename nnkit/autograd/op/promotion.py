@@ -58,6 +58,15 @@ def wrong_type(name: str, parameter: str, value: Any) -> OperandError:
     )
 
 
+def check_steps(first: dtype, second: dtype) -> None:
+    """RuntimeError for dtypes that heaviside() does not take together."""
+    kind = "complex tensors" if COMPLEX in (first.category, second.category) else None
+    if kind is None and first is not second:
+        kind = "tensors with different dtypes"
+    if kind is not None:
+        raise RuntimeError(f"heaviside is not yet implemented for {kind}. Got {first} and {second}")
+
+
 # torch looks at the dtype itself here; elsewhere it finds that it has no kernel.
 _CHECKED = frozenset(
     ("deg2rad", "fmax", "fmin", "heaviside", "isneginf", "isposinf", "maximum", "minimum", "neg")
@@ -126,13 +135,8 @@ def operands_of(name: str, input: Any, other: Any, kind: str, refuses: tuple[str
     if are_numbers:
         input = wrap(cpu.backend.full((), input, parts[0][0].array), cpu)
         tensors = [input]
-    if name == "heaviside" and d.category == COMPLEX:
-        raise RuntimeError("heaviside is not yet implemented for complex tensors.")
-    if name == "heaviside" and parts[0][0] is not parts[1][0]:
-        raise RuntimeError(
-            "heaviside is not yet implemented for tensors with different dtypes, got "
-            f"{parts[0][0]} and {parts[1][0]}"
-        )
+    if name == "heaviside":
+        check_steps(parts[0][0], parts[1][0])
     bools = [part[0] for part in parts if part[0].category == BOOL]
     if name == "sub" and bools:
         raise RuntimeError(_SUBTRACTION[len(bools) - 1])

@@ -2,25 +2,41 @@
 
 ``nnkit.sparse_csr`` holds for each row where its elements begin (``crow_indices``, one more than
 there are rows), and for each element its column and value. ``sparse_csc`` is the same by columns;
-``sparse_bsr`` and ``sparse_bsc`` hold blocks in the place of numbers.
+``sparse_bsr`` and ``sparse_bsc`` hold blocks in the place of numbers. Of a batch of matrices, which
+store as many elements each, indices and values have its dimensions before their own.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from math import prod
 from typing import Any, ClassVar
 
+from nnkit.autograd.arguments.dims import normalize_dim
 from nnkit.autograd.op.public import PUBLIC
 from nnkit.autograd.sparse import copying as copying  # all of these fill the table
 from nnkit.autograd.sparse import elementwise
 from nnkit.autograd.sparse import indexing as indexing
 from nnkit.autograd.sparse import linalg as linalg
 from nnkit.autograd.sparse import reduction as reduction
-from nnkit.autograd.sparse.coordinates import CoordinateTensor, coalesce, from_dense
+from nnkit.autograd.sparse.coordinates import (
+    CoordinateTensor,
+    coalesce,
+    from_dense,
+    unflattened,
+)
 from nnkit.autograd.sparse.table import FUNCTIONS
 from nnkit.autograd.sparse.tensor import SparseTensor
 from nnkit.autograd.tensor import Size, Tensor
-from nnkit.backend.memory import layout, sparse_bsc, sparse_bsr, sparse_csc, sparse_csr
+from nnkit.backend.dtype import int64
+from nnkit.backend.memory import (
+    layout,
+    sparse_bsc,
+    sparse_bsr,
+    sparse_csc,
+    sparse_csr,
+    strided,
+)
 
 
 class CompressedTensor(SparseTensor):
@@ -46,10 +62,25 @@ class CompressedTensor(SparseTensor):
         """The bytes that it would have if it were strided."""
         return self._shape.numel() * self.itemsize
 
+    @property
+    def batch_dims(self) -> int:
+        """The number of dimensions before those of a matrix."""
+        return self._starts.ndim - 1
+
     def block(self) -> tuple[int, int]:
         """The shape of what one index stands for."""
-        height, width = self._data.shape[1:3] if self.blocked else (1, 1)
+        first = self.batch_dims + 1
+        height, width = self._data.shape[first : first + 2] if self.blocked else (1, 1)
         return height, width
+
+    def in_layout(self, x: CoordinateTensor, index_dtype: Any) -> CompressedTensor:
+        """The elements of a tensor of the same dimensions in the layout of this one."""
+        out = compressed(x, self._layout, self.block(), batches=self.batch_dims)
+        starts, others = out._starts.to(index_dtype), out._others.to(index_dtype)
+        return out.like(out.stored(), _starts=starts, _others=others)
+
+    def _nnz(self) -> int:
+        return self._others._data.shape[-1]
 
     def _texts(self) -> list[tuple[str, Tensor]]:
         return list(zip(self.names_of_indices(), (self._starts, self._others), strict=True))
@@ -101,71 +132,107 @@ def made(kind: layout, starts: Tensor, others: Tensor, values: Tensor, shape: An
 
 def to_coordinates(x: CompressedTensor) -> CoordinateTensor:
     """The same elements by coordinates; those of blocks one by one."""
-    counts = x._starts[1:] - x._starts[:-1]
-    along = PUBLIC["arange"](counts.shape[0], device=counts.device).repeat_interleave(counts)
-    along, others = along.to(x._starts.dtype), x._others
+    counts = (x._starts[..., 1:] - x._starts[..., :-1]).reshape(-1)
+    lines = max(x._starts._data.shape[-1] - 1, 1)
+    line = PUBLIC["arange"](counts.shape[0], device=counts.device).repeat_interleave(counts)
+    batch, along = line.div(lines, rounding_mode="floor"), line % lines
+    others = x._others.reshape(-1).long()
     row, column = (along, others) if x.by_rows else (others, along)
-    values = x.stored()
+    values = x.stored().flatten(0, x.batch_dims)
     if x.blocked:
         height, width = x.block()
         inner = PUBLIC["arange"](height * width, device=row.device)
         row = (row[:, None] * height + inner.div(width, rounding_mode="floor")).reshape(-1)
         column = (column[:, None] * width + inner % width).reshape(-1)
-        values = values.reshape(-1, *values.shape[3:])
-    indices = PUBLIC["stack"]([row, column]).long()
+        batch = batch.repeat_interleave(height * width)
+        values = values.flatten(0, 2)
+    batches = unflattened(batch, x._shape[: x.batch_dims])
+    indices = PUBLIC["cat"]([batches, PUBLIC["stack"]([row, column])])
     out = CoordinateTensor.of(indices, values, x.shape, x.by_rows and not x.blocked or None)
     return coalesce(out)
 
 
-def compressed(x: Any, wanted: layout, blocksize: Any = None) -> CompressedTensor:
+def compressed(
+    x: Any, wanted: layout, blocksize: Any = None, dense_dim: int | None = None, batches: int = 0
+) -> CompressedTensor:
     """A sparse or strided matrix in another layout.
+
+    Args:
+        blocksize: the shape of the blocks of a layout of blocks.
+        dense_dim: how many dimensions behind a matrix each element of a strided tensor has.
+        batches: how many dimensions before a matrix coordinates have.
 
     Raises:
         IndexError: it has less than two dimensions.
-        RuntimeError: its blocks do not divide it.
+        RuntimeError: its blocks do not divide it, or the matrices of a batch do not store as many
+            elements each.
     """
     kind, name = CLASSES[wanted], wanted.name
     if isinstance(x, kind) and not kind.blocked:
         return x
     if x.ndim < 2:
         raise IndexError(f"to_{name}(): expected a matrix, got a tensor of {x.ndim} dimensions")
+    index_dtype = x._starts.dtype if isinstance(x, CompressedTensor) else int64
     if isinstance(x, CompressedTensor):
-        x = to_coordinates(x)
-    x = coalesce(x if isinstance(x, CoordinateTensor) else from_dense(x, 2))
-    row, column = x._coordinates
-    values, sizes = x.stored(), list(x.shape[:2])
-    if kind.blocked:
-        row, column, values, sizes = _blocks(x, name, blocksize, kind.by_rows)
-    elif not kind.by_rows:
-        order = (column * sizes[0] + row).argsort(stable=True)
-        row, column, values = row[order], column[order], values[order]
-    along, others, count = (row, column, sizes[0]) if kind.by_rows else (column, row, sizes[1])
-    bounds = PUBLIC["arange"](count + 1, device=along.device)
-    starts = PUBLIC["searchsorted"](along.contiguous(), bounds)
-    return made(wanted, starts, others.contiguous(), values, x.shape)
-
-
-def _blocks(x: CoordinateTensor, name: str, blocksize: Any, by_rows: bool) -> tuple:
-    """The places and values of the blocks that hold an element, and how many blocks there are."""
-    if blocksize is None:
-        raise RuntimeError(f"to_{name}(): blocksize is required")
-    size = (blocksize, blocksize) if isinstance(blocksize, int) else tuple(blocksize)
-    if any(n <= 0 or x.shape[d] % n for d, n in enumerate(size)):
+        batches, x = x.batch_dims, to_coordinates(x)
+    elif not isinstance(x, CoordinateTensor):
+        batches = x.ndim - 2 - (dense_dim or 0)
+        if batches < 0:
+            raise RuntimeError(f"to_{name}(): dense_dim={dense_dim} leaves no matrix")
+        x = from_dense(x, batches + 2)
+    elif x.sparse_dims != batches + 2:
         raise RuntimeError(
-            f"tensor sparse size ({x.shape[0]},{x.shape[1]}) must be divisible by given blocksize "
-            f"({size[0]},{size[1]})"
+            f"to_{name}(): conversion from Sparse to {wanted.kind} for input tensors with "
+            f"sparse_dim()!=2 is not supported: got {x.sparse_dims}"
         )
-    (height, width), (row, column) = size, x._coordinates
-    counts = [x.shape[0] // height, x.shape[1] // width]
+    x = coalesce(x)
+    batch, (row, column) = x.flat(range(batches)), x._coordinates[batches:]
+    values, sizes = x.stored(), list(x.shape[batches : batches + 2])
+    if kind.blocked:
+        batch, row, column, values, sizes = _blocks(
+            batch, row, column, values, sizes, blocksize, kind.by_rows
+        )
+    elif not kind.by_rows:
+        order = ((batch * sizes[1] + column) * sizes[0] + row).argsort(stable=True)
+        batch, row, column, values = batch[order], row[order], column[order], values[order]
+    along, others, lines = (row, column, sizes[0]) if kind.by_rows else (column, row, sizes[1])
+    shape = tuple(x.shape[:batches])
+    count = prod(shape)
+    each = others._data.shape[0] // max(count, 1)
+    first = PUBLIC["arange"](count + 1, device=along.device)
+    if bool((PUBLIC["searchsorted"](batch, first) != first * each).any()):
+        raise RuntimeError(f"to_{name}(): Expect the same number of specified elements per batch.")
+    first = first[:count]
+    bounds = first[:, None] * lines + PUBLIC["arange"](lines + 1, device=along.device)
+    starts = PUBLIC["searchsorted"](batch * lines + along, bounds) - first[:, None] * each
+    return made(
+        wanted, starts.reshape(*shape, lines + 1).to(index_dtype),
+        others.reshape(*shape, each).to(index_dtype),
+        values.reshape(*shape, each, *values.shape[1:]), x.shape,
+    )  # fmt: skip
+
+
+def _blocks(
+    batch: Tensor, row: Tensor, column: Tensor, values: Tensor, sizes: list[int], blocksize: Any,
+    by_rows: bool,
+) -> tuple:  # fmt: skip
+    """The places and values of the blocks that hold an element, and how many blocks there are."""
+    height, width = (blocksize, blocksize) if isinstance(blocksize, int) else tuple(blocksize)
+    if any(n <= 0 or sizes[d] % n for d, n in enumerate((height, width))):
+        raise RuntimeError(
+            f"tensor sparse size ({sizes[0]},{sizes[1]}) must be divisible by given blocksize "
+            f"({height},{width})"
+        )
+    counts = [sizes[0] // height, sizes[1] // width]
     above = row.div(height, rounding_mode="floor"), column.div(width, rounding_mode="floor")
-    first, second = above if by_rows else above[::-1]
-    inner_count = counts[1] if by_rows else counts[0]
-    places, which = (first * inner_count + second).unique(return_inverse=True)
-    empty = x.stored().new_zeros((places.shape[0], height, width, *x.shape[2:]))
-    values = empty.index_put((which, row % height, column % width), x.stored())
-    outer, inner = places.div(max(inner_count, 1), rounding_mode="floor"), places % inner_count
+    outer, inner = above if by_rows else above[::-1]
+    lines, length = counts if by_rows else counts[::-1]
+    places, which = ((batch * lines + outer) * length + inner).unique(return_inverse=True)
+    empty = values.new_zeros((places.shape[0], height, width, *values.shape[1:]))
+    values = empty.index_put((which, row % height, column % width), values)
+    batch, outer, inner = unflattened(places, (max(places.shape[0], 1), lines, length))
     row, column = (outer, inner) if by_rows else (inner, outer)
-    return row, column, values, counts
+    return batch, row, column, values, counts
 
 
 # What they can do
@@ -176,12 +243,12 @@ def _through_coordinates(name: str, keeps: bool) -> Callable:
     function = FUNCTIONS[name]
 
     def answer(*args: Any, **kwargs: Any) -> Any:
-        kind = next(type(a) for a in args if isinstance(a, CompressedTensor))
-        block = next(a.block() for a in args if isinstance(a, CompressedTensor))
+        first = next(a for a in args if isinstance(a, CompressedTensor))
         args = tuple(to_coordinates(a) if isinstance(a, CompressedTensor) else a for a in args)
         out = function(*args, **kwargs)
-        if keeps and isinstance(out, CoordinateTensor) and out.ndim >= 2:
-            return compressed(out, kind._layout, block)
+        if keeps and isinstance(out, CoordinateTensor) and out.sparse_dims == first.batch_dims + 2:
+            made_anew = name == "sparse_mask" or name in _PRODUCTS
+            return first.in_layout(out, int64 if made_anew else first._starts.dtype)
         return out
 
     return answer
@@ -201,14 +268,62 @@ def add(input: Any, other: Any, *, alpha: Any = 1) -> Any:
 
 
 def transpose(input: CompressedTensor, dim0: int, dim1: int) -> CompressedTensor:
-    """The matrix by columns in the place of rows, on the same memory."""
-    if {dim0 % input.ndim, dim1 % input.ndim} != {0, 1}:
-        raise RuntimeError("transpose(): sparse compressed tensors exchange their two dimensions")
-    values = input.stored()
-    values = values.transpose(1, 2) if input.blocked else values
-    height, width = input._shape[:2]
-    shape = (width, height, *input._shape[2:])
-    return made(_TRANSPOSED[input._layout], input._starts, input._others, values, shape)
+    """The matrix by columns in the place of rows, on the same memory; or a batch in another order.
+
+    Raises:
+        RuntimeError: the dimensions are of different kinds.
+    """
+    first, second = sorted(normalize_dim(d, input.ndim, "transpose") for d in (dim0, dim1))
+    starts, others, values = input._starts, input._others, input.stored()
+    batch = input.batch_dims
+    shape, kind = list(input._shape), input._layout
+    shape[first], shape[second] = shape[second], shape[first]
+    if second < batch:
+        starts, others = starts.transpose(first, second), others.transpose(first, second)
+        values = values.transpose(first, second)
+    elif (first, second) == (batch, batch + 1):
+        values = values.transpose(batch + 1, batch + 2) if input.blocked else values
+        kind = _TRANSPOSED[kind]
+    elif first != second:
+        raise RuntimeError(
+            "transpose(): can only transpose dimensions of the same type (Batch, Sparse, Dense), "
+            f"got {first} and {second}"
+        )
+    return made(kind, starts, others, values, shape)
+
+
+def t(input: CompressedTensor) -> CompressedTensor:
+    """The transposed matrix."""
+    if input.ndim > 2:
+        raise RuntimeError(f"t() expects a tensor with <= 2 dimensions, but self is {input.ndim}D")
+    return transpose(input, 0, 1)
+
+
+def select(input: CompressedTensor, dim: int, index: int) -> Any:
+    """One matrix of a batch; of what is no batch a row or column."""
+    place, batch = normalize_dim(dim, input.ndim, "select"), input.batch_dims
+    if not batch:
+        return FUNCTIONS["select"](to_coordinates(input), dim, index)
+    if place >= batch:
+        raise RuntimeError(
+            "select(): selecting sparse dimensions is not supported for batched sparse compressed "
+            f"tensors, got dim={dim}"
+        )
+    starts, others = input._starts.select(place, index), input._others.select(place, index)
+    shape = [n for d, n in enumerate(input._shape) if d != place]
+    return made(input._layout, starts, others, input.stored().select(place, index), shape)
+
+
+def unbind(input: CompressedTensor, dim: int = 0) -> tuple:
+    """The matrices of a batch, or rows or columns."""
+    return tuple(select(input, dim, i) for i in range(input._shape[dim]))
+
+
+def getitem(input: CompressedTensor, index: Any) -> Any:
+    """A matrix of a batch by one number; else what coordinates give."""
+    if input.batch_dims and isinstance(index, int) and not isinstance(index, bool):
+        return select(input, 0, index)
+    return FUNCTIONS["getitem"](to_coordinates(input), index)
 
 
 def sum_of(input: CompressedTensor, dim: Any = None, keepdim: bool = False, *, dtype: Any = None):
@@ -224,7 +339,7 @@ _add = _through_coordinates("add", True)
 _sum = _through_coordinates("sum", True)
 _KEEP = ("mul", "multiply", "__rmul__", "sparse_mask")
 _PRODUCTS = ("mm", "matmul", "addmm", "mv", "linear", "__matmul__", "__rmatmul__")
-_OTHERS = ("select", "getitem", "__getitem__", "unbind", "__iter__", "iterate", "to_dense")
+_OTHERS = ("to_dense",)
 _SHARED = (
     "size numel nelement dim ndimension storage_offset is_same_size new_tensor requires_grad_ item"
     " is_nonzero _bool __bool__ numpy __array__ tolist data_ptr untyped_storage storage"
@@ -264,15 +379,39 @@ def _clone(input: CompressedTensor, *, memory_format: Any = None) -> Any:
 
 
 def _zeros_like(input: CompressedTensor, layout: Any = None, **options: Any) -> Any:
-    if layout is not None and layout is not input.layout:
-        raise RuntimeError(
-            "empty_like with different sparse layout is not supported (self is "
-            f"{input.layout} but you requested {layout})"
-        )
-    values = input.stored().detach()[:0]
-    starts = PUBLIC["zeros_like"](input._starts)
-    return input.like(PUBLIC["zeros_like"](values, **options), _starts=starts,
-                      _others=input._others[:0])  # fmt: skip
+    """The tensor of which no element is stored, in a layout of matrices or of coordinates."""
+    wanted, batch = layout or input.layout, input.batch_dims
+    kind = CLASSES.get(wanted)
+    if wanted is strided or (kind is not None and kind.blocked is not input.blocked):
+        raise _other_layout(input, wanted)
+    values = PUBLIC["zeros_like"](input.stored().detach().narrow(batch, 0, 0), **options)
+    if kind is None:
+        rows = input._others.new_zeros((batch + 2, 0), dtype=int64)
+        values = values.new_zeros((0, *input._shape[batch + 2 :]))
+        return CoordinateTensor.of(rows, values, input._shape, True)
+    along = 0 if kind.by_rows else 1
+    lines = input._shape[batch + along] // input.block()[along]
+    starts = input._starts.new_zeros((*input._shape[:batch], lines + 1))
+    return made(wanted, starts, input._others[..., :0], values, input._shape)
+
+
+def _empty_like(input: CompressedTensor, layout: Any = None, **options: Any) -> Any:
+    if layout not in (None, input.layout):
+        raise _other_layout(input, layout)
+    return _zeros_like(input, **options)
+
+
+def _randn_like(input: CompressedTensor, layout: Any = None, **options: Any) -> Any:
+    if layout not in (None, input.layout):
+        raise _other_layout(input, layout)
+    return input.like(PUBLIC["randn_like"](input.stored().detach(), **options))
+
+
+def _other_layout(input: CompressedTensor, wanted: layout) -> RuntimeError:
+    return RuntimeError(
+        f"empty_like with different sparse layout is not supported (self is {input.layout.kind} "
+        f"but you requested {wanted.kind})"
+    )
 
 
 def _copy(input: CompressedTensor, src: Any, non_blocking: bool = False) -> Any:
@@ -293,7 +432,8 @@ def _indices_of(by_rows: bool, name: str, attribute: str) -> Callable:
         if input.by_rows is not by_rows:
             kind = "row" if by_rows else "column"
             raise RuntimeError(
-                f"{name} expected sparse {kind} compressed tensor layout but got {input.layout}"
+                f"{name} expected sparse {kind} compressed tensor layout but got "
+                f"{input.layout.kind}"
             )
         return getattr(input, attribute)
 
@@ -302,7 +442,7 @@ def _indices_of(by_rows: bool, name: str, attribute: str) -> Callable:
 
 def _without(name: str, what: str) -> Callable:
     def answer(input: CompressedTensor, *args: Any, **kwargs: Any) -> Any:
-        raise RuntimeError(f"{name} expected {what} tensor layout but got {input.layout}")
+        raise RuntimeError(f"{name} expected {what} tensor layout but got {input.layout.kind}")
 
     return answer
 
@@ -322,9 +462,11 @@ def _fill_table(kind: Any) -> None:
     for name in "to cpu cuda double float half bfloat16 long int short char byte bool".split():
         table[name] = _moved(name)
     table.update({
-        "add": add, "sum": sum_of, "transpose": transpose, "swapaxes": transpose,
-        "t": lambda input: transpose(input, 0, 1), "adjoint": lambda input: transpose(input, 0, 1),
-        "clone": _clone, "zeros_like": _zeros_like, "empty_like": _zeros_like, "copy_": _copy,
+        "add": add, "sum": sum_of, "transpose": transpose, "swapaxes": transpose, "t": t,
+        "adjoint": lambda input: transpose(input, -2, -1), "select": select, "unbind": unbind,
+        "getitem": getitem, "__getitem__": getitem, "randn_like": _randn_like,
+        "iterate": lambda input: iter(unbind(input)), "__iter__": lambda input: iter(unbind(input)),
+        "clone": _clone, "zeros_like": _zeros_like, "empty_like": _empty_like, "copy_": _copy,
         "zero_": lambda input: _fill(input, 0), "fill_": _fill,
         "ones_like": lambda input: _fill(_clone(input.detach()), 1),
         "full_like": lambda input, fill_value: _fill(_clone(input.detach()), fill_value),
@@ -333,8 +475,9 @@ def _fill_table(kind: Any) -> None:
         "col_indices": _indices_of(True, "col_indices", "_others"),
         "ccol_indices": _indices_of(False, "ccol_indices", "_starts"),
         "row_indices": _indices_of(False, "row_indices", "_others"),
-        "values": lambda input: input.stored(), "_nnz": lambda input: input._data.shape[0],
-        "sparse_dim": lambda input: 2, "dense_dim": lambda input: input.ndim - 2,
+        "values": lambda input: input.stored(), "_nnz": lambda input: input._nnz(),
+        "sparse_dim": lambda input: 2,
+        "dense_dim": lambda input: input.ndim - 2 - input.batch_dims,
         "stride": _without("stride()", "a strided"),
         "is_contiguous": _without("is_contiguous()", "a strided"),
         "contiguous": _without("contiguous()", "a strided"),

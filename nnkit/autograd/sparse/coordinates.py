@@ -85,6 +85,19 @@ class CoordinateTensor(SparseTensor):
 SPARSE.add(CoordinateTensor)
 
 
+def is_ascending(x: CoordinateTensor) -> bool:
+    """Whether its indices are in ascending order, and none stands twice."""
+    places = x.flat()
+    return x._coalesced or bool((places[1:] > places[:-1]).all())
+
+
+def least_sizes(indices: Tensor) -> list[int]:
+    """The sizes that indices need at least."""
+    if not indices._data.shape[1]:
+        return [0] * indices._data.shape[0]
+    return (indices.amax(1) + 1).tolist()
+
+
 def unflattened(place: Tensor, sizes: Sequence[int]) -> Tensor:
     """The indices, (len(sizes), n), of places among all that there may be."""
     rows = []
@@ -94,6 +107,11 @@ def unflattened(place: Tensor, sizes: Sequence[int]) -> Tensor:
     return PUBLIC["stack"](rows[::-1]) if rows else place.new_empty((0, place.shape[0]))
 
 
+def added(values: Tensor) -> Tensor:
+    """The sum of the values of one index, in their dtype."""
+    return values.sum(0, dtype=values.dtype)
+
+
 def coalesce(x: CoordinateTensor) -> CoordinateTensor:
     """The same tensor with every index once, in ascending order; values of one index are added."""
     if x._coalesced:
@@ -101,7 +119,7 @@ def coalesce(x: CoordinateTensor) -> CoordinateTensor:
     if x._nnz() < 2:
         return x.like(x.stored().clone(), _coalesced=True)
     if not x.sparse_dims:
-        values = x.stored().sum(0, keepdim=True)
+        values = added(x.stored())[None]
         return CoordinateTensor.of(x._coordinates[:, :1], values, x._shape, True)
     places, which = PUBLIC["unique"](x.flat(), return_inverse=True)
     values = x.stored()
@@ -116,7 +134,7 @@ def to_dense(x: CoordinateTensor) -> Tensor:
     """The strided tensor of the same elements."""
     values = x.stored()
     if not x.sparse_dims:
-        return values.sum(0)
+        return added(values)
     out = values.new_zeros(x._shape)
     return out.index_put(x.at(), values, accumulate=True)
 
@@ -125,12 +143,46 @@ def from_dense(x: Tensor, sparse_dims: int) -> CoordinateTensor:
     """The elements of a strided tensor that are not 0, or the slices that are not all 0."""
     shape = x.shape
     if not sparse_dims:
-        return CoordinateTensor.of(x.new_empty((0, 1), dtype=int64), x[None], shape, True)
+        value = x[None][x[None].detach() != 0]
+        return CoordinateTensor.of(x.new_empty((0, len(value)), dtype=int64), value, shape, True)
     found = x.detach() != 0
     if x.ndim > sparse_dims:
         found = found.reshape(*shape[:sparse_dims], prod(shape[sparse_dims:])).any(-1)
     indices = found.nonzero().t().contiguous()
     return CoordinateTensor.of(indices, x[tuple(indices.unbind(0))], shape, True)
+
+
+def broadcast(x: CoordinateTensor, shape: Sequence[int]) -> CoordinateTensor:
+    """The same elements wherever an index of 1 repeats them in a larger shape.
+
+    Raises:
+        RuntimeError: the shape is no larger one.
+    """
+    more = len(shape) - x.ndim
+    for dim, (n, wanted) in enumerate(zip(x._shape, shape[max(more, 0) :])):
+        if n not in (1, wanted) or more < 0:
+            raise RuntimeError(
+                f"The input's length {n} at dimension {dim + more} does not broadcast over the "
+                f"requested shape of length {wanted} at dimension {dim + more}"
+            )
+    if tuple(shape) == tuple(x._shape):
+        return x
+    values, rows = x.stored(), list(x._coordinates.unbind(0))
+    rows = [rows[0].new_zeros(rows[0].shape) if rows else _zeros_of(x)] * more + rows
+    for dim, size in enumerate(shape[: len(rows)]):
+        if dim >= more and x._shape[dim - more] == size:
+            continue
+        count = values.shape[0]
+        rows = [row.repeat_interleave(size) for row in rows]
+        rows[dim] = PUBLIC["arange"](size, device=rows[dim].device).repeat(count)
+        values = values.repeat_interleave(size, 0)
+    values = values.expand(values.shape[0], *shape[len(rows) :])
+    indices = PUBLIC["stack"](rows) if rows else x._coordinates
+    return CoordinateTensor.of(indices, values, shape, False)
+
+
+def _zeros_of(x: CoordinateTensor) -> Tensor:
+    return x._coordinates.new_zeros(x._nnz())
 
 
 def joined_keys(x: CoordinateTensor, y: CoordinateTensor) -> tuple[Tensor, Tensor]:

@@ -10,12 +10,14 @@ from nnkit.autograd.op.public import PUBLIC
 from nnkit.autograd.sparse.coordinates import (
     CoordinateTensor,
     coalesce,
+    least_sizes,
     to_dense,
 )
 from nnkit.autograd.sparse.table import FUNCTIONS, defines, refuse
 from nnkit.autograd.sparse.tensor import SparseTensor
 from nnkit.autograd.tensor import Size, Tensor
 from nnkit.backend.dtype import int64
+from nnkit.backend.memory import sparse_coo
 
 
 @defines("clone")
@@ -38,6 +40,10 @@ def detach_(input: CoordinateTensor) -> CoordinateTensor:
 
 @defines("requires_grad_")
 def requires_grad_(input: SparseTensor, requires_grad: bool = True) -> SparseTensor:
+    if requires_grad and not (input.is_floating_point() or input.is_complex()):
+        raise RuntimeError(
+            f"only Tensors of floating point dtype can require gradients, got {input.dtype}"
+        )
     input._set_requires_grad(requires_grad)
     return input
 
@@ -78,14 +84,16 @@ def _without_dtype(input: CoordinateTensor, dtype: Any) -> CoordinateTensor:
 def zeros_like(input: CoordinateTensor, *, dtype: Any = None, layout: Any = None,
                device: Any = None, requires_grad: bool = False, memory_format: Any = None,
                **options: Any) -> Any:  # fmt: skip
+    dtype, device = dtype or input.dtype, device or input.device
+    if layout is not None and layout is not input.layout:
+        return PUBLIC["zeros"](
+            input.shape, dtype=dtype, layout=layout, device=device, requires_grad=requires_grad
+        )
     if memory_format is not None:
         raise RuntimeError(
             f"zeros_like(): memory format option is only supported by strided tensors, got "
             f"{memory_format} for one of layout {input.layout}"
         )
-    dtype, device = dtype or input.dtype, device or input.device
-    if layout is not None and layout is not input.layout:
-        return PUBLIC["zeros"](input.shape, dtype=dtype, device=device, requires_grad=requires_grad)
     out = empty(input._shape, input.sparse_dims, dtype, device)
     return requires_grad_(out, requires_grad)
 
@@ -98,12 +106,17 @@ def empty(shape: Sequence[int], sparse: int, dtype: Any, device: Any) -> Coordin
 
 
 @defines("new_zeros", "new_empty")
-def new_zeros(input: CoordinateTensor, *size: Any, dtype: Any = None, device: Any = None,
-              requires_grad: bool = False, **options: Any) -> CoordinateTensor:  # fmt: skip
-    shape = tuple(size[0]) if len(size) == 1 and not isinstance(size[0], int) else size
-    out = empty(shape, len(shape), dtype or input.dtype, device or input.device)
-    requires_grad_(out, requires_grad)
-    return out
+def new_zeros(input: CoordinateTensor, *size: Any, dtype: Any = None, layout: Any = None,
+              device: Any = None, requires_grad: bool = False, **options: Any) -> Any:  # fmt: skip
+    return PUBLIC["zeros"](
+        *size, dtype=dtype or input.dtype, layout=layout or input.layout,
+        device=device or input.device, requires_grad=requires_grad,
+    )  # fmt: skip
+
+
+@defines("zeros", "empty")
+def zeros(*size: Any, **options: Any) -> Any:
+    return PUBLIC["zeros"](*size, **options, layout=sparse_coo)
 
 
 @defines("new_tensor")
@@ -122,6 +135,8 @@ def new(
     """A sparse tensor of indices and values, or one of this dtype without elements."""
     place = input.device if device is None else device
     if not arguments or not isinstance(arguments[0], Tensor):
+        if arguments and isinstance(arguments[0], list):
+            raise TypeError("new(): takes sizes, not a sequence of elements: use sparse_coo_tensor")
         shape = sizes_of("new", arguments or ((0,) if size is None else ()), size)
         return empty(shape, len(shape), input.dtype, place)
     rows, values, *given = (*arguments, size)[:3]
@@ -131,7 +146,7 @@ def new(
         raise RuntimeError(f"new(): expected indices of int64, got {rows.dtype}")
     shape = given[0] if given and given[0] is not None else None
     if shape is None:
-        shape = (*(rows.amax(1) + 1).tolist(), *values.shape[1:])
+        shape = (*least_sizes(rows), *values.shape[1:])
     if len(shape) != rows.shape[0] + values.ndim - 1:
         raise RuntimeError(
             f"new(): indices {list(rows.shape)} and values {list(values.shape)} do not fit a "
@@ -152,6 +167,9 @@ def copy_(input: Any, src: Any, non_blocking: bool = False) -> Any:
             "copy_() between dense and sparse Tensors is not implemented! Found self type = "
             f"{input.layout} and src type = {src.layout}"
         )
+    if src is input:
+        return input
+    _check_resize(input, src._shape, src.sparse_dims, src.ndim - src.sparse_dims)
     return input._become(src.like(src.stored().to(input.dtype).clone()))
 
 
@@ -162,24 +180,34 @@ def sparse_resize_(input: Any, size: Sequence[int], sparse_dim: int, dense_dim: 
             f"number of dimensions must be sparse_dim ({sparse_dim}) + dense_dim ({dense_dim}), "
             f"but got {len(size)}"
         )
-    if input._nnz():
-        if input.ndim - input.sparse_dims != dense_dim:
+    if not input._nnz():
+        return input._become(empty(size, sparse_dim, input.dtype, input.device))
+    _check_resize(input, size, sparse_dim, dense_dim)
+    values, shape = input.stored().detach(), (input._nnz(), *size[sparse_dim:])
+    if shape != tuple(values.shape):  # as their memory is resized, in a row
+        flat, values = values.reshape(-1), values.new_zeros(shape)
+        values.view(-1)[: flat.shape[0]] = flat
+    return input._become(input.like(values, _shape=Size(size)))
+
+
+def _check_resize(input: Any, size: Sequence[int], sparse_dim: int, dense_dim: int) -> None:
+    """RuntimeError for sizes that a tensor with elements does not take."""
+    if not input._nnz():
+        return
+    sparse, dense = input.sparse_dims, input.ndim - input.sparse_dims
+    for what, before, after in (("dense", dense, dense_dim), ("sparse", sparse, sparse_dim)):
+        if before != after:
             raise RuntimeError(
-                f"changing the number of dense dimensions (from {input.ndim - input.sparse_dims} "
-                f"to {dense_dim}) on a non-empty sparse tensor is not supported."
+                f"changing the number of {what} dimensions (from {before} to {after}) on a "
+                "non-empty sparse tensor is not supported."
             )
-        if input.sparse_dims != sparse_dim:
+    for what, part in (("sparse", slice(sparse)), ("dense", slice(sparse, None))):
+        before, after = list(input._shape[part]), list(size[part])
+        if any(n < m for n, m in zip(after, before, strict=True)):
             raise RuntimeError(
-                f"changing the number of sparse dimensions (from {input.sparse_dims} to "
-                f"{sparse_dim}) on a non-empty sparse tensor is not supported."
+                f"shrinking the size of {what} dimensions (from {before} to {after}) on a "
+                "non-empty sparse tensor is not supported."
             )
-        if [*map(min, size, input._shape)] != list(input._shape):
-            raise RuntimeError(
-                "shrinking the size of dimensions on a non-empty sparse tensor is not supported."
-            )
-        input.__dict__["_shape"] = Size(size)
-        return input
-    return input._become(empty(size, sparse_dim, input.dtype, input.device))
 
 
 @defines("sparse_resize_and_clear_")
@@ -193,6 +221,8 @@ def resize_as_sparse_(
 ) -> Any:
     if not isinstance(input, CoordinateTensor):
         raise RuntimeError("resize_as_sparse_() needs sparse tensors, got a strided one")
+    if not isinstance(the_template, CoordinateTensor):
+        raise NotImplementedError("resize_as_() of a sparse tensor needs a sparse template")
     other = the_template
     return sparse_resize_(input, other._shape, other.sparse_dims, other.ndim - other.sparse_dims)
 
@@ -235,6 +265,8 @@ def _coalesced_(input: CoordinateTensor, coalesced: bool) -> CoordinateTensor:
 
 
 # Refusals whose type is torch's
+
+refuse(TypeError, "Cannot assign to a sparse tensor", "setitem", "__setitem__")
 
 refuse(RuntimeError, "reshape is not implemented for sparse tensors",
        "reshape", "reshape_as", "flatten", "ravel", "outer")  # fmt: skip

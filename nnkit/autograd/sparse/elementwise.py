@@ -5,12 +5,16 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from nnkit.autograd.arguments.dims import broadcast_shape
 from nnkit.autograd.op.promotion import check_dtype
 from nnkit.autograd.op.public import PUBLIC
 from nnkit.autograd.ops.elementwise.arithmetic import factor_of
 from nnkit.autograd.sparse.coordinates import (
     CoordinateTensor,
+    added,
+    broadcast,
     coalesce,
+    is_ascending,
     joined_keys,
 )
 from nnkit.autograd.sparse.table import FUNCTIONS, defines
@@ -81,17 +85,21 @@ def _plus(name: str, input: Any, other: Any, alpha: Any) -> Any:
             input = PUBLIC["tensor"](input)
         values = _addend(name, input, other.stored(), alpha)
         if not other.sparse_dims:
-            return input + values.sum(0)
+            return input + added(values)
         return input.to(values.dtype).index_put(other.at(), values, accumulate=True)
     if not isinstance(other, CoordinateTensor):
         raise RuntimeError("add(sparse, dense) is not supported. Use add(dense, sparse) instead.")
     _check_sizes("add", input, other)
     if input.sparse_dims != other.sparse_dims:
-        raise RuntimeError(
-            f"add: expected 'self' and 'other' to have same number of sparse dimensions, but "
-            f"'self' has {input.sparse_dims} sparse dimensions while 'other' has "
-            f"{other.sparse_dims} sparse dimensions"
-        )
+        if input._nnz() and other._nnz():
+            raise RuntimeError(
+                f"add: expected 'self' and 'other' to have same density, but 'self' has "
+                f"{input.sparse_dims} sparse dimensions while 'other' has {other.sparse_dims} "
+                "sparse dimensions"
+            )
+        if input._nnz():
+            return input.like(input.stored().to(result_type(input.stored(), other.stored())))
+        return other.like(_addend(name, input.stored(), other.stored(), alpha))
     values = input.stored()
     more = _addend(name, values, other.stored(), alpha)
     if input._coordinates is other._coordinates:
@@ -102,7 +110,7 @@ def _plus(name: str, input: Any, other: Any, alpha: Any) -> Any:
         input._shape,
         False,
     )
-    if not _is_ascending(input) or not _is_ascending(other):
+    if not is_ascending(input) or not is_ascending(other):
         return out
     out = coalesce(out)
     out._coalesced = input._coalesced and other._coalesced
@@ -122,14 +130,14 @@ def _addend(name: str, values: Tensor, more: Tensor, alpha: Any) -> Tensor:
     return more if alpha == 1 else more * factor_of(name, alpha, more)
 
 
-def _is_ascending(x: CoordinateTensor) -> bool:
-    places = x.flat()
-    return x._coalesced or bool((places[1:] > places[:-1]).all())
-
-
 def _check_sizes(name: str, input: Any, other: Any) -> None:
     shape = list(input.shape) if isinstance(input, Tensor) else []
     if shape != list(other.shape):
+        if isinstance(input, CoordinateTensor):
+            raise RuntimeError(
+                f"{name}: expected sizes of 'self' and 'other' to match, but {shape} != "
+                f"{list(other.shape)}"
+            )
         raise RuntimeError(
             f"{name}: expected 'self' and 'other' to have same size, but self has size "
             f"{shape} while other has size {list(other.shape)} (FYI: dense-sparse addition does "
@@ -159,23 +167,42 @@ def mul(input: Any, other: Any) -> Any:
     if _is_scalar(other):
         return input.like(input.stored() * other)
     if isinstance(other, CoordinateTensor):
-        _check_sizes("mul", input, other)
-        other = coalesce(other)
-        where, found = joined_keys(input, other)
-        kept = found.nonzero()[:, 0]
-        values = input.stored()[kept] * other.stored()[where[kept]]
-        indices = input._coordinates[:, kept]
-        return CoordinateTensor.of(indices, values, input._shape, input._coalesced)
-    spread = other.expand(input._shape)
-    return input.like(input.stored() * spread[input.at()])
+        return _sparse_product(input, other)
+    shape = broadcast_shape("mul", [input._shape, other.shape])
+    if shape != input._shape:
+        input = coalesce(broadcast(input, shape))
+    return input.like(input.stored() * other.expand(shape)[input.at()])
+
+
+def _sparse_product(x: CoordinateTensor, y: CoordinateTensor) -> CoordinateTensor:
+    """The products of what both store at an index; of a number, with all that the other stores."""
+    if not x.ndim and not y.ndim:
+        x = coalesce(x)
+    elif not x.ndim or not y.ndim:
+        x, number = (x, y) if not y.ndim else (y, x)
+        return x.like(x.stored() * added(number.stored()))
+    sparse = x.sparse_dims
+    if x.ndim != y.ndim or sparse != y.sparse_dims or x._shape[:sparse] != y._shape[:sparse]:
+        raise RuntimeError(
+            "mul(): expects sparse inputs with equal dimensionality, number of sparse dimensions, "
+            f"and shape of sparse dimensions, got {list(x._shape)} and {list(y._shape)} of "
+            f"{sparse} and {y.sparse_dims}"
+        )
+    y = coalesce(y)
+    where, found = joined_keys(x, y)
+    kept = found.nonzero()[:, 0]
+    values = x.stored()[kept] * y.stored()[where[kept]]
+    shape = broadcast_shape("mul", [x._shape, y._shape])
+    return CoordinateTensor.of(x._coordinates[:, kept], values, shape, x._coalesced)
 
 
 @defines("div", "divide", "true_divide", "__truediv__")
 def div(input: Any, other: Any, *, rounding_mode: str | None = None) -> Any:
     if not isinstance(input, CoordinateTensor) or not _is_scalar(other):
+        what = "floor division" if rounding_mode == "floor" else "division"
+        got = f"shape {list(other.shape)} for" if other.ndim else "a sparse"
         raise RuntimeError(
-            "Sparse division requires a scalar or zero-dim dense tensor divisor "
-            f"(got shape {list(other.shape)} for divisor)"
+            f"Sparse {what} requires a scalar or zero-dim dense tensor divisor (got {got} divisor)"
         )
     x = input if rounding_mode is None else coalesce(input)
     return x.like(PUBLIC["div"](x.stored(), other, rounding_mode=rounding_mode))
@@ -199,7 +226,7 @@ def power(input: Any, exponent: Any) -> Any:
     return x.like(x.stored() ** exponent)
 
 
-for _name in ("add", "sub", "subtract", "mul", "multiply", "div", "divide", "true_divide"):
+for _name in ("add sub subtract mul multiply div divide true_divide floor_divide").split():
 
     def _write(input: Any, other: Any, *, of: Callable = FUNCTIONS[_name], **options: Any) -> Any:
         if isinstance(input, CoordinateTensor):

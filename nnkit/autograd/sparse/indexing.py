@@ -8,6 +8,7 @@ from nnkit.autograd.arguments.dims import normalize_dim
 from nnkit.autograd.op.public import PUBLIC
 from nnkit.autograd.sparse.coordinates import (
     CoordinateTensor,
+    added,
     to_dense,
 )
 from nnkit.autograd.sparse.table import defines
@@ -33,7 +34,7 @@ def select(input: CoordinateTensor, dim: int, index: int) -> Any:
     kept = (input._coordinates[dim] == index).nonzero()[:, 0]
     values = values[kept]
     if sparse == 1:
-        return values.sum(0) if values.shape[0] != 1 else values[0]
+        return added(values) if values.shape[0] != 1 else values[0]
     rows = [d for d in range(sparse) if d != dim]
     return CoordinateTensor.of(input._coordinates[rows][:, kept], values, shape)
 
@@ -64,13 +65,17 @@ def index_select(input: CoordinateTensor, dim: int, index: Tensor) -> Coordinate
 
 @defines("narrow_copy")
 def narrow_copy(input: CoordinateTensor, dim: int, start: int, length: int) -> CoordinateTensor:
-    dim = normalize_dim(dim, input.ndim, "narrow_copy")
     sparse, shape = input.sparse_dims, list(input._shape)
-    start = start + shape[dim] if start < 0 else start
+    if not shape:
+        raise RuntimeError("narrow_copy(): narrow() cannot be applied to a 0-dim tensor.")
+    if not 0 <= dim < input.ndim:
+        raise RuntimeError(
+            f"narrow_copy(): Dimension {dim} out of range. Expecting 0 <= dim < {input.ndim}."
+        )
     if not 0 <= start <= start + length <= shape[dim]:
         raise RuntimeError(
-            f"narrow_copy(): start ({start}) + length ({length}) exceeds dimension size "
-            f"({shape[dim]})."
+            f"narrow_copy(): Invalid range to narrow. range(start, start+length) must be a subset "
+            f"of range(0, {shape[dim]}), got {start} and {length}."
         )
     shape[dim] = length
     if dim >= sparse:

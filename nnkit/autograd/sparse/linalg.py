@@ -16,15 +16,25 @@ from nnkit.autograd.sparse.tensor import SparseTensor
 from nnkit.autograd.tensor import Tensor
 
 
+def _check_dtypes(x: Tensor, y: Tensor) -> None:
+    """RuntimeError for factors of different dtypes."""
+    if x.dtype is not y.dtype:
+        first, second = x.dtype.scalar_type, y.dtype.scalar_type
+        raise RuntimeError(
+            f"mat1 dtype {first} does not match mat2 dtype {second}"
+            if isinstance(x, SparseTensor) and isinstance(y, SparseTensor)
+            else f"expected scalar type {first} but found {second}"
+        )
+
+
 @defines("mm")
 def mm(input: Any, mat2: Any, reduce: str | None = None) -> Any:
     if input.ndim != 2 or mat2.ndim != 2:
         raise RuntimeError(f"mm: Expected matrices, got {input.ndim}-D and {mat2.ndim}-D tensors")
     if input.shape[1] != mat2.shape[0]:
-        raise RuntimeError(
-            f"mm: Expected first dimension of 'mat2' to be {input.shape[1]}, but got "
-            f"{mat2.shape[0]}: {list(input.shape)} and {list(mat2.shape)} do not match"
-        )
+        (n, k), (m, p) = input.shape, mat2.shape
+        raise RuntimeError(f"mm: mat1 and mat2 shapes cannot be multiplied ({n}x{k} and {m}x{p})")
+    _check_dtypes(input, mat2)
     for x in (input, mat2):
         if isinstance(x, CoordinateTensor) and x.sparse_dims != 2:
             raise RuntimeError(f"mm: scalar values expected, got {2 - x.sparse_dims}D values")
@@ -67,11 +77,16 @@ def mv(input: Any, vec: Any) -> Tensor:
         raise RuntimeError(
             f"mv: two tensor dim should be 2 and 1, but got {input.ndim} and {vec.ndim}"
         )
+    if input.shape[1] != vec.shape[0]:
+        raise RuntimeError(
+            f"mv: expected self.size(-1) == vec.size(-1), got {input.shape[1]} and {vec.shape[0]}"
+        )
     return mm(input, vec[:, None])[:, 0]
 
 
 @defines("addmm")
 def addmm(input: Any, mat1: Any, mat2: Any, *, beta: Any = 1, alpha: Any = 1) -> Any:
+    _check_dtypes(input, mat1)
     product = mm(mat1, mat2)
     product = product if alpha == 1 else product * alpha
     if isinstance(input, CoordinateTensor) or isinstance(product, CoordinateTensor):
@@ -91,6 +106,7 @@ def bmm(input: Any, mat2: Any) -> Tensor:
         raise RuntimeError(
             f"bmm_sparse: sizes do not match: {list(input.shape)} and {list(mat2.shape)}"
         )
+    _check_dtypes(input, mat2)
     batch, row, column = input._coordinates
     terms = input.stored()[:, None] * mat2[batch, column]
     shape = (*input.shape[:2], mat2.shape[2])

@@ -18,12 +18,15 @@ from nnkit.autograd.tensor import Tensor
 
 def total(input: CoordinateTensor, dim: Any = None, dtype: Any = None) -> Any:
     """The sum along some dimensions: sparse while one that has indices is left."""
+    if dim is None:
+        return input.stored().sum(dtype=dtype)
+    input = coalesce(input)
     values = input.stored()
     values = values if dtype is None else values.to(dtype)
-    if dim is None:
-        return values.sum()
-    dims = [dim] if isinstance(dim, int) else list(dim)
-    dims = sorted({normalize_dim(d, input.ndim, "sum") for d in dims})
+    dims = sorted(normalize_dim(d, input.ndim, "sum") for d in _listed(dim))
+    for d in dims:
+        if dims.count(d) > 1:
+            raise RuntimeError(f"dim {d} appears multiple times in the list of dims")
     sparse = input.sparse_dims
     dense = [d - sparse + 1 for d in dims if d >= sparse]
     values = values.sum(dense) if dense else values
@@ -31,14 +34,12 @@ def total(input: CoordinateTensor, dim: Any = None, dtype: Any = None) -> Any:
     if not kept:
         return values.sum(0)
     shape = [n for d, n in enumerate(input._shape) if d not in dims]
-    out = CoordinateTensor.of(input._coordinates[kept], values, shape, False)
-    return coalesce(out) if len(kept) < sparse else input_like(out, input)
+    whole = len(kept) == sparse
+    return coalesce(CoordinateTensor.of(input._coordinates[kept], values, shape, whole))
 
 
-def input_like(out: CoordinateTensor, input: CoordinateTensor) -> CoordinateTensor:
-    """A tensor of the input's indices, as coalesced as it is."""
-    out._coalesced = input._coalesced
-    return out
+def _listed(dim: Any) -> list[int]:
+    return [dim] if isinstance(dim, int) else list(dim)
 
 
 @defines("sum")
@@ -48,9 +49,7 @@ def sum_of(input: CoordinateTensor, dim: Any = None, keepdim: bool = False, *, d
     out = total(input, dim, dtype)
     if not keepdim or dim is None:
         return out
-    for d in sorted(
-        normalize_dim(d, input.ndim, "sum") for d in ([dim] if isinstance(dim, int) else dim)
-    ):
+    for d in sorted(normalize_dim(d, input.ndim, "sum") for d in _listed(dim)):
         out = unsqueeze(out, d) if isinstance(out, CoordinateTensor) else out.unsqueeze(d)
     return out
 
@@ -62,12 +61,18 @@ def any_of(input: CoordinateTensor) -> Tensor:
 
 @defines("norm")
 def norm(input: CoordinateTensor, p: Any = 2, dim: Any = None, keepdim: bool = False, dtype=None):
-    if dim is not None and len([dim] if isinstance(dim, int) else dim) != input.ndim:
+    if dim is not None and len(_listed(dim)) not in (0, input.ndim):
         raise RuntimeError(
             "norm_sparse currently only supports full reductions, so 'dim' must either be empty "
             "or contain all dimensions of the input"
         )
-    return coalesce(input).stored().reshape(-1).norm(p, dtype=dtype)
+    if keepdim:
+        raise RuntimeError("norm_sparse currently does not support keepdim=True")
+    if dtype is not None and p == "fro":
+        raise ValueError("dtype argument is not supported in frobenius norm")
+    if dtype is not None:
+        raise RuntimeError("norm_sparse currently does not support 'dtype' argument")
+    return coalesce(input).stored().reshape(-1).norm(p)
 
 
 @defines("item")
@@ -80,7 +85,8 @@ def item(input: CoordinateTensor) -> Any:
 @defines("is_nonzero", "_bool", "__bool__")
 def is_nonzero(input: CoordinateTensor) -> bool:
     if numel(input) != 1:
-        raise RuntimeError("Boolean value of Tensor with more than one value is ambiguous")
+        what = "more than one value" if numel(input) else "no values"
+        raise RuntimeError(f"Boolean value of Tensor with {what} is ambiguous")
     return bool(item(input))
 
 

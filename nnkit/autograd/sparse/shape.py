@@ -76,9 +76,10 @@ def transpose(input: CoordinateTensor, dim0: int, dim1: int) -> CoordinateTensor
     return permute(input, order)
 
 
-@defines("permute", "movedim", "moveaxis")
-def permute(input: CoordinateTensor, *dims: Any) -> CoordinateTensor:
-    given = dims[0] if len(dims) == 1 and not isinstance(dims[0], int) else dims
+@defines("permute")
+def permute(input: CoordinateTensor, *given: Any, dims: Any = None) -> CoordinateTensor:
+    given = given if dims is None else (dims,)
+    given = given[0] if len(given) == 1 and not isinstance(given[0], int) else given
     order = [normalize_dim(d, input.ndim, "permute") for d in given]
     if len(order) != input.ndim:
         raise RuntimeError(
@@ -86,6 +87,8 @@ def permute(input: CoordinateTensor, *dims: Any) -> CoordinateTensor:
             f"length of the desired ordering of dimensions i.e. input.dim() = {input.ndim} is not "
             f"equal to len(dims) = {len(order)}"
         )
+    if len(set(order)) < len(order):
+        raise RuntimeError(f"permute(): duplicate dims are not allowed, got {tuple(given)}")
     sparse = input.sparse_dims
     if max(order[:sparse], default=-1) >= sparse:
         raise RuntimeError(
@@ -98,7 +101,7 @@ def permute(input: CoordinateTensor, *dims: Any) -> CoordinateTensor:
     same = order[:sparse] == list(range(sparse))
     rows = input._coordinates if same else input._coordinates[order[:sparse]]
     shape = [input._shape[d] for d in order]
-    return CoordinateTensor.of(rows, values, shape, input._coalesced if same else None)
+    return CoordinateTensor.of(rows, values, shape, same and input._coalesced)
 
 
 def movedim(input: CoordinateTensor, source: Any, destination: Any) -> CoordinateTensor:
@@ -152,19 +155,21 @@ def cat(tensors: Sequence, dim: int = 0, **options: Any) -> CoordinateTensor:
             raise RuntimeError(
                 f"Concatenating sparse tensors, but a dense tensor was found at position {position}"
             )
-        if x.sparse_dims != first.sparse_dims or x.ndim != first.ndim:
+        if x.ndim == first.ndim and x.sparse_dims != first.sparse_dims:
             raise RuntimeError(
-                f"All tensors must have the same shape: {first.sparse_dims} sparse dimensions of "
-                f"{first.ndim} at position 0, {x.sparse_dims} of {x.ndim} at position {position}"
+                f"All tensors must have the same sparse_dim and dense_dim: {first.sparse_dims}, "
+                f"{first.ndim - first.sparse_dims}, but tensor at position {position} has "
+                f"{x.sparse_dims}, {x.ndim - x.sparse_dims}."
             )
-        if x.shape[:dim] != first.shape[:dim] or (
-            dim != -1 and x.shape[dim:][1:] != first.shape[dim:][1:]
+        dim = normalize_dim(dim, first.ndim, "cat")
+        if x.ndim != first.ndim or any(
+            n != m for d, (n, m) in enumerate(zip(x.shape, first.shape)) if d != dim
         ):
             raise RuntimeError(
-                f"Concatenating tensors with different sizes: {list(first.shape)} at position 0, "
-                f"{list(x.shape)} at position {position}"
+                f"All tensors must have the same shape: {list(first.shape)} (except in the "
+                f"concatenating dimension), but found shape: {list(x.shape)} at position "
+                f"{position}."
             )
-    dim = normalize_dim(dim, first.ndim, "cat")
     shape, sparse = list(first._shape), first.sparse_dims
     shape[dim] = 0
     for x in tensors:

@@ -12,8 +12,10 @@ from typing import Any, ClassVar
 from nnkit.autograd.arguments.overriding import DisableTorchFunctionSubclass
 from nnkit.autograd.engine.node import WITH_INDICES
 from nnkit.autograd.grad_mode import MODE
+from nnkit.autograd.op.out import write_out
 from nnkit.autograd.surface.printing import OPTIONS
 from nnkit.autograd.tensor import Size, Tensor
+from nnkit.autograd.views.history import check_cast
 from nnkit.backend.dtype import bool_, default_dtype, int64
 from nnkit.backend.memory import layout
 
@@ -58,7 +60,15 @@ class SparseTensor(Tensor):
                 f"{name}() is not defined for tensors of layout {cls._layout}: "
                 "make one that is strided with to_dense()"
             )
-        return found(*args, **(kwargs or {}))
+        options = dict(kwargs or {})
+        out = options.pop("out", None)
+        if out is None:
+            return found(*args, **options)
+        if name in ("zeros", "empty"):
+            options["dtype"] = options.get("dtype") or out.dtype
+        elif not any(isinstance(a, SparseTensor) for a in args):
+            raise RuntimeError(f"{name}(): Tensor should be sparse where argument 'out' is")
+        return _into(out, found(*args, **options), name)
 
     # What Tensor asks of its own array
 
@@ -248,6 +258,20 @@ class SparseTensor(Tensor):
     def _nnz(self) -> int:
         """How many elements, rows or blocks are stored."""
         return self._data.shape[0]
+
+
+def _into(out: Any, result: Any, name: str) -> Any:
+    """Write a result into the argument ``out``."""
+    if isinstance(out, SparseTensor) is not isinstance(result, SparseTensor):
+        raise RuntimeError(
+            f"{name}(): Tensor should be sparse: the result is of layout {result.layout}, argument "
+            f"'out' of {out.layout}"
+        )
+    check_cast(name, result.dtype, out.dtype)
+    if isinstance(out, SparseTensor):
+        out._become(result.detach().to(out.dtype))
+        return out.requires_grad_() if result.requires_grad and result.is_leaf else out
+    return write_out(out, result, name)
 
 
 def _indented(part: Tensor, name: str) -> str:

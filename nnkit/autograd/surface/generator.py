@@ -186,8 +186,8 @@ def check_randomness(name: str) -> None:
     """RuntimeError in a `vmap` that was not told what random numbers its examples should have."""
     if MODE.refuses_random:
         raise RuntimeError(
-            f"{name}(): vmap was called with randomness='error', and draws random numbers: "
-            "pass randomness='same' or 'different', or draw them outside"
+            f"vmap: called random operation while in randomness error mode: {name}(). Pass "
+            "randomness='same' or 'different', or draw outside"
         )
 
 

@@ -31,7 +31,8 @@ def to_sparse(
         dense_dim: how many dimensions behind a matrix each of its elements has: all others.
 
     Raises:
-        RuntimeError: ``sparse_dim`` is not from 1 (of a number 0) to the number of dimensions.
+        RuntimeError: ``sparse_dim`` is not from 1 (of a number 0) to the number of dimensions, or
+            an argument has no meaning for the layout.
         IndexError: another layout than ``sparse_coo`` for what is no matrix.
 
     Example:
@@ -44,7 +45,7 @@ def to_sparse(
     """
     from nnkit.autograd.sparse.conversions import to_sparse as convert
 
-    return convert(input, sparse_dim, layout, blocksize)
+    return convert(input, sparse_dim, layout, blocksize, dense_dim)
 
 
 @public(namespace=False)
@@ -56,25 +57,25 @@ def to_sparse_coo(input: Tensor) -> Tensor:
 @public(namespace=False)
 def to_sparse_csr(input: Tensor, dense_dim: int | None = None) -> Tensor:
     """The same matrix by rows, ``nnkit.sparse_csr``."""
-    return to_sparse(input, layout=sparse_csr)
+    return to_sparse(input, layout=sparse_csr, dense_dim=dense_dim)
 
 
 @public(namespace=False)
 def to_sparse_csc(input: Tensor, dense_dim: int | None = None) -> Tensor:
     """The same matrix by columns, ``nnkit.sparse_csc``."""
-    return to_sparse(input, layout=sparse_csc)
+    return to_sparse(input, layout=sparse_csc, dense_dim=dense_dim)
 
 
 @public(namespace=False)
 def to_sparse_bsr(input: Tensor, blocksize: Any, dense_dim: int | None = None) -> Tensor:
     """The same matrix by rows of blocks, ``nnkit.sparse_bsr``."""
-    return to_sparse(input, layout=sparse_bsr, blocksize=blocksize)
+    return to_sparse(input, layout=sparse_bsr, blocksize=blocksize, dense_dim=dense_dim)
 
 
 @public(namespace=False)
 def to_sparse_bsc(input: Tensor, blocksize: Any, dense_dim: int | None = None) -> Tensor:
     """The same matrix by columns of blocks, ``nnkit.sparse_bsc``."""
-    return to_sparse(input, layout=sparse_bsc, blocksize=blocksize)
+    return to_sparse(input, layout=sparse_bsc, blocksize=blocksize, dense_dim=dense_dim)
 
 
 @public(namespace=False)

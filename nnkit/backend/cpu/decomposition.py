@@ -26,6 +26,11 @@ def _checked(kernel: Callable) -> Callable:
         except linalg.LinAlgError as error:
             name = "inv" if kernel.__name__ == "inverse" else kernel.__name__
             x, what = arguments[0], _FAILURES.get(name)
+            spoiled = np.isnan(x).any((-2, -1), keepdims=True)
+            if name in ("inv", "solve") and spoiled.any():  # which LAPACK takes for singular
+                clean = np.where(spoiled, np.eye(x.shape[-1], dtype=x.dtype), x)
+                out = run(clean, *arguments[1:])
+                return _by_columns(np.where(spoiled, x.dtype.type(np.nan), out))
             if what is not None:
                 info = cholesky_info(x) if name == "cholesky" else lu_factor(x)[2]
                 if info.any():
@@ -139,7 +144,7 @@ def cholesky(x: np.ndarray) -> np.ndarray:
 
 
 def qr(x: np.ndarray, mode: Any) -> tuple[np.ndarray, np.ndarray]:
-    q, r = linalg.qr(x, mode)
+    q, r = linalg.qr(x, "reduced" if mode == "r" else mode)
     return _by_columns(q), _by_columns(r)
 
 
@@ -157,6 +162,8 @@ def eigh(x: np.ndarray, uplo: Any) -> tuple[np.ndarray, np.ndarray]:
 
 @_checked
 def eig(x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    if not np.isfinite(x).all():
+        raise RuntimeError("torch.linalg.eig: input tensor should not contain infs or NaNs.")
     values, vectors = linalg.eig(x)
     kind = np.result_type(x.dtype, np.complex64)
     return values.astype(kind), _by_columns(vectors.astype(kind))

@@ -35,6 +35,11 @@ def from_numpy(data: Any) -> np.ndarray:
             "At least one stride in the given numpy array is negative, which tensors do not "
             f"support: got strides {data.strides}; make a copy with array.copy()"
         )
+    if any(s % data.itemsize for s in data.strides):
+        raise ValueError(
+            "given numpy array strides not a multiple of the element byte size: got strides "
+            f"{data.strides} of elements of {data.itemsize} bytes; make a copy with array.copy()"
+        )
     # Kernels tell dtypes by identity, and an unpickled array brings a copy of its own.
     return _on_foreign(data) if data.dtype is known.array else _on_foreign(data).view(known.array)
 

@@ -78,7 +78,7 @@ def cholesky(linalg: Any, x: Any) -> Any:
 
 @_checked
 def qr(linalg: Any, x: Any, mode: Any) -> tuple:
-    q, r = linalg.qr(x, mode)
+    q, r = linalg.qr(x, "reduced" if mode == "r" else mode)
     return q, r
 
 

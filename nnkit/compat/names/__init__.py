@@ -29,6 +29,7 @@ from nnkit.compat.names._older import *  # noqa: F403
 from nnkit.compat.names._ops import ops as ops
 from nnkit.compat.names._segments import coo_to_csr, csr_to_coo
 from nnkit.compat.names._segments import segment_reduce as segment_reduce
+from nnkit.compat.names._sparse import *  # noqa: F403
 from nnkit.compat.names._switches import *  # noqa: F403
 from nnkit.compat.names._switches import Stream as Stream
 from nnkit.compat.names.random import thread_safe_generator as thread_safe_generator
@@ -36,7 +37,7 @@ from nnkit.compat.names.serialization import save as save
 from nnkit.compat.names.torch_version import __version__ as __version__
 from nnkit.compat.wrappers import make_wrapper_subclass
 from nnkit.compiler import disable as _disable_dynamo  # noqa: F401
-from nnkit.overrides import wrap_torch_function
+from nnkit.overrides import _assert as _assert
 from nnkit.utils.dlpack import to_dlpack as to_dlpack
 
 Tensor._make_wrapper_subclass = staticmethod(make_wrapper_subclass)  # type: ignore[attr-defined]
@@ -68,13 +69,6 @@ def compile(
     from nnkit.compiler import compile
 
     return compile(model, dynamic=dynamic, mode=mode, disable=disable)
-
-
-@wrap_torch_function(lambda condition, message: (condition,))
-def _assert(condition: Any, message: str) -> None:
-    """Raise AssertionError with the message unless the condition holds; a traced program does."""
-    if not condition:
-        raise AssertionError(message)
 
 
 def _unique(input: Tensor, sorted: bool = True, return_inverse: bool = False) -> Any:

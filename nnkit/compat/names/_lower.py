@@ -175,8 +175,11 @@ def norm_except_dim(v: Tensor, pow: int = 2, dim: int = 0) -> Tensor:
     return v.norm(pow, [d for d in range(v.ndim) if d != dim], keepdim=True)
 
 
-def nuclear_norm(input: Tensor, dim: Any = (-2, -1), keepdim: bool = False) -> Tensor:
-    return nnkit.linalg.matrix_norm(input, "nuc", dim, keepdim)
+def nuclear_norm(
+    input: Tensor, dim: Any = (-2, -1), keepdim: bool = False, *, out: Any = None
+) -> Tensor:
+    norm: Any = nnkit.linalg.matrix_norm
+    return norm(input, "nuc", dim, keepdim, out=out)
 
 
 def frobenius_norm(input: Tensor, dim: Any, keepdim: bool = False) -> Tensor:

@@ -23,7 +23,10 @@ _REMOVED = {
 
 def _removed(name: str, instead: str) -> Callable[..., NoReturn]:
     def refuse(*arguments: Any, **named: Any) -> NoReturn:
-        raise RuntimeError(f"torch.{name}() was removed from torch: use torch.{instead}")
+        raise RuntimeError(
+            "This function was deprecated since version 1.9 and is now removed: use "
+            f"torch.{instead} in the place of torch.{name}"
+        )
 
     refuse.__name__ = name
     return refuse

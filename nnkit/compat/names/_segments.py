@@ -6,6 +6,7 @@ from typing import Any
 
 import nnkit
 from nnkit import Tensor
+from nnkit.autograd import Function
 
 # torch's names of a reduction, `scatter_reduce`'s, and what an empty segment gives.
 _REDUCTIONS = {
@@ -17,6 +18,44 @@ _REDUCTIONS = {
     "min": ("amin", float("inf")),
     "amin": ("amin", float("inf")),
 }
+
+
+class _Chosen(Function):
+    """A product or an extreme of segments, with torch's gradients: they go to all elements that are
+    NaN or the extreme, and what a segment begins with has no share in them; of a product they are
+    the result divided by the element, or the product of the others where that is 0 or NaN."""
+
+    @staticmethod
+    def forward(
+        ctx: Any, data: Tensor, initial: Tensor, axis: int, index: Tensor, name: str
+    ) -> Tensor:
+        out = initial.scatter_reduce(axis, index, data, name)
+        ctx.save_for_backward(data, initial, index, out)
+        ctx.axis, ctx.name = axis, name
+        return out
+
+    @staticmethod
+    def backward(ctx: Any, *grads: Any) -> tuple:
+        data, initial, index, out = ctx.saved_tensors
+        if ctx.name == "prod":
+            found = _others(data, initial, ctx.axis, index, out) * grads[0].gather(ctx.axis, index)
+        else:
+            chosen = data.isnan() | (data == out.gather(ctx.axis, index))
+            shares = nnkit.zeros_like(initial).scatter_add(ctx.axis, index, chosen.to(data.dtype))
+            found = chosen * (grads[0] / shares.clamp(min=1)).gather(ctx.axis, index)
+        return found, None, None, None, None
+
+
+def _others(data: Tensor, initial: Tensor, axis: int, index: Tensor, out: Tensor) -> Tensor:
+    """For each element the product of the others of its segment, and of what that begins with."""
+    zero, nan = data == 0, data.isnan()
+    plain = data.masked_fill(zero | nan, 1)
+    found = initial.scatter_reduce(axis, index, plain, "prod").gather(axis, index)
+    for special, value in ((zero, 0.0), (nan, float("nan"))):
+        count = nnkit.zeros_like(initial).scatter_add(axis, index, special.to(data.dtype))
+        among_others = count.gather(axis, index) > special
+        found = nnkit.where(among_others, found * value, found)
+    return nnkit.where(zero | nan, found, out.gather(axis, index) / data)
 
 
 def segment_reduce(
@@ -69,7 +108,8 @@ def segment_reduce(
             raise RuntimeError("segment_reduce(): lengths contains a negative value")
         if (counts.sum(-1) != data.shape[axis]).any():
             raise RuntimeError(
-                f"segment_reduce(): lengths must sum to the size of axis {axis}, {data.shape[axis]}"
+                f"segment_reduce(): Expected all rows of lengths along axis to sum to "
+                f"data.size({axis}), {data.shape[axis]}"
             )
     first = given.new_zeros(given.shape[:-1]) if lengths is not None else given[..., 0]
     ends = first.unsqueeze(-1) + counts.cumsum(-1)
@@ -81,9 +121,12 @@ def segment_reduce(
     rest = (1,) * (data.dim() - axis - 1)
     name, start = _REDUCTIONS[reduce]
     shape = (*data.shape[:axis], counts.shape[-1] + 1, *data.shape[axis + 1 :])
-    out = data.new_full(shape, start if initial is None else initial).scatter_reduce(
-        axis, owners.reshape(*owners.shape, *rest).expand(data.shape), data, name
-    )
+    out = data.new_full(shape, start if initial is None else initial)
+    index = owners.reshape(*owners.shape, *rest).expand(data.shape)
+    if name == "sum":
+        out = out.scatter_reduce(axis, index, data, name)
+    else:
+        out = _Chosen.apply(data, out, axis, index, name)
     out = out.narrow(axis, 0, counts.shape[-1])
     if reduce != "mean":
         return out

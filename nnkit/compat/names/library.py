@@ -34,6 +34,11 @@ class CustomOpDef:
     def __repr__(self) -> str:
         return f"<CustomOpDef({self._qualname})>"
 
+    @property
+    def _opoverload(self) -> CustomOpDef:
+        """The operator that programs call; here it has one form."""
+        return self
+
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         args, named = self._bound(args, kwargs)
         leaves, structure = tree_flatten(args)

@@ -318,7 +318,7 @@ class ModuleTree:
 
     def _member(self, name: str, target: str) -> Any:
         if not hasattr(self, name):
-            raise AttributeError(f"{type(self).__name__} has no attribute {name!r} (in {target!r})")
+            raise AttributeError(f"{type(self).__name__} has no attribute `{name}` (in {target!r})")
         return getattr(self, name)
 
     def _named_members(

@@ -11,6 +11,7 @@ from nnkit.autograd.arguments.factory import (
     check_layout,
     dtype_of,
     finished,
+    is_strided,
     number,
     place_of,
     shape_of,
@@ -50,16 +51,27 @@ def _filled(
     device: Any, requires_grad: bool,
 ) -> Tensor:  # fmt: skip
     """A tensor of the size, filled with a number; None leaves the memory as it is."""
-    check_layout(name, layout)
     shape = shape_of(name, size, keyword)
     d = dtype_of(name, dtype, None if out is None else out.dtype)
     place = place_of(device)
+    if not value and not is_strided(layout):
+        return _without_elements(shape, layout, d, place, requires_grad)
+    check_layout(name, layout)
     B = place.backend
     if value is None:
         data = unwritten(B, B.empty(shape, d.array))
     else:
         data = B.full(shape, value, d.array) if value else B.zeros(shape, d.array)
     return finished(name, data, place, requires_grad, out)
+
+
+def _without_elements(
+    shape: tuple[int, ...], layout: Any, d: Any, place: Any, requires_grad: bool
+) -> Tensor:
+    """A tensor of a sparse layout, of which no element is stored."""
+    from nnkit.autograd.sparse.conversions import without_elements
+
+    return without_elements(shape, layout, d, place).requires_grad_(requires_grad)
 
 
 @public(method=False)
@@ -72,6 +84,7 @@ def zeros(
     Args:
         size: the shape, as ints or as one tuple.
         dtype: the default floating dtype unless given.
+        layout: of a sparse one, not of blocks, the tensor stores no element.
 
     Raises:
         TypeError: a size is no int, or ``dtype`` is no dtype.
@@ -175,9 +188,11 @@ def _like(
     requires_grad: bool, memory_format: Any = None,
 ) -> Tensor:  # fmt: skip
     check_tensor(name, input)
-    check_layout(name, layout)
     d = dtype_of(name, dtype, input.dtype)
     place = place_of(device, input._device)
+    if value == 0 and not is_strided(layout):
+        return _without_elements(input.shape, layout, d, place, requires_grad)
+    check_layout(name, layout)
     B = place.backend
     x = input._data
     if memory_format is not None and memory_format is not preserve_format:

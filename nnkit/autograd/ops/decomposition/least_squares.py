@@ -154,7 +154,8 @@ def lstsq(A: Tensor, B: Tensor, rcond: float | None = None, *, driver: str | Non
     check_operands("linalg.lstsq", ("A", A), ("B", B))
     if driver not in (None, "gels", "gelsy", "gelsd", "gelss"):
         raise RuntimeError(
-            f"linalg.lstsq(): argument 'driver' must be gels, gelsy, gelsd or gelss, got {driver!r}"
+            "linalg.lstsq: parameter `driver` should be one of (gels, gelsy, gelsd, gelss), got "
+            f"{driver!r}"
         )
     lacking = A.ndim - B.ndim
     if lacking not in (0, 1) or (lacking and B.shape != A.shape[:-1]):

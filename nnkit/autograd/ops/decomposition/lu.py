@@ -103,8 +103,8 @@ def permutation(name: str, LU: Tensor, pivots: Tensor) -> Tensor:
         )
     if bool(lowest((pivots < 1) | (pivots > rows)).any()):
         raise RuntimeError(
-            f"{name}(): pivots must lie between 1 and {rows}, the number of rows, as lu_factor() "
-            "gives them"
+            f"{name}(): pivots must be greater or equal to 1 and smaller or equal to LU.size(-2), "
+            f"{rows}. Did you properly pass the result of lu_factor?"
         )
     order = _pivot_order(pivots, rows)
     return (order.unsqueeze(-2) == arange(rows, device=LU.device).unsqueeze(-1)).to(LU.dtype)

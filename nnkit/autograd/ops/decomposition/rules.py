@@ -56,9 +56,14 @@ def _grad_cholesky(B: Any, g: Any, out: Any) -> Any:
 
 def _grad_qr(B: Any, g_q: Any, g_r: Any, q: Any, r: Any, mode: str) -> Any:
     rows, columns = q.shape[-2], r.shape[-1]
+    if mode == "r":
+        raise RuntimeError(
+            "The derivative of linalg.qr depends on Q, which is not computed when mode='r'. Please "
+            "use linalg.qr(A, mode='reduced') if you are going to differentiate through linalg.qr."
+        )
     if mode == "complete" and rows > columns:
         raise RuntimeError(
-            "qr(): the derivative is not defined for mode='complete' with more rows than columns, "
+            "The QR decomposition is not differentiable when mode='complete' and nrows > ncols: "
             f"got {rows} and {columns}"
         )
     if columns > rows:

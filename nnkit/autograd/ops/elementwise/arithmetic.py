@@ -9,7 +9,7 @@ from typing import Any
 from nnkit.autograd.arguments.dims import broadcast_shape, check_tensor
 from nnkit.autograd.forward.dual import fixed_zeros_like
 from nnkit.autograd.op.pointwise import F4, F8, fn, is_plain_operand, pointwise
-from nnkit.autograd.op.promotion import check_dtype, promote, promoted_dtype
+from nnkit.autograd.op.promotion import check_dtype, check_steps, promote, promoted_dtype
 from nnkit.autograd.op.public import public
 from nnkit.autograd.op.registry import OPS
 from nnkit.autograd.op.rule import rule
@@ -223,22 +223,23 @@ def scaled(x: Tensor, factor: Any) -> Tensor:
     return _scaled_by(x, factor)
 
 
-def factor_of(name: str, alpha: Any, *operands: Any) -> Any:
-    """``alpha`` as the dtype of the result holds it, with torch's check of its type."""
+def factor_of(name: str, alpha: Any, *operands: Any, parameter: str = "alpha") -> Any:
+    """A factor, the argument ``parameter``, as the dtype of the result holds it, with torch's check
+    of its type."""
     shapes = [t._data.shape for t in operands if isinstance(t, Tensor)]
     if shapes and shapes[0] != shapes[-1]:
         broadcast_shape(name, shapes)
     d = promoted_dtype(name, *operands)
     kind = of_number(alpha).category
     if alpha.__class__ is bool and d.category != BOOL:
-        raise RuntimeError(f"{name}(): Boolean alpha only supported for Boolean results.")
+        raise RuntimeError(f"{name}(): Boolean {parameter} only supported for Boolean results.")
     if kind > max(d.category, INTEGER):
         of, wrong = (
             ("non-complex", "complex") if kind == COMPLEX else ("integral", "floating point")
         )
         raise RuntimeError(
-            f"{name}(): For {of} input tensors, argument alpha must not be a {wrong} number. Got "
-            f"{alpha} for {d.name}"
+            f"{name}(): For {of} input tensors, argument {parameter} must not be a {wrong} number. "
+            f"Got {alpha} for {d.name}"
         )
     alpha = fitting(name, alpha, d)
     return held(alpha, d) if d.array in HALF else alpha
@@ -465,6 +466,8 @@ def addcdiv(input: Tensor, tensor1: Tensor, tensor2: Tensor, *, value: complex =
 
 
 def _heaviside_(self: Tensor, values: Tensor) -> Tensor:
+    if isinstance(values, Tensor):
+        check_steps(self.dtype, values.dtype)
     return _heaviside.in_place(self, values)  # type: ignore[attr-defined]
 
 

@@ -331,7 +331,7 @@ def from_numpy(ndarray: Any) -> Tensor:
 
     Raises:
         TypeError: it is no array, or has a dtype that tensors do not have.
-        ValueError: it has negative strides.
+        ValueError: it has negative strides, or ones that are no multiple of its elements' size.
     """
     return wrap(cpu.backend.from_numpy(ndarray), cpu)
 

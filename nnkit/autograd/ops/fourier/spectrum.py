@@ -25,7 +25,7 @@ def _fail(name: str, expected: str, got: Any) -> None:
 def _check_window(name: str, window: Tensor | None, length: int) -> None:
     if window is None:
         warn(
-            f"{name}(): no window was given, and a rectangular one is used, which leaks between "
+            f"A window was not provided. {name}() takes a rectangular one, which leaks between "
             "frequencies; give nnkit.hann_window or, to keep it, nnkit.ones"
         )
     elif window.ndim != 1 or window._data.shape[0] != length:
@@ -102,7 +102,7 @@ def stft(
     length = n_fft if win_length is None else win_length
     is_complex = x.is_complex() or (window is not None and window.is_complex())
     if return_complex is None and not is_complex:
-        raise RuntimeError("stft(): requires return_complex to be given for real inputs")
+        raise RuntimeError("stft requires the return_complex parameter be given for real inputs")
     if return_complex is False:
         warn("stft(): return_complex=False is deprecated, use view_as_real")
     if x.dtype.category < FLOATING:
@@ -225,6 +225,9 @@ def istft(
     if input.ndim == 2:
         signal = signal.squeeze(0)
     if end > whole:
-        warn("istft(): length exceeds the signal, which is filled with zeros at its end")
+        warn(
+            "The length of signal is shorter than the length parameter. istft() fills it with "
+            "zeros at its end"
+        )
         signal = constant_pad_nd(signal, (0, end - whole))
     return signal

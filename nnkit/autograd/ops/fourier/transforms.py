@@ -42,7 +42,7 @@ def scale_of(norm: str | None, count: int, inverse: bool) -> float:
     """The factor of a transform of ``count`` points."""
     if norm not in (None, "backward", "forward", "ortho"):
         raise RuntimeError(
-            f"fft: norm must be 'backward', 'forward' or 'ortho', got an invalid mode {norm!r}"
+            f"Invalid normalization mode: {norm!r}, expected 'backward', 'forward' or 'ortho'"
         )
     if norm == "ortho":
         return 1 / math.sqrt(count)
@@ -53,5 +53,5 @@ def transformable(name: str, input: Tensor, to_complex: bool = False) -> Tensor:
     """``input`` in single or double precision, integers in the default dtype."""
     d = to_float(input.dtype)
     if "half" in d.kinds:
-        raise RuntimeError(f"{name}(): unsupported dtype {d.name}: transforms are of float32 on")
+        raise RuntimeError(f"{name}(): Unsupported dtype {d.scalar_type}, expected a wider one")
     return converted(input, d.to_complex() if to_complex and d.category < COMPLEX else d)

@@ -145,7 +145,10 @@ def _letters(subscripts: Any) -> str:
         if s is not Ellipsis and not isinstance(s, int):
             raise TypeError(f"einsum(): a subscript must be int or Ellipsis, not {s!r}")
         if s is not Ellipsis and not 0 <= s < len(_LETTERS):
-            raise RuntimeError(f"einsum(): subscripts must be within [0, {len(_LETTERS)}), got {s}")
+            raise ValueError(
+                "einsum(): subscript in subscript list is not within the valid range "
+                f"[0, {len(_LETTERS)}), got {s}"
+            )
         text += "..." if s is Ellipsis else _LETTERS[s]
     return text
 

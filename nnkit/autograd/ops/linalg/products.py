@@ -14,6 +14,7 @@ from nnkit.autograd.op.public import public
 from nnkit.autograd.op.rule import check_source, rule
 from nnkit.autograd.op.single import single
 from nnkit.autograd.ops.creation.memory_format import arranged
+from nnkit.autograd.ops.elementwise.arithmetic import factor_of
 from nnkit.autograd.ops.shape.reshaping import squeeze, unsqueeze
 from nnkit.autograd.tensor import Tensor, on_its_own
 from nnkit.autograd.views.history import check_fits, write
@@ -526,14 +527,11 @@ def addr(
         check_ndim("addr", parameter, value._data.shape, 1)
     input, vec1, vec2 = promote("addr", input, vec1, vec2)
     for parameter, value in (("beta", beta), ("alpha", alpha)):
-        if input.dtype.category < FLOATING and isinstance(value, (float, complex)):
-            raise RuntimeError(
-                f"addr(): argument '{parameter}' of {input.dtype} tensors must be an integer, "
-                f"got {value}"
-            )
+        factor_of("addr", value, input, parameter=parameter)
     _check_added("addr", input._data.shape, vec1._data.shape + vec2._data.shape)
     if input.dtype.category == BOOL:
-        return addr(input.byte(), vec1.byte(), vec2.byte(), beta=beta, alpha=alpha).bool()
+        scales = {"beta": int(beta), "alpha": int(alpha)}  # type: ignore[arg-type]
+        return addr(input.byte(), vec1.byte(), vec2.byte(), **scales).bool()
     column, row = unsqueeze(vec1, 1), unsqueeze(vec2, 0)
     result = _addmm(input, column, row, *_scales(input, beta, alpha))
     return arranged(result, input, column, row)

@@ -117,7 +117,9 @@ def corrcoef(input: Tensor) -> Tensor:
 def _check_areas(name: str, y: Tensor, x: Any, dx: Any) -> None:
     check_tensor(name, y, "y")
     if x is not ... and dx is not ...:
-        raise TypeError(f"{name}(): takes 'x' or 'dx', got both")
+        raise TypeError(
+            f"{name}() received an invalid combination of arguments: takes 'x' or 'dx', got both"
+        )
     for each in (y, x):
         if each is not ... and each.dtype.category == BOOL:
             raise RuntimeError(f"{name}(): not implemented for 'bool' tensors")

@@ -130,7 +130,7 @@ def _check_identity(name: str, shape: tuple[int, ...], p: float, axis: Any) -> N
         lost = range(len(shape)) if axis is None else (axis,) if isinstance(axis, int) else axis
         if axis is None or any(shape[a] == 0 for a in lost):
             raise RuntimeError(
-                f"{name}(): cannot compute the {p} norm on an empty tensor because the operation "
+                f"{name} cannot compute the {p} norm on an empty tensor because the operation "
                 f"does not have an identity, got shape {list(shape)}"
             )
 

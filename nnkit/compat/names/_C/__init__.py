@@ -73,6 +73,8 @@ _jit_override_can_fuse_on_cpu = _jit_override_can_fuse_on_gpu = nothing
 _jit_set_texpr_fuser_enabled = _jit_set_nvfuser_enabled = nothing
 _cuda_clearCublasWorkspaces = nothing
 _cuda_isInBadFork = false
+_debug_only_are_vmap_fallback_warnings_enabled = false
+_debug_only_display_vmap_fallback_warnings = nothing
 _ExcludeDispatchKeyGuard = Inert
 _DisableFuncTorch = Inert
 _LinAlgError, _DistError, _DistBackendError = LinAlgError, DistError, DistBackendError

@@ -4,4 +4,5 @@ from nnkit.compat.names._higher_order_ops.associative_scan import (
     associative_scan as associative_scan,
 )
 from nnkit.compat.names._higher_order_ops.control import cond as cond
+from nnkit.compat.names._higher_order_ops.control import map as map
 from nnkit.compat.names._higher_order_ops.control import while_loop as while_loop

@@ -1,0 +1,82 @@
+"""Sparse tensors under torch's private names: made unchecked, checked alone, or made larger."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import nnkit
+from nnkit import Tensor
+
+__all__ = [
+    "_sparse_broadcast_to", "_sparse_compressed_tensor_unsafe", "_sparse_coo_tensor_unsafe",
+    "_validate_sparse_bsc_tensor_args", "_validate_sparse_bsr_tensor_args",
+    "_validate_sparse_compressed_tensor_args", "_validate_sparse_coo_tensor_args",
+    "_validate_sparse_csc_tensor_args", "_validate_sparse_csr_tensor_args",
+]  # fmt: skip
+
+
+def _sparse_broadcast_to(input: Any, size: Sequence[int]) -> Tensor:
+    """The elements of a tensor of coordinates wherever a size of 1 repeats them in a larger one."""
+    from nnkit.autograd.sparse.coordinates import broadcast
+
+    return broadcast(input, size)
+
+
+def _sparse_coo_tensor_unsafe(*parts: Any, **options: Any) -> Tensor:
+    """`nnkit.sparse_coo_tensor` whose indices are not checked."""
+    return nnkit.sparse_coo_tensor(*parts, **options, check_invariants=False)
+
+
+def _sparse_compressed_tensor_unsafe(*parts: Any, **options: Any) -> Tensor:
+    """`nnkit.sparse_compressed_tensor` whose indices are not checked."""
+    return nnkit.sparse_compressed_tensor(*parts, **options, check_invariants=False)
+
+
+def _validate_sparse_coo_tensor_args(
+    indices: Tensor, values: Tensor, size: Sequence[int], is_coalesced: bool | None = None
+) -> None:
+    """RuntimeError for what makes no tensor of coordinates."""
+    nnkit.sparse_coo_tensor(indices, values, size, check_invariants=True, is_coalesced=is_coalesced)
+
+
+def _validate_sparse_compressed_tensor_args(
+    compressed_indices: Tensor, plain_indices: Tensor, values: Tensor, size: Sequence[int],
+    layout: Any,
+) -> None:  # fmt: skip
+    """RuntimeError for what makes no matrix of a layout."""
+    nnkit.sparse_compressed_tensor(
+        compressed_indices, plain_indices, values, size, layout=layout, check_invariants=True
+    )
+
+
+def _validate_sparse_csr_tensor_args(
+    crow_indices: Tensor, col_indices: Tensor, values: Tensor, size: Sequence[int]
+) -> None:
+    _validate_sparse_compressed_tensor_args(
+        crow_indices, col_indices, values, size, nnkit.sparse_csr
+    )
+
+
+def _validate_sparse_csc_tensor_args(
+    ccol_indices: Tensor, row_indices: Tensor, values: Tensor, size: Sequence[int]
+) -> None:
+    _validate_sparse_compressed_tensor_args(
+        ccol_indices, row_indices, values, size, nnkit.sparse_csc
+    )
+
+
+def _validate_sparse_bsr_tensor_args(
+    crow_indices: Tensor, col_indices: Tensor, values: Tensor, size: Sequence[int]
+) -> None:
+    _validate_sparse_compressed_tensor_args(
+        crow_indices, col_indices, values, size, nnkit.sparse_bsr
+    )
+
+
+def _validate_sparse_bsc_tensor_args(
+    ccol_indices: Tensor, row_indices: Tensor, values: Tensor, size: Sequence[int]
+) -> None:
+    _validate_sparse_compressed_tensor_args(
+        ccol_indices, row_indices, values, size, nnkit.sparse_bsc
+    )
