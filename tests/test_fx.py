@@ -71,6 +71,8 @@ def forward(self, x, scale = 2.0):
 def test_the_text_of_a_program(lib: Any) -> None:
     traced = lib.fx.symbolic_trace(model(lib))
     assert traced.code.strip().replace(f"{lib.__name__}.", "T.") == CODE.strip()
+    hint = "# To see more debug info, please use `graph_module.print_readable()`"
+    assert str(traced) == f"{repr(traced)}\n{traced.code}\n{hint}"
     lines = str(traced.graph).replace(f"{lib.__name__}.", "T.").splitlines()
     assert lines[:3] == [
         "graph():",

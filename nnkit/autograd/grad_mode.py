@@ -5,10 +5,10 @@ from __future__ import annotations
 import functools
 import inspect
 import threading
-import warnings
 from typing import Any
 
 from nnkit.autograd.compiled import bind_modes
+from nnkit.backend.warning import warn
 
 
 class _Modes(threading.local):
@@ -84,11 +84,10 @@ class _Context:
 
     def __call__(self, function: Any) -> Any:
         if isinstance(function, type):
-            warnings.warn(
+            warn(
                 "Decorating classes is deprecated: decorate functions or methods, such as the "
                 f"__init__ of {function.__name__}, which alone is decorated now",
                 FutureWarning,
-                stacklevel=2,
             )
 
         @functools.wraps(function)

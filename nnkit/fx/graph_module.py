@@ -140,7 +140,8 @@ class GraphModule(Module):
         return GraphModule(self, self._graph, type(self).__name__)
 
     def __str__(self) -> str:
-        return f"{Module.__repr__(self)}\n{self._code}"
+        hint = "# To see more debug info, please use `graph_module.print_readable()`"
+        return f"{Module.__repr__(self)}\n{self._code}\n{hint}"
 
 
 def _rebuilt(kind: Any, name: str, state: dict[str, Any], graph: Graph) -> Any:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable
 from typing import Any
 
@@ -11,6 +10,7 @@ from nnkit.autograd.arguments.sizes import integer
 from nnkit.autograd.ops.creation.factories import empty
 from nnkit.autograd.ops.exchange.interchange import tensor
 from nnkit.backend.dtype import int64
+from nnkit.backend.warning import warn
 from nnkit.cuda import is_available
 from nnkit.utils.data.collate import default_collate
 from nnkit.utils.data.dataset import Subset, TensorDataset, samples_at
@@ -31,9 +31,7 @@ def base_seed(loader: Any) -> int:
 def pins_memory(loader: Any) -> bool:
     """Whether the batches of a loader are to be copied into page-locked memory."""
     if loader.pin_memory and not is_available():
-        warnings.warn(
-            "DataLoader: pin_memory=True has no effect, since there is no GPU", stacklevel=4
-        )
+        warn("DataLoader: pin_memory=True has no effect, since there is no GPU")
     return loader.pin_memory and is_available()
 
 
@@ -41,11 +39,10 @@ def warn_of_more(loader: Any, done: int) -> None:
     """Warn when a stream gives more batches than its length promised."""
     promised = loader._IterableDataset_len_called
     if promised is not None and done > promised:
-        warnings.warn(
+        warn(
             f"DataLoader: the dataset promised {promised} batches by its length, but {done} "
             "samples have been fetched. For multiprocessing data-loading, this could mean that the "
-            "dataset gives the same to each worker",
-            stacklevel=3,
+            "dataset gives the same to each worker"
         )
 
 
