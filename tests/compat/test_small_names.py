@@ -5,13 +5,14 @@ from __future__ import annotations
 from tests.compat.test_install import run
 
 PROGRAM = """
+import mmap
 import warnings
 import torch
 from torch import nn
 def refused(call, *arguments):
     try:
         return call(*arguments)
-    except (RuntimeError, AssertionError, TypeError, NotImplementedError) as error:
+    except (RuntimeError, AssertionError, TypeError, ValueError, NotImplementedError) as error:
         return type(error).__name__
 a = torch.accelerator
 with a.device_index(None):
@@ -26,6 +27,9 @@ s.set_default_load_endianness(s.LoadEndianness.LITTLE)
 print(s.get_default_load_endianness(), refused(s.set_default_load_endianness, 1))
 s.set_default_load_endianness(None)
 print(s.get_default_load_endianness(), s.get_crc32_options(), s.get_default_mmap_options())
+with s.set_default_mmap_options(mmap.MAP_SHARED):
+    print(s.get_default_mmap_options())
+print(s.get_default_mmap_options(), refused(s.set_default_mmap_options, 77))
 print(s.location_tag(torch.ones(1).untyped_storage()), torch.autograd.is_view_replay_enabled())
 def show(x):
     print(torch.func.debug_unwrap(x).tolist(), torch.func.debug_unwrap(x, recurse=False).shape)
@@ -73,6 +77,8 @@ RuntimeError True False
 ['one'] FutureWarning
 LoadEndianness.LITTLE TypeError
 None True 2
+1
+2 ValueError
 cpu False
 [0.0, 1.0] torch.Size([2])
 [[0.0], [1.0]] torch.Size([1])

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import enum
-import mmap
 from typing import Any
 
 from nnkit import serialization
@@ -51,18 +50,3 @@ def set_default_load_endianness(endianness: LoadEndianness | None) -> None:
     if endianness is LoadEndianness.BIG:
         raise NotImplementedError("set_default_load_endianness(): files are read as little-endian")
     _order[0] = endianness
-
-
-def get_crc32_options() -> bool:
-    """Whether files have checksums: always."""
-    return True
-
-
-def get_default_mmap_options() -> int:
-    """How files are mapped: what is written into tensors stays out of them."""
-    return mmap.MAP_PRIVATE
-
-
-def location_tag(storage: Any) -> str:
-    """The name of a storage's device as files have it."""
-    return str(storage.device)
