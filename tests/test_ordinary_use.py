@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import importlib
 import os
+import subprocess
+import sys
 import warnings
 from types import ModuleType
 from typing import Any
@@ -311,6 +313,27 @@ def test_default_device_is_where_tensors_are_made() -> None:
         assert nnkit.zeros(2, device="cpu").is_cpu
     finally:
         nnkit.set_default_device(None)
+
+
+def test_switches_that_contexts_alone_set(lib: ModuleType) -> None:
+    """In a process of their own, since nothing allows it again."""
+    program = f"""
+import {lib.__name__}.backends.cudnn, {lib.__name__}.backends as b
+print(b.flags_frozen(), b.disable_global_flags(), b.flags_frozen())
+for name in ("enabled", "benchmark", "allow_tf32"):
+    try:
+        setattr(b.cudnn, name, True)
+    except RuntimeError as error:
+        print("flags() context manager" in str(error))
+with b.cudnn.flags(enabled=False):
+    print(b.cudnn.enabled)
+print(b.cudnn.enabled, b.cudnn.set_flags(_deterministic=True)[0], b.cudnn.deterministic)
+"""
+    told = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
+    assert told.stdout.split("\n")[:6] == [
+        "False None True", "True", "True", "True", "False",
+        "True True True",
+    ], told.stderr  # fmt: skip
 
 
 COMPLAINTS: dict[str, Any] = {

@@ -195,3 +195,28 @@ print(m.weight.tolist())
 print(torch.compiler.disable(abs)._torchdynamo_disable, torch._C._nn._parse_to("cpu:1")[0])
 """
     assert run(program).splitlines() == ["[1.0, 1.0]", "True cpu:1"]
+
+
+def test_copies_of_a_module() -> None:
+    """On GPUs alone; what has no memory may be copied as well here."""
+    program = """
+import torch
+from torch import nn
+from torch.nn.parallel import replicate
+m = nn.Sequential(nn.Linear(2, 3), nn.BatchNorm1d(3))
+m.append(m[0])
+for devices in ([], ["cpu"], [torch.device("cpu")], [0]):
+    try:
+        print(replicate(m, devices))
+    except (ValueError, AssertionError) as error:
+        print(type(error).__name__)
+m = m.to("meta")
+for detach in (False, True):
+    one, other = replicate(m, ["meta", "meta"], detach)
+    print(one[0] is one[2], one[0] is other[0], *one.parameters(), len(list(one.buffers())))
+    print(one[0].weight.requires_grad, one[1].training, one[0].in_features)
+"""
+    assert run(program).splitlines() == [
+        "[]", "ValueError", "ValueError", "AssertionError",
+        "True False 3", "True True 2", "True False 3", "False True 2",
+    ]  # fmt: skip
