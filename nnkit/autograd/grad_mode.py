@@ -226,6 +226,33 @@ def is_multithreading_enabled() -> bool:
     return MODE.threads
 
 
+class enforce_grad_layout_policy(_Context):
+    """Say whether the gradients of leaves must lie in memory as these, at once or for a block.
+
+    It changes nothing: they always do, as they may where they need not.
+
+    Example:
+        >>> import nnkit
+        >>> w = nnkit.ones(3, 2).t().requires_grad_()
+        >>> with nnkit.autograd.enforce_grad_layout_policy(False):
+        ...     w.pow(2).sum().backward()
+        >>> w.grad.stride() == w.stride()
+        True
+    """
+
+    def __init__(self, enable: bool = True) -> None:
+        self.mode = enable
+
+    def _clone(self) -> _Context:
+        return type(self)(self.mode)
+
+    def __enter__(self) -> None:
+        pass
+
+    def __exit__(self, *exception: Any) -> None:
+        pass
+
+
 class inference_mode(_Context):
     """`no_grad` for code that never trains: results may not take part in a graph later.
 

@@ -19,11 +19,12 @@ from nnkit.fx.proxy import ParameterProxy as ParameterProxy
 from nnkit.fx.proxy import Proxy as Proxy
 from nnkit.fx.proxy import TraceError as TraceError
 from nnkit.fx.proxy import TracerBase as TracerBase
+from nnkit.fx.subgraph_rewriter import replace_pattern as replace_pattern
 from nnkit.fx.tracer import Tracer as Tracer
 from nnkit.fx.tracer import symbolic_trace as symbolic_trace
 from nnkit.fx.tracer import wrap as wrap
 
 __all__ = [
     "Graph", "GraphModule", "Interpreter", "Node", "Proxy", "Tracer", "Transformer",
-    "symbolic_trace", "wrap",
+    "replace_pattern", "symbolic_trace", "wrap",
 ]  # fmt: skip
