@@ -347,6 +347,7 @@ class _Printer:
         last_use: dict[Node, Node] = {}
         for node in graph.nodes:
             for used in node.all_input_nodes:
+                last_use.pop(used, None)  # those that end here stand in its order
                 last_use[used] = node
         header, lines = [root], []
         for node in graph.nodes:

@@ -19,7 +19,7 @@ __all__ = ["Match", "ReplacedPatterns", "replace_pattern", "replace_pattern_with
 
 
 class Match(NamedTuple):
-    """A place where a pattern occurs: the node of its result, and the node for each of its own."""
+    """A place where a pattern occurs: the pattern's last node, and the node for each of its own."""
 
     anchor: Node
     nodes_map: dict[Node, Node]
@@ -39,7 +39,7 @@ class InternalMatch:
     """A place where a pattern occurs, for filters and callbacks.
 
     Attributes:
-        anchors: the nodes of the pattern's results that nothing else in it uses.
+        anchors: the pattern's results that nothing else in it uses.
         nodes_map: the node, or the constant, for each node of the pattern.
         placeholder_nodes: those for its inputs.
         returning_nodes: those for its results.
@@ -141,7 +141,7 @@ def _matches(graph: Graph, pattern: Graph, ignores_literals: bool) -> list[Inter
             taken |= own
             nodes = comparison.nodes
             given, made = [nodes.get(n) for n in inputs], [nodes[n] for n in results]
-            found.append(InternalMatch([*chosen], nodes, given, made))
+            found.append(InternalMatch(anchors, nodes, given, made))
     return found
 
 
