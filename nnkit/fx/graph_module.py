@@ -118,7 +118,7 @@ class GraphModule(Module):
                 parts = str(node.target).split(".")
                 used |= {".".join(parts[:count]) for count in range(1, len(parts) + 1)}
                 if node.op == "call_module" and node.target in modules:  # or it is yet to come
-                    inner = modules[node.target].named_modules()
+                    inner = modules[str(node.target)].named_modules()
                     used |= {f"{node.target}.{name}" for name, _ in inner}
         for name, _ in list(self.named_modules()):
             if name and name not in used:
