@@ -143,7 +143,7 @@ def cached_decoding(torch: Any) -> list:
             self.out, self.up = nn.Linear(width, width), nn.Linear(width, 4 * width, bias=False)
             self.down = nn.Linear(2 * width, width, bias=False)
             self.norms = nn.ModuleList([nn.RMSNorm(width) for _ in range(2)])
-            self.cache = None
+            self.cache: Any = None
 
         def forward(self, x, at=0):
             parts = self.qkv(self.norms[0](x)).view(*x.shape[:2], -1, size)
@@ -438,7 +438,7 @@ def sets(torch: Any) -> list:
     modules = nn.ModuleList([encode, prior, decode, cell])
     optimizer = torch.optim.NAdam(modules.parameters(), 1e-2)
     for _ in range(3):
-        h, total = torch.zeros(4, 6), 0
+        h, total = torch.zeros(4, 6), torch.zeros(())
         for x in torch.rand(5, 4, 3).round():
             mean, log = encode(torch.cat([x, h], 1)).chunk(2, -1)
             wanted, wanted_log = prior(h).chunk(2, -1)
