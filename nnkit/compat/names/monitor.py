@@ -138,7 +138,7 @@ class Stat:
 
     def add(self, v: float) -> None:
         """Add a value."""
-        value = float(v) if hasattr(v, "__float__") else float(operator.index(v))  # pyright: ignore[reportArgumentType]
+        value = float(v if hasattr(v, "__float__") else operator.index(v))  # type: ignore[arg-type]
         with self._lock:
             self._log_if_due()
             if self._logged_window != self._current_window():
