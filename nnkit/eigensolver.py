@@ -66,8 +66,8 @@ def lobpcg(
     Example:
         >>> import nnkit
         >>> values, vectors = nnkit.lobpcg(nnkit.diag(nnkit.arange(9.0)), k=2)
-        >>> values, vectors.shape
-        (tensor([8.0000, 7.0000]), torch.Size([9, 2]))
+        >>> values, tuple(vectors.shape)
+        (tensor([8.0000, 7.0000]), (9, 2))
     """
     if A.ndim < 2 or A.shape[-1] != A.shape[-2]:
         raise AssertionError(f"lobpcg: A must be square, got shape {tuple(A.shape)}")
