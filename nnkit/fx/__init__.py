@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from nnkit.fx.code_gen import CodeGen as CodeGen
 from nnkit.fx.graph import Graph as Graph
 from nnkit.fx.graph import PythonCode as PythonCode
 from nnkit.fx.graph_module import GraphModule as GraphModule
@@ -25,6 +26,6 @@ from nnkit.fx.tracer import symbolic_trace as symbolic_trace
 from nnkit.fx.tracer import wrap as wrap
 
 __all__ = [
-    "Graph", "GraphModule", "Interpreter", "Node", "Proxy", "Tracer", "Transformer",
+    "CodeGen", "Graph", "GraphModule", "Interpreter", "Node", "Proxy", "Tracer", "Transformer",
     "replace_pattern", "symbolic_trace", "wrap",
 ]  # fmt: skip
