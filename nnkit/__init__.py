@@ -114,7 +114,8 @@ SUBMODULES = (
 FOUND_IN = {
     "GradScaler": "amp", "autocast": "amp", "compile": "compiler", "load": "serialization",
     "save": "serialization",
-    "vmap": "func", "get_autocast_cpu_dtype": "amp.state", "get_autocast_dtype": "amp.state",
+    "lobpcg": "eigensolver", "vmap": "func",
+    "get_autocast_cpu_dtype": "amp.state", "get_autocast_dtype": "amp.state",
     "get_autocast_gpu_dtype": "amp.state", "is_autocast_cache_enabled": "amp.state",
     "is_autocast_cpu_enabled": "amp.state", "is_autocast_enabled": "amp.state",
     "set_autocast_cache_enabled": "amp.state", "set_autocast_dtype": "amp.state",
@@ -152,4 +153,5 @@ if TYPE_CHECKING:
     set_autocast_dtype: Any
     set_autocast_enabled: Any
     load: Any
+    lobpcg: Any
     vmap: Any

@@ -111,6 +111,7 @@ from nnkit.backend.threads import get_num_threads as get_num_threads
 from nnkit.backend.threads import set_num_threads as set_num_threads
 from nnkit.compiler import compile as compile
 from nnkit.config import show_config as show_config
+from nnkit.eigensolver import lobpcg as lobpcg
 from nnkit.func import vmap as vmap
 from nnkit.serialization import load as load
 from nnkit.serialization import save as save

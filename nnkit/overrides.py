@@ -16,8 +16,10 @@ from nnkit.autograd.arguments.overriding import (
     TorchFunctionMode,
     answer,
     is_intercepted,
+    is_passed,
     overriding,
 )
+from nnkit.autograd.arguments.overriding import redispatch_function as redispatch_function
 from nnkit.autograd.op.public import METHODS
 from nnkit.autograd.tensor import Tensor
 
@@ -25,6 +27,7 @@ __all__ = [
     "BaseTorchFunctionMode",
     "TorchFunctionMode",
     "get_default_nowrap_functions",
+    "get_ignored_functions",
     "get_overridable_functions",
     "get_testing_overrides",
     "handle_torch_function",
@@ -33,9 +36,19 @@ __all__ = [
     "has_torch_function_variadic",
     "is_tensor_like",
     "is_tensor_method_or_property",
+    "redispatch_function",
     "resolve_name",
     "wrap_torch_function",
 ]
+
+# What makes tensors of numbers, sizes and dtypes.
+_MAKERS = frozenset(
+    "arange as_tensor asarray bartlett_window blackman_window broadcast_shapes can_cast empty "
+    "empty_permuted empty_strided eye from_file from_numpy frombuffer full hamming_window "
+    "hann_window kaiser_window linspace logspace normal ones promote_types rand rand_like randint "
+    "randint_like randn randn_like randperm range result_type scalar_tensor sparse_coo_tensor "
+    "sparse_compressed_tensor tensor tril_indices triu_indices vander zeros".split()
+)
 
 
 def has_torch_function(relevant_args: Iterable[Any]) -> bool:
@@ -48,7 +61,7 @@ def has_torch_function(relevant_args: Iterable[Any]) -> bool:
         >>> has_torch_function((nnkit.ones(1),)), has_torch_function((Named([1.0]),))
         (False, True)
     """
-    return is_intercepted() or bool(overriding(relevant_args))
+    return (is_intercepted() or bool(overriding(relevant_args))) and not is_passed()
 
 
 def has_torch_function_unary(relevant_arg: Any) -> bool:
@@ -124,7 +137,7 @@ def get_overridable_functions() -> dict[Any, list[Callable]]:
     from nnkit.nn import functional
 
     def held(names: Mapping[str, Any]) -> list[Callable]:
-        return [value for value in names.values() if hasattr(value, "learn")]
+        return [value for value in names.values() if _is_asked(value)]
 
     return {
         nnkit: held(vars(nnkit)),
@@ -134,6 +147,31 @@ def get_overridable_functions() -> dict[Any, list[Callable]]:
         special: held(vars(special)),
         Tensor: [*METHODS.values()],
     }
+
+
+def get_ignored_functions() -> set[Callable]:
+    """The public functions that no argument is asked about: they take no tensor.
+
+    Example:
+        >>> import nnkit
+        >>> ignored = nnkit.overrides.get_ignored_functions()
+        >>> nnkit.zeros in ignored, nnkit.zeros_like in ignored
+        (True, False)
+    """
+    import nnkit
+    from nnkit.nn import functional
+
+    offered = (
+        getattr(place, name)
+        for place in (nnkit, functional)
+        for name in dir(place)
+        if name[0] != "_"
+    )
+    return {value for value in offered if callable(value) and not _is_asked(value)}
+
+
+def _is_asked(value: Any) -> bool:
+    return hasattr(value, "learn") and value.__name__ not in _MAKERS
 
 
 def get_testing_overrides() -> dict[Callable, Callable]:

@@ -31,15 +31,32 @@ from nnkit.backend.dtype import DTYPES, OF_ARRAY, dtype
 from nnkit.backend.memory import strided
 from nnkit.nn.parameter import Parameter
 from nnkit.replacing import replacing
+from nnkit.torch_options import (
+    get_crc32_options,
+    get_default_mmap_options,
+    location_tag,
+    register_package,
+    restored,
+    set_crc32_options,
+    set_default_mmap_options,
+    skip_data,
+)
 
 __all__ = [
     "add_safe_globals",
     "clear_safe_globals",
+    "get_crc32_options",
+    "get_default_mmap_options",
     "get_safe_globals",
     "get_unsafe_globals_in_checkpoint",
     "load",
+    "location_tag",
+    "register_package",
     "safe_globals",
     "save",
+    "set_crc32_options",
+    "set_default_mmap_options",
+    "skip_data",
 ]
 
 _NOTE = "nnkit"  # the name of the JSON note
@@ -318,10 +335,13 @@ def _sought(f: BinaryIO) -> BinaryIO:
 def _placed(map_location: Any, array: Any, location: str = "cpu") -> Tensor:
     """The tensor of an array that was on the device ``location``."""
     made = wrap(array)
+    if map_location is None:
+        found: Any = restored(UntypedStorage._of(made), location)
+        return made if found is None else found._elements.view(made.dtype)
     if isinstance(map_location, dict):
         map_location = map_location.get(location)
     elif callable(map_location) and not isinstance(map_location, device):
-        found: Any = map_location(UntypedStorage._of(made), location)
+        found = map_location(UntypedStorage._of(made), location)
         return made if found is None else found._elements.view(made.dtype)
     return made if map_location is None else made.to(located(map_location))
 

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import math
 import numbers
-import warnings
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import nnkit
 from nnkit.autograd import Tensor
 from nnkit.autograd.arguments.annotations import is_number
+from nnkit.backend.warning import warn
 
 __all__ = ["assert_close", "make_tensor"]
 
@@ -232,10 +232,9 @@ def _range(dtype: nnkit.dtype, low: float | None, high: float | None) -> tuple[f
     if high is None:
         high = 2 if dtype is nnkit.bool else 9 if numeric else 10
     if low == high and numeric:
-        warnings.warn(
+        warn(
             "make_tensor(): low == high is deprecated for floating and complex dtypes: use full()",
             FutureWarning,
-            stacklevel=3,
         )
     elif not low < high:
         raise ValueError(f"make_tensor(): low must be less than high, got {low} and {high}")

@@ -13,6 +13,7 @@ import zipfile
 from collections.abc import Callable
 from typing import Any, BinaryIO
 
+from nnkit import torch_options
 from nnkit.autograd import Tensor
 from nnkit.autograd.surface.storage import (
     Storage,
@@ -81,6 +82,8 @@ def read(archive: zipfile.ZipFile, name: str, make: Make, load: Load, path: Any 
             raise ValueError(
                 f"storage {key} has {length} bytes, {size} elements of {kind} are expected"
             )
+        if torch_options.THREAD.skips_data:
+            return bytearray(length)
         if path is not None:
             return members.mapped(f"data/{key}", path)
         return members.read(f"data/{key}", length)
@@ -201,11 +204,14 @@ class _Members:
         size = self.size(name)
         if most is not None and size > most:
             raise ValueError(f"its member {name} has {size} bytes, more than {most}")
+        member: Any = self._find(name)
+        if not member.CRC or not torch_options.get_crc32_options():
+            member.CRC = None  # torch writes 0 for a checksum that it has not computed
         with self._archive.open(self._prefix + name) as stream:
             return files.read_exactly(stream, size)
 
     def mapped(self, name: str, path: Any) -> Any:
-        return files.map_member(path, self._find(name))
+        return files.map_member(path, self._find(name), torch_options.are_shared())
 
 
 # Writing
@@ -237,7 +243,8 @@ class _Written:
         self.storages.setdefault(key, value)
         untyped = isinstance(value, UntypedStorage)
         stored = UntypedStorage if untyped else getattr(nnkit, storage_name(kind))
-        return ("storage", stored, key, str(value.device), value.size(), *self._extra)
+        location = torch_options.location_tag(value)
+        return ("storage", stored, key, location, value.size(), *self._extra)
 
 
 def _memory_of(storage: Storage) -> Any:
@@ -262,12 +269,19 @@ def write(stream: BinaryIO, value: Any, dump: Dump, stem: str) -> None:
         add("data.pkl", pickled.getvalue())
         add("byteorder", b"little")
         for key, storage in written.storages.items():
-            add(f"data/{key}", _memory_of(storage))
+            skips = torch_options.THREAD.skips_data
+            add(f"data/{key}", bytes(storage.nbytes()) if skips else _memory_of(storage))
         add("version", _VERSION)
 
 
 def write_legacy(stream: BinaryIO, value: Any, dump: Dump) -> None:
-    """Write an object tree as torch before 1.6 did."""
+    """Write an object tree as torch before 1.6 did.
+
+    Raises:
+        RuntimeError: data are skipped, whose place such a file does not have.
+    """
+    if torch_options.THREAD.skips_data:
+        raise RuntimeError("Cannot use skip_data=True with _use_new_zipfile_serialization=False")
     written = _Written(extra=(None,))
     for part in (_LEGACY_MAGIC, _LEGACY_VERSION, _SYSTEM, value):
         dump(part, stream, written)

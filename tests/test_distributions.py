@@ -502,6 +502,7 @@ TRANSFORMS: dict[str, Any] = {
     "softplus": lambda d, f: d.SoftplusTransform(),
     "tanh": lambda d, f: d.TanhTransform(),
     "power": lambda d, f: d.ComposeTransform([d.ExpTransform(), d.PowerTransform(f.tensor(2.0))]),
+    "power of a number": lambda d, f: d.ComposeTransform([d.ExpTransform(), d.PowerTransform(2)]),
     "affine": lambda d, f: d.AffineTransform(1.0, f.tensor(-2.0)),
     "affine of vectors": lambda d, f: d.AffineTransform(1.0, 3, event_dim=1),
     "stick breaking": lambda d, f: d.StickBreakingTransform(),

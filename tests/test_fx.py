@@ -88,6 +88,8 @@ def forward(self, x, scale = 2.0):
 def test_the_text_of_a_program(lib: Any) -> None:
     traced = lib.fx.symbolic_trace(model(lib))
     assert traced.code.strip().replace(f"{lib.__name__}.", "T.") == CODE.strip()
+    hint = "# To see more debug info, please use `graph_module.print_readable()`"
+    assert str(traced) == f"{repr(traced)}\n{traced.code}\n{hint}"
     lines = str(traced.graph).replace(f"{lib.__name__}.", "T.").splitlines()
     assert lines[:3] == [
         "graph():",
@@ -368,3 +370,54 @@ def test_objects_made_of_proxies(lib: Any) -> None:
     assert (found.left, found.right) == (11, 23)
     traced = lib.fx.symbolic_trace(lambda x: Sum(x, x + 1))
     assert traced(3).right == 4
+
+
+def test_text_of_ones_own(lib: Any) -> None:
+    class OfList(lib.fx.CodeGen):
+        def gen_fn_def(self, free_vars, maybe_return_annotation):
+            head = f"def forward(self, given: Inputs){maybe_return_annotation}:"
+            return f"{head}\n    {', '.join(free_vars)} = given"
+
+        def generate_output(self, output_args):
+            return f"return [{output_args!r}]"
+
+        def process_inputs(self, *inputs):
+            return inputs[0]
+
+        def process_outputs(self, outputs):
+            return [outputs]
+
+        def additional_globals(self):
+            return [("Inputs", list)]
+
+    traced = lib.fx.symbolic_trace(lambda x, y: (x.sin() + y, float("inf")))
+    assert traced.graph.process_inputs(1, 2) == (1, 2) and traced.graph.process_outputs(3) == 3
+    traced.graph.set_codegen(OfList())
+    traced.recompile()
+    assert traced.code.strip().splitlines() == [
+        "def forward(self, given: Inputs):",
+        "    x, y = given",
+        "    sin = x.sin();  x = None",
+        "    add = sin + y;  sin = y = None",
+        "    return [(add, inf)]",
+    ]
+    for module in (traced, copy.deepcopy(traced)):
+        assert module([lib.zeros(1), lib.ones(1)]) == [(1, float("inf"))]
+        found = lib.fx.Interpreter(module).run([lib.zeros(1), lib.ones(1)])
+        assert found == [(1, float("inf"))]
+
+
+def test_constants_are_written_as_torch_writes_them(lib: Any) -> None:
+    def program(x):
+        y = x * float("inf") + x.clamp(min=-float("inf")) * float("nan") + 1j
+        return y.to(lib.device("cpu"))
+
+    traced = lib.fx.symbolic_trace(program)
+    lines = [line.partition(";")[0].strip() for line in traced.code.splitlines()[4:]]
+    assert [line for line in lines if "inf" in line or "nan" in line or "device" in line] == [
+        "mul = x * inf",
+        "clamp = x.clamp(min = -inf)",
+        "mul_1 = clamp * nan",
+        "to = add_1.to(device(type='cpu'))",
+    ]
+    assert traced(lib.ones(2)).dtype is lib.complex64

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import importlib
 import os
+import subprocess
+import sys
+import warnings
 from types import ModuleType
 from typing import Any
 
@@ -310,6 +313,49 @@ def test_default_device_is_where_tensors_are_made() -> None:
         assert nnkit.zeros(2, device="cpu").is_cpu
     finally:
         nnkit.set_default_device(None)
+
+
+def test_switches_that_contexts_alone_set(lib: ModuleType) -> None:
+    """In a process of their own, since nothing allows it again."""
+    program = f"""
+import {lib.__name__}.backends.cudnn, {lib.__name__}.backends as b
+print(b.flags_frozen(), b.disable_global_flags(), b.flags_frozen())
+for name in ("enabled", "benchmark", "allow_tf32"):
+    try:
+        setattr(b.cudnn, name, True)
+    except RuntimeError as error:
+        print("flags() context manager" in str(error))
+with b.cudnn.flags(enabled=False):
+    print(b.cudnn.enabled)
+print(b.cudnn.enabled, b.cudnn.set_flags(_deterministic=True)[0], b.cudnn.deterministic)
+"""
+    told = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
+    assert told.stdout.split("\n")[:6] == [
+        "False None True", "True", "True", "True", "False",
+        "True True True",
+    ], told.stderr  # fmt: skip
+
+
+COMPLAINTS: dict[str, Any] = {
+    "a copy": lambda lib: lib.tensor(lib.ones(2)),
+    "another copy": lambda lib: lib.ones(2).new_tensor(lib.ones(2)),
+    "no observations": lambda lib: lib.cov(lib.ones(2, 1)),
+    "dropout of one layer": lambda lib: lib.nn.LSTM(2, 2, dropout=0.5),
+    "no elements": lambda lib: lib.nn.Linear(0, 2),
+    "other sizes": lambda lib: lib.nn.functional.mse_loss(lib.ones(2, 1), lib.ones(2)),
+    "a gradient of no leaf": lambda lib: (lib.ones(2, requires_grad=True) * 2).grad,
+    "old names": lambda lib: importlib.import_module(f"{lib.__name__}.cuda.amp").custom_fwd(len),
+}
+
+
+@pytest.mark.parametrize("name", COMPLAINTS)
+def test_warnings_point_at_the_users_line(lib: ModuleType, name: str) -> None:
+    with warnings.catch_warnings(record=True) as found:
+        warnings.simplefilter("always")
+        COMPLAINTS[name](lib)
+    kind = FutureWarning if name == "old names" else UserWarning
+    assert [w.category for w in found] == [kind]
+    assert lib is not nnkit or found[0].filename == __file__
 
 
 def test_methods_as_functions(lib: ModuleType) -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import functools
-import warnings
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager
 from typing import Any
@@ -11,6 +10,7 @@ from typing import Any
 from nnkit.amp import state
 from nnkit.backend.device import device
 from nnkit.backend.dtype import bfloat16, float16
+from nnkit.backend.warning import warn
 from nnkit.cuda import is_available
 
 
@@ -56,13 +56,12 @@ class autocast:
         self.device = device(state.checked(device_type)).type
         self.fast_dtype = state.get_autocast_dtype(self.device) if dtype is None else dtype
         if enabled and self.device == "cuda" and not is_available():
-            warnings.warn("autocast: there is no GPU, so it is switched off", stacklevel=2)
+            warn("autocast: there is no GPU, so it is switched off")
             enabled = False
         if enabled and self.fast_dtype not in (bfloat16, float16):
-            warnings.warn(
+            warn(
                 f"autocast: casts to bfloat16 or float16, not to {self.fast_dtype}, so it is "
-                "switched off",
-                stacklevel=2,
+                "switched off"
             )
             enabled = False
         kept = state.is_autocast_cache_enabled() if cache_enabled is None else cache_enabled

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import inspect
 import math
-import warnings
 from collections.abc import Iterable
 from typing import Any
 
@@ -57,7 +56,7 @@ class GradScaler:
         enabled: bool = True,
     ) -> None:
         if enabled and device == "cuda" and not is_available():
-            warnings.warn("GradScaler: there is no GPU, so it is switched off", stacklevel=2)
+            warn("GradScaler: there is no GPU, so it is switched off")
             enabled = False
         self._device = device
         self._enabled = enabled

@@ -22,6 +22,7 @@ from nnkit.autograd.engine.node import Node
 from nnkit.autograd.function import Function
 from nnkit.autograd.grad_mode import (
     enable_grad,
+    enforce_grad_layout_policy,
     inference_mode,
     is_grad_enabled,
     is_inference_mode_enabled,
@@ -57,6 +58,7 @@ __all__ = [
     "backward",
     "detect_anomaly",
     "enable_grad",
+    "enforce_grad_layout_policy",
     "forward_ad",
     "functional",
     "grad",

@@ -7,10 +7,10 @@ in the nodes and nothing is paid while it is off.
 from __future__ import annotations
 
 import itertools
-import warnings
 from typing import TYPE_CHECKING, Any
 
 from nnkit.autograd.engine import backward_pass, node
+from nnkit.backend.warning import warn
 
 if TYPE_CHECKING:
     import traceback
@@ -72,7 +72,7 @@ def _explain(failed: Any) -> None:
         text = "No forward pass information available: enable detect_anomaly() in the forward pass."
     else:
         text = "Traceback of forward call that caused the error:\n" + "".join(made_at.format())
-    warnings.warn(f"Error detected in {failed.name()}. {text}", UserWarning, stacklevel=3)
+    warn(f"Error detected in {failed.name()}. {text}")
 
 
 class detect_anomaly:

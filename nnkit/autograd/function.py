@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import functools
 import inspect
-import warnings
 from collections.abc import Callable
 from typing import Any
 
@@ -25,6 +24,7 @@ from nnkit.autograd.views.refusals import mark_views
 from nnkit.autograd.views.replay import chain_of, replay
 from nnkit.backend.dtype import FLOATING
 from nnkit.backend.lazy import plain
+from nnkit.backend.warning import warn
 
 
 class FunctionNode(Node):
@@ -59,6 +59,9 @@ class FunctionNode(Node):
         if name[:2] == "__":
             raise AttributeError(name)
         return getattr(self.context(), name)
+
+    def __repr__(self) -> str:
+        return f"<{Function.__module__}.{type(self).__name__} object at {id(self):#x}>"
 
     @property
     def operation(self) -> str:
@@ -150,9 +153,7 @@ class FunctionContext:
     @property
     def saved_variables(self) -> tuple:
         """The old name of `saved_tensors`."""
-        warnings.warn(
-            "'saved_variables' is deprecated; use 'saved_tensors'", DeprecationWarning, stacklevel=2
-        )
+        warn("'saved_variables' is deprecated; use 'saved_tensors'", DeprecationWarning)
         return self.saved_tensors
 
     @property
@@ -245,11 +246,10 @@ class Function:
     generate_vmap_rule = False
 
     def __init__(self, *arguments: Any, **options: Any) -> None:
-        warnings.warn(
+        warn(
             f"{type(self).__name__} should not be instantiated. Methods on autograd functions are "
             "all static: use `.apply(...)`",
             DeprecationWarning,
-            stacklevel=2,
         )
 
     def __call__(self, *arguments: Any, **options: Any) -> Any:
@@ -513,11 +513,9 @@ def _rebased(node: FunctionNode, out: Tensor, edge: Any, inputs: tuple, count: i
     if out._base is None:
         check_traceable(out)
     if not is_in(out, inputs):
-        warnings.warn(
+        warn(
             "ctx.mark_dirty() received a tensor that was not an input: only inputs that forward "
-            "modifies should be given to it",
-            UserWarning,
-            stacklevel=4,
+            "modifies should be given to it"
         )
     if out._base is not None and count > 1:
         raise RuntimeError(
@@ -565,6 +563,7 @@ class Error(Node):
     """Stands where a once-differentiable backward would be differentiated again."""
 
     __slots__ = ()
+    space = node_module.OF_NO_OP
 
     def gradients(self, B: Any, grads: Any, unpack: Callable) -> Any:
         raise RuntimeError(

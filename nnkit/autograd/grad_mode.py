@@ -5,10 +5,10 @@ from __future__ import annotations
 import functools
 import inspect
 import threading
-import warnings
 from typing import Any
 
 from nnkit.autograd.compiled import bind_modes
+from nnkit.backend.warning import warn
 
 
 class _Modes(threading.local):
@@ -84,11 +84,10 @@ class _Context:
 
     def __call__(self, function: Any) -> Any:
         if isinstance(function, type):
-            warnings.warn(
+            warn(
                 "Decorating classes is deprecated: decorate functions or methods, such as the "
                 f"__init__ of {function.__name__}, which alone is decorated now",
                 FutureWarning,
-                stacklevel=2,
             )
 
         @functools.wraps(function)
@@ -225,6 +224,33 @@ class set_multithreading_enabled(_Context):
 def is_multithreading_enabled() -> bool:
     """The setting of `set_multithreading_enabled`."""
     return MODE.threads
+
+
+class enforce_grad_layout_policy(_Context):
+    """Say whether the gradients of leaves must lie in memory as these, at once or for a block.
+
+    It changes nothing: they always do, as they may where they need not.
+
+    Example:
+        >>> import nnkit
+        >>> w = nnkit.ones(3, 2).t().requires_grad_()
+        >>> with nnkit.autograd.enforce_grad_layout_policy(False):
+        ...     w.pow(2).sum().backward()
+        >>> w.grad.stride() == w.stride()
+        True
+    """
+
+    def __init__(self, enable: bool = True) -> None:
+        self.mode = enable
+
+    def _clone(self) -> _Context:
+        return type(self)(self.mode)
+
+    def __enter__(self) -> None:
+        pass
+
+    def __exit__(self, *exception: Any) -> None:
+        pass
 
 
 class inference_mode(_Context):

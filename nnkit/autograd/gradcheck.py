@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import itertools
-import warnings
 from collections.abc import Callable, Sequence
 from typing import Any, NoReturn
 
@@ -19,6 +18,7 @@ from nnkit.autograd.ops.shape.joining import stack
 from nnkit.autograd.tensor import Tensor, wrap
 from nnkit.backend.dtype import complex128, float64
 from nnkit.backend.memory import has_expanded, sparse_coo, strided
+from nnkit.backend.warning import warn
 
 
 class GradcheckError(RuntimeError):
@@ -270,11 +270,10 @@ def _checked(inputs: tuple) -> list[Tensor]:
         )
     for place, t in checked.items():
         if t.dtype not in (float64, complex128):
-            warnings.warn(
+            warn(
                 f"Input #{place} requires gradient and is not a double precision floating point "
                 "or complex. This check will likely fail if all the inputs are not of double "
-                "precision floating point or complex. ",
-                stacklevel=4,
+                "precision floating point or complex. "
             )
         if has_expanded(t._data):
             raise RuntimeError(
@@ -397,11 +396,10 @@ def _check_undefined(func: Callable, inputs: tuple) -> None:
 
 
 def _refuse(reason: str, error: Exception | None) -> NoReturn:
-    warnings.warn(
+    warn(
         "Backwards compatibility: New undefined gradient support checking feature is enabled by "
         "default, but it may break existing callers of this function: check_undefined_grad=False "
-        "switches it off",
-        stacklevel=4,
+        "switches it off"
     )
     raise GradcheckError(f"{reason}. Please look at check_undefined_grad") from error
 

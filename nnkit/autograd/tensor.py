@@ -8,7 +8,6 @@ one from data (`nnkit.autograd.ops.exchange.interchange`).
 from __future__ import annotations
 
 import operator
-import warnings
 from collections import OrderedDict
 from collections.abc import Callable
 from typing import Any
@@ -21,6 +20,7 @@ from nnkit.backend.array import Array
 from nnkit.backend.device import cpu, device
 from nnkit.backend.dtype import FLOATING, OF_ARRAY, dtype, package_of
 from nnkit.backend.memory import sparse_coo
+from nnkit.backend.warning import warn
 
 TRACED: set[type] = set()  # classes of ints that remember where they come from
 
@@ -290,12 +290,10 @@ class Tensor(Living):
         """The accumulated gradient of a leaf; None before the first backward."""
         is_leaf = self._edge is None or self._edge.__class__ is Unknown  # as far as it is known
         if self._grad is None and not (is_leaf or self.retains_grad):
-            warnings.warn(
+            warn(
                 "The .grad attribute of a Tensor that is not a leaf Tensor is being accessed. "
                 "Its .grad attribute won't be populated during autograd.backward(). Use "
-                ".retain_grad() on the non-leaf Tensor if you want it to be.",
-                UserWarning,
-                stacklevel=2,
+                ".retain_grad() on the non-leaf Tensor if you want it to be."
             )
         return self._grad
 

@@ -152,9 +152,9 @@ def read_safetensors(
 ZIP_HEADER = 30  # bytes before the name of a member
 
 
-def map_member(path: Any, member: zipfile.ZipInfo) -> Any:
+def map_member(path: Any, member: zipfile.ZipInfo, shared: bool) -> Any:
     """The bytes of a member of a zip archive, not compressed, mapped to memory: they are read when
-    they are used, and what is written to them does not reach the file.
+    they are used, and what is written to them reaches the file where they are ``shared`` with it.
 
     Raises:
         ValueError: they do not lie in the file.
@@ -169,7 +169,7 @@ def map_member(path: Any, member: zipfile.ZipInfo) -> Any:
         raise ValueError(f"{member.filename!r:.80} ends behind the file")
     if not member.file_size:
         return np.empty(0, np.uint8)
-    return np.memmap(path, np.uint8, "c", begin, (member.file_size,))
+    return np.memmap(path, np.uint8, "r+" if shared else "c", begin, (member.file_size,))
 
 
 def open_zip(stream: BinaryIO, max_bytes: int | None = None) -> zipfile.ZipFile:

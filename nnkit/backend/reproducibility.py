@@ -7,9 +7,8 @@ has written yet, and what torch refuses them, is the same here.
 
 from __future__ import annotations
 
-import warnings
-
 from nnkit.backend.switches import matmul
+from nnkit.backend.warning import warn
 
 _MODES = ("default", "warn", "error")
 _PRECISIONS = ("highest", "high", "medium")
@@ -118,7 +117,7 @@ def refuse(name: str) -> None:
     )
     if not _warn_only:
         raise RuntimeError(message)
-    warnings.warn(message, UserWarning, stacklevel=3)
+    warn(message)
 
 
 def set_float32_matmul_precision(precision: str) -> None:
@@ -135,11 +134,9 @@ def set_float32_matmul_precision(precision: str) -> None:
         >>> nnkit.set_float32_matmul_precision("highest")
     """
     if precision not in _PRECISIONS:
-        warnings.warn(
+        warn(
             f"set_float32_matmul_precision(): {precision!r} is not one of 'highest', 'high', "
-            "'medium' and has no effect",
-            UserWarning,
-            stacklevel=2,
+            "'medium' and has no effect"
         )
         return
     matmul.precision = precision

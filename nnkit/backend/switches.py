@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from types import SimpleNamespace
 
+frozen = False  # whether switches are set by contexts alone
+
 
 class Matmul(SimpleNamespace):
     """How products are computed: ``precision`` is "highest", "high" or "medium".

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
 from nnkit.backend.switches import attention
 from nnkit.backend.switches import matmul as matmul
+from nnkit.backend.warning import warn
 
 
 def is_built() -> bool:
@@ -46,12 +46,11 @@ def sdp_kernel(
     enable_cudnn: bool = True,
 ) -> Iterator[None]:
     """Within it attention is computed in these ways alone; the old form of `sdpa_kernel`."""
-    warnings.warn(
+    warn(
         "`torch.backends.cuda.sdp_kernel()` is deprecated. In the future, this context manager "
         "will be removed. Please see `torch.nn.attention.sdpa_kernel()` for the new context "
         "manager, with updated signature.",
         FutureWarning,
-        stacklevel=3,
     )
     before = dict(vars(attention))
     attention.flash, attention.math = enable_flash, enable_math

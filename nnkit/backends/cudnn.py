@@ -15,6 +15,7 @@ from contextlib import contextmanager
 from types import ModuleType
 from typing import Any
 
+from nnkit.backend import switches
 from nnkit.backend.switches import cudnn as _switches
 
 enabled: bool
@@ -37,12 +38,19 @@ class _Module(ModuleType):
         if not hasattr(_switches, name):
             super().__setattr__(name, value)
             return
-        kind = type(getattr(_switches, name))
-        if type(value) is not kind:
+        if switches.frozen:
             raise RuntimeError(
-                f"cudnn.{name}: expected {kind.__name__}, got {type(value).__name__}"
+                f"cudnn.{name}: not allowed to set {self.__name__} flags after "
+                "disable_global_flags; please use flags() context manager instead"
             )
-        setattr(_switches, name, value)
+        _set(name, value)
+
+
+def _set(name: str, value: Any) -> None:
+    kind = type(getattr(_switches, name))
+    if type(value) is not kind:
+        raise RuntimeError(f"cudnn.{name}: expected {kind.__name__}, got {type(value).__name__}")
+    setattr(_switches, name, value)
 
 
 sys.modules[__name__].__class__ = _Module
@@ -76,7 +84,7 @@ def set_flags(
     before = tuple(getattr(_switches, name) for name in given)
     for name, value in given.items():
         if value is not None:
-            setattr(sys.modules[__name__], name, value)
+            _set(name, value)
     return before
 
 

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import os
-import warnings
 from datetime import timedelta
 from typing import Any, ClassVar
 
 from nnkit.backend import ranks as world_of_ranks
 from nnkit.backend.errors import DistBackendError, DistNetworkError, DistStoreError
 from nnkit.backend.ranks import Group, World
+from nnkit.backend.warning import warn
 from nnkit.distributed.debug_level import DebugLevel, get_debug_level
 from nnkit.distributed.rendezvous import find_world
 
@@ -462,10 +462,7 @@ def member_of(name: str, group: Any) -> ProcessGroup | None:
         return default_group()
     if group == GroupMember.NON_GROUP_MEMBER:
         rank = -1 if GroupMember.WORLD is None else GroupMember.WORLD.rank()
-        warnings.warn(
-            f"Running {name} on global rank {rank} which does not belong to the given group.",
-            stacklevel=3,
-        )
+        warn(f"Running {name} on global rank {rank} which does not belong to the given group.")
         return None
     return group
 

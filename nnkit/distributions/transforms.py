@@ -22,7 +22,7 @@ from nnkit.distributions.transform import (
     Transform,
     identity_transform,
 )
-from nnkit.distributions.utils import tril_matrix_to_vec, vec_to_tril_matrix
+from nnkit.distributions.utils import broadcast_all, tril_matrix_to_vec, vec_to_tril_matrix
 from nnkit.linalg import cholesky
 from nnkit.nn.functional import logsigmoid, pad, softplus
 
@@ -76,7 +76,7 @@ class PowerTransform(Transform):
 
     def __init__(self, exponent: Any, cache_size: int = 0) -> None:
         super().__init__(cache_size)
-        self.exponent = exponent
+        (self.exponent,) = broadcast_all(exponent)
 
     sign = property(lambda self: self.exponent.sign())
 
@@ -98,7 +98,7 @@ class PowerTransform(Transform):
         return (self.exponent * y / x).abs().log()
 
     def forward_shape(self, shape: Any) -> Any:
-        return broadcast_shapes(shape, getattr(self.exponent, "shape", ()))
+        return broadcast_shapes(shape, self.exponent.shape)
 
     inverse_shape = forward_shape
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from nnkit.func.batch_norm import replace_all_batch_norm_modules_
+from nnkit.func.rearranging import rearrange
 from nnkit.func.transforms import (
     grad,
     grad_and_value,
@@ -25,6 +26,7 @@ __all__ = [
     "jacrev",
     "jvp",
     "linearize",
+    "rearrange",
     "replace_all_batch_norm_modules_",
     "stack_module_state",
     "vjp",

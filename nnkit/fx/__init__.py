@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from nnkit.fx.code_gen import CodeGen as CodeGen
 from nnkit.fx.graph import Graph as Graph
 from nnkit.fx.graph import PythonCode as PythonCode
 from nnkit.fx.graph_module import GraphModule as GraphModule
@@ -20,11 +21,12 @@ from nnkit.fx.proxy import Proxy as Proxy
 from nnkit.fx.proxy import ProxyableClassMeta as ProxyableClassMeta
 from nnkit.fx.proxy import TraceError as TraceError
 from nnkit.fx.proxy import TracerBase as TracerBase
+from nnkit.fx.subgraph_rewriter import replace_pattern as replace_pattern
 from nnkit.fx.tracer import Tracer as Tracer
 from nnkit.fx.tracer import symbolic_trace as symbolic_trace
 from nnkit.fx.tracer import wrap as wrap
 
 __all__ = [
-    "Graph", "GraphModule", "Interpreter", "Node", "Proxy", "Tracer", "Transformer",
-    "symbolic_trace", "wrap",
+    "CodeGen", "Graph", "GraphModule", "Interpreter", "Node", "Proxy", "Tracer", "Transformer",
+    "replace_pattern", "symbolic_trace", "wrap",
 ]  # fmt: skip

@@ -13,8 +13,10 @@ from dataclasses import dataclass, field
 from types import ModuleType
 from typing import Any, cast
 
+from nnkit.backend.device import device
 from nnkit.backend.dtype import dtype
 from nnkit.backend.warning import warn
+from nnkit.fx.code_gen import CodeGen, Shown
 from nnkit.fx.node import (
     Argument,
     Node,
@@ -58,7 +60,7 @@ class Names:
         name = f"_{name}" if name[0].isdigit() else name
         found = re.match(r"(.*)_(\d+)$", name)
         base, number = (found[1], int(found[2])) if found else (name, 0)
-        taken = {*keyword.kwlist, *dir(builtins), "inf", "nan", "NoneType", "self"}
+        taken = {*keyword.kwlist, *dir(builtins), "device", "inf", "nan", "NoneType", "self"}
         while name in self.used or name in taken:
             number += 1
             name = f"{base}_{number}"
@@ -105,6 +107,7 @@ class Graph:
         )
         self._root = Node(self, "", "root", "", (), {})
         self._names = Names()
+        self._codegen = CodeGen()
         self._insert: Callable[[Node], None] = self._root.prepend
 
     @property
@@ -219,6 +222,7 @@ class Graph:
 
     def __deepcopy__(self, memo: dict | None = None) -> Graph:
         made = Graph(tracer_cls=self._tracer_cls)
+        made._codegen = copy.deepcopy(self._codegen)
         values: dict[Node, Node] = {}
         output = made.graph_copy(self, values, return_output_node=True)
         if output is not None:
@@ -233,7 +237,7 @@ class Graph:
     def __reduce__(self) -> Any:
         rows = [(n.name, n.op, n.target, n.args, n.kwargs, n.type) for n in self.nodes]
         named = [(*row[:3], *map_arg(row[3:5], lambda n: _Named(n.name)), row[5]) for row in rows]
-        return _rebuilt, (named, self._tracer_cls)
+        return _rebuilt, (named, self._tracer_cls, self._codegen)
 
     def inserting_before(self, n: Node | None = None) -> Any:
         """A block whose new operations come before ``n``, or first of all.
@@ -302,13 +306,17 @@ class Graph:
             if self.owning_module is not None and node.op in ("call_module", "get_attr"):
                 operator.attrgetter(str(node.target))(self.owning_module)
 
-    def process_inputs(self, *args: Any) -> tuple:
+    def set_codegen(self, codegen: CodeGen) -> None:
+        """Choose how the program's text is made, when its module is next compiled."""
+        self._codegen = codegen
+
+    def process_inputs(self, *args: Any) -> Any:
         """The arguments of the program as its placeholders take them."""
-        return args
+        return self._codegen.process_inputs(*args)
 
     def process_outputs(self, out: Any) -> Any:
         """The result of the program as its caller gets it."""
-        return out
+        return self._codegen.process_outputs(out)
 
     def python_code(self, root_module: str = "self", *args: Any, **kwargs: Any) -> PythonCode:
         """The program as the text of a function ``forward``, and the values that it names."""
@@ -355,8 +363,9 @@ class _Named:
     name: str
 
 
-def _rebuilt(rows: list[tuple], tracer_cls: Any) -> Graph:
+def _rebuilt(rows: list[tuple], tracer_cls: Any, codegen: CodeGen) -> Graph:
     graph, nodes = Graph(tracer_cls=tracer_cls), {}
+    graph._codegen = codegen
 
     def found(value: Any) -> Any:
         return nodes[value.name] if isinstance(value, _Named) else value
@@ -375,14 +384,17 @@ class _Printer:
     """Prints a graph as a function; what has no text of its own becomes a global."""
 
     def __init__(self, graph: Graph, root: str) -> None:
-        self.globals: dict[str, Any] = {}
+        self.codegen = graph._codegen
+        self.globals: dict[str, Any] = dict(self.codegen.additional_globals())
         self.names = Names()
         self.names.used |= graph._names.used
+        self.given = {str(node.target) for node in graph.nodes if node.op == "placeholder"}
         last_use: dict[Node, Node] = {}
         for node in graph.nodes:
             for used in node.all_input_nodes:
+                last_use.pop(used, None)  # those that end here stand in its order
                 last_use[used] = node
-        header, lines = [root], []
+        header, lines = [], []
         for node in graph.nodes:
             if node.op == "placeholder":
                 default = f" = {self.text(node.args[0])}" if node.args else ""
@@ -395,12 +407,13 @@ class _Printer:
             free = f";  {' = '.join([*done, 'None'])}" if done and node.op != "output" else ""
             lines.append(f"    {self.statement(node, root)}{free}")
         body = "\n".join(lines) or "    pass"
-        text = f"\n\n\ndef forward({', '.join(header)}):\n{body}\n    "
+        text = f"\n\n\n{self.codegen.gen_fn_def(header, '')}\n{body}\n    "
         self.code = PythonCode(text, self.globals)
 
     def statement(self, node: Node, root: str) -> str:
         if node.op == "output":
-            return f"return {self.text(node.args[0])}"
+            given, text = node.args[0], self.text(node.args[0])
+            return self.codegen.generate_output(given if repr(given) == text else Shown(text))
         written = _IN_PLACE.get(cast(Any, node.target))
         if written is not None and len(node.args) == 2:
             first, second = map(self.text, node.args)
@@ -460,6 +473,13 @@ class _Printer:
         self.globals[name] = value
         return name
 
+    def named(self, name: str, value: Any) -> str:
+        """A value by this name, if no parameter of the program has it."""
+        if name in self.given:
+            return self.constant(name, value)
+        self.globals[name] = value
+        return name
+
     def text(self, value: Any) -> str:
         """A value as an expression."""
         kind = type(value)
@@ -468,8 +488,15 @@ class _Printer:
         if kind in (int, bool, str, bytes, type(None)) or value is ...:
             return repr(value)
         if kind in (float, complex):
-            finite = value - value == 0
-            return repr(value) if finite else self.constant("number", value)
+            if value - value == 0:
+                return repr(value)
+            if kind is complex:
+                return self.constant("number", value)
+            return ("-" if value < 0 else "") + self.named(repr(abs(value)), abs(value))
+        if kind is device:
+            if "device" in self.given:
+                return self.constant("_device", value)
+            return self.named("device", device) + repr(value).removeprefix("device")
         if kind is tuple:
             return f"({', '.join(map(self.text, value))}{',' * (len(value) == 1)})"
         if kind is list:

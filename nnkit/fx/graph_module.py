@@ -112,12 +112,13 @@ class GraphModule(Module):
     def delete_all_unused_submodules(self) -> None:
         """Take away the modules that the graph does not use."""
         used: set[str] = set()
+        modules = dict(self.named_modules(remove_duplicate=False))
         for node in self._graph.nodes:
             if node.op in ("call_module", "get_attr"):
                 parts = str(node.target).split(".")
                 used |= {".".join(parts[:count]) for count in range(1, len(parts) + 1)}
-                if node.op == "call_module":
-                    inner = self.get_submodule(str(node.target)).named_modules()
+                if node.op == "call_module" and node.target in modules:  # or it is yet to come
+                    inner = modules[str(node.target)].named_modules()
                     used |= {f"{node.target}.{name}" for name, _ in inner}
         for name, _ in list(self.named_modules()):
             if name and name not in used:
@@ -143,7 +144,8 @@ class GraphModule(Module):
         return GraphModule(self, self._graph, type(self).__name__)
 
     def __str__(self) -> str:
-        return f"{Module.__repr__(self)}\n{self._code}"
+        hint = "# To see more debug info, please use `graph_module.print_readable()`"
+        return f"{Module.__repr__(self)}\n{self._code}\n{hint}"
 
 
 def _rebuilt(kind: Any, name: str, state: dict[str, Any], graph: Graph) -> Any:

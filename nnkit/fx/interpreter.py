@@ -49,14 +49,15 @@ class Interpreter:
     ) -> Any:
         """The result of the program for these arguments."""
         self.env = dict(initial_env or {})
-        self.args_iter = iter(args)
+        self.args_iter = iter(self.graph.process_inputs(*args) if enable_io_processing else args)
         last = {used: node for node in self.graph.nodes for used in node.all_input_nodes}
         for node in self.graph.nodes:
             if node in self.env:
                 continue
             self.env[node] = self.run_node(node)
             if node.op == "output":
-                return self.env[node]
+                out = self.env[node]
+                return self.graph.process_outputs(out) if enable_io_processing else out
             if self.garbage_collect_values:
                 for used in node.all_input_nodes:
                     if last[used] is node:

@@ -10,10 +10,11 @@ import signal
 import sys
 import time
 import traceback
-import warnings
 from collections.abc import Callable
 from multiprocessing.connection import wait
 from typing import Any
+
+from nnkit.backend.warning import warn
 
 LOG = logging.getLogger(__name__)
 SECONDS_TO_END = 30.0  # between the polite signal and the other one
@@ -204,9 +205,8 @@ def spawn(
         >>> mp.spawn(print, args=("hello",), nprocs=1)
     """
     if start_method != "spawn":
-        warnings.warn(
+        warn(
             f"spawn starts processes by spawn, not by {start_method}, which start_processes takes",
             FutureWarning,
-            stacklevel=2,
         )
     return start_processes(fn, args, nprocs, join, daemon)

@@ -9,7 +9,6 @@ from __future__ import annotations
 import functools
 import inspect
 import math
-import warnings
 from collections.abc import Callable
 from typing import Any
 
@@ -22,6 +21,7 @@ from nnkit.autograd.ops.creation.factories import eye as _eye
 from nnkit.autograd.ops.elementwise.comparison import where
 from nnkit.autograd.ops.exchange.interchange import tensor as _tensor
 from nnkit.autograd.ops.random.factories import randperm
+from nnkit.backend.warning import warn
 
 __all__ = [
     "calculate_gain", "constant", "constant_", "dirac", "dirac_", "eye", "eye_", "kaiming_normal",
@@ -153,10 +153,9 @@ def trunc_normal_(
     """
     _check_numbers("trunc_normal_", tensor, mean=mean, std=std, a=a, b=b)
     if mean < a - 2 * std or mean > b + 2 * std:
-        warnings.warn(
+        warn(
             "mean is more than 2 std from [a, b] in nn.init.trunc_normal_. "
-            "The distribution of values may be incorrect.",
-            stacklevel=3,
+            "The distribution of values may be incorrect."
         )
     scale = std * math.sqrt(2.0)
     mass = (math.erf((b - mean) / scale) - math.erf((a - mean) / scale)) / 2
@@ -311,7 +310,7 @@ def xavier_normal_(tensor: Tensor, gain: float = 1.0, generator: Any = None) -> 
 
 def _kaiming_std(tensor: Tensor, a: float, mode: str, nonlinearity: str) -> float | None:
     if 0 in tensor.shape:
-        warnings.warn("Initializing zero-element tensors is a no-op", stacklevel=4)
+        warn("Initializing zero-element tensors is a no-op")
         return None
     fan = _calculate_correct_fan(tensor, mode)
     return calculate_gain(nonlinearity, a) / math.sqrt(fan)
@@ -411,11 +410,7 @@ def _deprecated(function: Callable) -> Callable:
     old = new[:-1]
 
     def call(*arguments: Any, **options: Any) -> Tensor:
-        warnings.warn(
-            f"`nn.init.{old}` is now deprecated in favor of `nn.init.{new}`.",
-            FutureWarning,
-            stacklevel=2,
-        )
+        warn(f"`nn.init.{old}` is now deprecated in favor of `nn.init.{new}`.", FutureWarning)
         return function(*arguments, **options)
 
     call.__name__ = call.__qualname__ = old

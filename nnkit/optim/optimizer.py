@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import functools
-import warnings
 from collections import OrderedDict, defaultdict
 from collections.abc import Callable, Iterable
 from typing import Any
@@ -20,6 +19,7 @@ from nnkit.backend.formula import Update
 from nnkit.backend.lazy import plain
 from nnkit.backend.memory import has_expanded
 from nnkit.backend.program.outside import RECORDERS, beforehand, call_recorded, is_recorded
+from nnkit.backend.warning import warn
 from nnkit.optim.state import OptimizerState, dtype_of_numbers
 
 REQUIRED = object()
@@ -181,11 +181,9 @@ class Optimizer(OptimizerState):
             if not (self.defaults.get("differentiable") or p.is_leaf or p.retains_grad):
                 raise ValueError("can't optimize a non-leaf Tensor")
         if len({id(p) for p in params}) < len(params):
-            warnings.warn(
+            warn(
                 "optimizer contains a parameter group with duplicate parameters; in future, this "
-                "will cause an error",
-                UserWarning,
-                stacklevel=3,
+                "will cause an error"
             )
         known = {id(p) for group in self.param_groups for p in group["params"]}
         if any(id(p) in known for p in params):

@@ -7,7 +7,6 @@ Source: Chen et al. 2016, "Training deep nets with sublinear memory cost";
 from __future__ import annotations
 
 import operator
-import warnings
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from typing import Any
@@ -20,6 +19,7 @@ from nnkit.autograd.engine.node import RUNNING, Node
 from nnkit.autograd.engine.saved import ACTIVE, pack_values
 from nnkit.autograd.engine.unpacking import unpack_tensor
 from nnkit.autograd.graph import saved_tensors_hooks
+from nnkit.backend.warning import warn
 from nnkit.random import fork_rng, get_rng_state, set_rng_state
 from nnkit.utils._pytree import tree_leaves
 
@@ -138,11 +138,9 @@ def checkpoint(
         tensor([1.0000, 2.7183])
     """
     if use_reentrant is None:
-        warnings.warn(
+        warn(
             "checkpoint: the use_reentrant parameter should be passed explicitly; "
-            "use_reentrant=False is recommended",
-            UserWarning,
-            stacklevel=2,
+            "use_reentrant=False is recommended"
         )
         use_reentrant = True
     if use_reentrant:
@@ -156,11 +154,7 @@ def checkpoint(
                 "checkpoint: Passing `context_fn` is only supported when use_reentrant=False."
             )
         if not any(isinstance(a, Tensor) and a.requires_grad for a in args):
-            warnings.warn(
-                "None of the inputs have requires_grad=True. Gradients will be None",
-                UserWarning,
-                stacklevel=2,
-            )
+            warn("None of the inputs have requires_grad=True. Gradients will be None")
         return CheckpointFunction.apply(function, preserve_rng_state, *args)
     if determinism_check not in ("default", "none"):
         raise ValueError(
@@ -348,11 +342,9 @@ def checkpoint_sequential(
     if kwargs:
         raise ValueError(f"checkpoint_sequential: unexpected keyword arguments {', '.join(kwargs)}")
     if use_reentrant is None:
-        warnings.warn(
+        warn(
             "checkpoint_sequential: the use_reentrant parameter should be passed explicitly; "
-            "use_reentrant=False is recommended",
-            UserWarning,
-            stacklevel=2,
+            "use_reentrant=False is recommended"
         )
         use_reentrant = True
     if not isinstance(functions, Iterable):

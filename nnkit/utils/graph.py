@@ -106,7 +106,7 @@ def _describe(node: Node, names: dict[int, str]) -> tuple[str, str]:
         leaf = node.variable
         name = names.get(id(leaf))
         return (f"{name}\\n{_shape(leaf)}" if name else _shape(leaf)), "leaf"
-    return node.name(), "node"
+    return type(node).__name__, "node"
 
 
 def _box(number: str, label: str, kind: str) -> str:

@@ -270,6 +270,35 @@ def gradients_for_edges_alone(fw):
 
 
 @scenario
+def names_of_nodes(fw):
+    x = fw.ones(2, 2, requires_grad=True)
+    found = []
+    for reduce in (x.sum, x.mean, x.prod):
+        found += [reduce(), reduce(0), reduce(0, True), reduce(dtype=fw.float64)]
+    found += [x.sum(None), x.mean((0, 1)), *fw.std_mean(x), *fw.std_mean(x, 0)]
+    table = fw.ones(1, 2, requires_grad=True)
+    index, start = fw.tensor([0]), fw.tensor([0])
+    found += [fw.nn.functional.embedding_bag(index, table, start, mode="max")]
+    found += [fw.nn.functional.softsign(x)]
+
+    class Double(fw.autograd.Function):
+        @staticmethod
+        def forward(ctx, x):
+            return x * 2
+
+        @staticmethod
+        def backward(ctx, g):
+            return g * 2
+
+    written = x * 2
+    written[0] = 1
+    found += [written, Double.apply(x), x // 1]
+    names = [t.grad_fn.name() for t in found] + [x.view_as(x).grad_fn.next_functions[0][0].name()]
+    described = [repr(t.grad_fn).partition(" at ")[0].split(".")[1:] for t in found]
+    return names, described, [repr(t).rpartition("grad_fn")[2] for t in found]
+
+
+@scenario
 def attributes_of_any_name_on_ctx(fw):
     names = [
         "device", "outputs", "values", "order", "meta", "hooks", "slots", "edges", "dirty",

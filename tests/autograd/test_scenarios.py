@@ -33,8 +33,7 @@ EXPECTED = Path(__file__).parents[1] / "expected" / "scenarios.json"
 
 
 def normal(name: str, framework) -> str:
-    """The result as text, without what differs by name only."""
-    return repr(SCENARIOS[name](framework)).replace("torch::autograd::", "")
+    return repr(SCENARIOS[name](framework))
 
 
 @pytest.mark.filterwarnings("ignore:The .grad attribute of a Tensor:UserWarning")

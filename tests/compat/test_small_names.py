@@ -5,13 +5,14 @@ from __future__ import annotations
 from tests.compat.test_install import run
 
 PROGRAM = """
+import mmap
 import warnings
 import torch
 from torch import nn
 def refused(call, *arguments):
     try:
         return call(*arguments)
-    except (RuntimeError, AssertionError, TypeError, NotImplementedError) as error:
+    except (RuntimeError, AssertionError, TypeError, ValueError, NotImplementedError) as error:
         return type(error).__name__
 a = torch.accelerator
 with a.device_index(None):
@@ -26,6 +27,9 @@ s.set_default_load_endianness(s.LoadEndianness.LITTLE)
 print(s.get_default_load_endianness(), refused(s.set_default_load_endianness, 1))
 s.set_default_load_endianness(None)
 print(s.get_default_load_endianness(), s.get_crc32_options(), s.get_default_mmap_options())
+with s.set_default_mmap_options(mmap.MAP_SHARED):
+    print(s.get_default_mmap_options())
+print(s.get_default_mmap_options(), refused(s.set_default_mmap_options, 77))
 print(s.location_tag(torch.ones(1).untyped_storage()), torch.autograd.is_view_replay_enabled())
 def show(x):
     print(torch.func.debug_unwrap(x).tolist(), torch.func.debug_unwrap(x, recurse=False).shape)
@@ -91,6 +95,8 @@ RuntimeError True False
 ['one'] FutureWarning
 LoadEndianness.LITTLE TypeError
 None True 2
+1
+2 ValueError
 cpu False
 [0.0, 1.0] torch.Size([2])
 [[0.0], [1.0]] torch.Size([1])
@@ -225,3 +231,28 @@ print(m.weight.tolist())
 print(torch.compiler.disable(abs)._torchdynamo_disable, torch._C._nn._parse_to("cpu:1")[0])
 """
     assert run(program).splitlines() == ["[1.0, 1.0]", "True cpu:1"]
+
+
+def test_copies_of_a_module() -> None:
+    """On GPUs alone; what has no memory may be copied as well here."""
+    program = """
+import torch
+from torch import nn
+from torch.nn.parallel import replicate
+m = nn.Sequential(nn.Linear(2, 3), nn.BatchNorm1d(3))
+m.append(m[0])
+for devices in ([], ["cpu"], [torch.device("cpu")], [0]):
+    try:
+        print(replicate(m, devices))
+    except (ValueError, AssertionError) as error:
+        print(type(error).__name__)
+m = m.to("meta")
+for detach in (False, True):
+    one, other = replicate(m, ["meta", "meta"], detach)
+    print(one[0] is one[2], one[0] is other[0], *one.parameters(), len(list(one.buffers())))
+    print(one[0].weight.requires_grad, one[1].training, one[0].in_features)
+"""
+    assert run(program).splitlines() == [
+        "[]", "ValueError", "ValueError", "AssertionError",
+        "True False 3", "True True 2", "True False 3", "False True 2",
+    ]  # fmt: skip

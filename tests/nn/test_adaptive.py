@@ -20,7 +20,8 @@ def run(lib: ModuleType, targets: Any, **options: Any) -> list:
     loss.backward()
     results = [out, loss, x.grad, layer.log_prob(x), layer.predict(x)]
     results += list(layer.state_dict().values())
-    return [repr(layer), list(layer.state_dict()), *(r.detach().numpy() for r in results)]
+    names = [type(layer(x, lib.tensor(targets))).__name__, *layer.state_dict()]
+    return [repr(layer), names, *(r.detach().numpy() for r in results)]
 
 
 @pytest.mark.parametrize("targets", [[0, 5, 19, 3, 12], [1, 1, 2, 3, 0]])

@@ -71,6 +71,7 @@ def test_other_features_and_batch_first(torch: ModuleType, need: bool) -> None:
     inputs = numbers(2, 5, 8), numbers(2, 6, 3), numbers(2, 6, 7)
     call: Any = lambda lib, layer, q, k, v: layer(q, k, v, need_weights=need)
     same(torch, options, *inputs, call=call)
+    same(torch, options, *(x[0] for x in inputs), call=call)
     one: Any = lambda lib, layer, x: layer(x, x, x, need_weights=need)
     make: Any = lambda nn: nn.MultiheadAttention(8, 2, batch_first=True)
     assert_same(torch, make, numbers(2, 5, 8), call=one, train=False)

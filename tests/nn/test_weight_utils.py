@@ -106,6 +106,17 @@ def pruning(lib: ModuleType) -> list[Any]:
     scores = lib.arange(6.0).view(2, 3)
     prune.l1_unstructured(other, "weight", 2, importance_scores=scores)
     seen += numbers(other.weight)
+
+    class EverySecond(prune.BasePruningMethod):
+        PRUNING_TYPE = "unstructured"
+
+        def compute_mask(self, importances: Any, *, default_mask: Any) -> Any:
+            mask = default_mask.clone()
+            mask.view(-1)[::2] = 0
+            return mask
+
+    EverySecond.apply(other, "bias")
+    seen += numbers(other.bias, EverySecond().prune(lib.ones(3)))
     method = prune.L1Unstructured(amount=2)
     return seen + numbers(method.prune(lib.tensor([3.0, -1.0, 2.0])))
 

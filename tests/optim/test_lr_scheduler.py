@@ -104,6 +104,7 @@ def test_torchs_rates_and_states(name: str, kind: str, torch: ModuleType) -> Non
     theirs, other = run(torch, name, kind)
     assert plain(ours) == plain(theirs)
     assert plain(scheduler.state_dict()) == plain(other.state_dict())
+    assert list(scheduler.state_dict()) == list(other.state_dict())
     assert scheduler.get_last_lr() == pytest.approx(other.get_last_lr())
 
 

@@ -16,14 +16,16 @@ from tests.programs import (
     language,
     learning,
     methods,
+    models,
     recipes,
     recurrent,
+    science,
     workflow,
 )
 
 SUBJECTS = (
     *(learning, images, recurrent, language, attention, gradients, workflow, recipes),
-    methods,
+    *(methods, models, science),
 )
 PROGRAMS: dict[str, Callable[[Any], list]] = {
     program.__name__: program for subject in SUBJECTS for program in subject.PROGRAMS

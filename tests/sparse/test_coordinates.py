@@ -438,6 +438,12 @@ def test_text(lib: ModuleType) -> None:
         f"values=tensor([1., 1.]), size=(2, 2), nnz=2, dtype={name}.float64,\n"
         f"       layout={name}.sparse_csr)"
     )
+    many = lib.arange(18.0).to_sparse()
+    assert repr(many).splitlines()[1:5:2] == [
+        "                        15, 16, 17]]),",
+        "                      12., 13., 14., 15., 16., 17.]),",
+    ]
+    assert "dtype" not in repr(lib.eye(2, dtype=lib.complex64).to_sparse())
     empty = lib.sparse_coo_tensor(size=(2, 3))
     assert repr(empty) == (
         "tensor(indices=tensor([], size=(2, 0)),\n       values=tensor([], size=(0,)),\n       "

@@ -29,11 +29,13 @@ class _Thread(threading.local):
     Attributes:
         of_tensors: whether subclasses of Tensor are asked.
         asks: whether anything is.
+        passes: whether the next question is left out.
         modes: the modes that have been entered; the last is asked first.
     """
 
     of_tensors = True
     asks = True
+    passes = False
 
     def __init__(self) -> None:
         self.modes: list[Any] = []
@@ -148,13 +150,48 @@ def shown(result: Any) -> Any:
     return result
 
 
+def is_passed() -> bool:
+    """Whether this question is the one that is left out."""
+    passed, THREAD.passes = THREAD.passes, False
+    return passed
+
+
+def redispatch_function(
+    func: Callable, types: Iterable[type], args: tuple, kwargs: dict[str, Any] | None
+) -> Any:
+    """Call a function, whose arguments are not asked; those of what it calls are.
+
+    For ``__torch_function__`` of classes that want to see what functions of users do inside.
+
+    Example:
+        >>> import nnkit
+        >>> from nnkit.overrides import redispatch_function
+        >>> class Told(nnkit.Tensor):
+        ...     @classmethod
+        ...     def __torch_function__(cls, func, types, args, kwargs=None):
+        ...         print(func.__name__)
+        ...         return redispatch_function(func, types, args, kwargs)
+        >>> Told(nnkit.ones(2)).add(1)
+        add
+        tensor([2., 2.])
+    """
+    if hasattr(func, "learn"):  # what it calls is its own affair
+        with DisableTorchFunction():
+            return func(*args, **(kwargs or {}))
+    THREAD.passes = True
+    try:
+        return func(*args, **(kwargs or {}))
+    finally:
+        THREAD.passes = False
+
+
 NOBODY = object()
 
 
 def ask(function: Callable, arguments: tuple, options: dict[str, Any] | None = None) -> Any:
     """The function's result by a mode or an overriding argument; `NOBODY` if there is neither."""
     found = overriding((*arguments, *options.values()) if options else arguments)
-    if not found and not is_intercepted():
+    if not found and not is_intercepted() or is_passed():
         return NOBODY
     return answer(function, found, arguments, options or {})
 

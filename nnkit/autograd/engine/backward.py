@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import math
 import operator
-import warnings
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -32,6 +31,7 @@ from nnkit.autograd.op.registry import LIFTED, OPS
 from nnkit.autograd.tensor import Size, Tensor, primal_of, wrap
 from nnkit.autograd.views.history import check_history, refresh
 from nnkit.backend.lazy import plain
+from nnkit.backend.warning import warn
 
 
 def start(tensors: Sequence, grads: Sequence, retain: bool, lifted: bool) -> Pass:
@@ -199,9 +199,7 @@ def backward(
         tensor(6.)
     """
     if grad_variables is not None:
-        warnings.warn(
-            "grad_variables= is deprecated: use grad_tensors=", DeprecationWarning, stacklevel=3
-        )
+        warn("grad_variables= is deprecated: use grad_tensors=", DeprecationWarning)
         if grad_tensors is not None:
             raise RuntimeError(
                 "'grad_tensors' and 'grad_variables' (deprecated) arguments both passed to "

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from typing import Any
 
 from nnkit.autograd.arguments.overriding import overridable
@@ -13,6 +12,7 @@ from nnkit.autograd.op.registry import OPS
 from nnkit.autograd.tensor import Tensor, wrap
 from nnkit.backend.device import cpu
 from nnkit.backend.memory import strided
+from nnkit.backend.warning import warn
 
 
 @overridable
@@ -52,11 +52,10 @@ def grad(
         (tensor(2.),)
     """
     if not only_inputs:
-        warnings.warn(
+        warn(
             "grad(): only_inputs=False is ignored: use nnkit.autograd.backward to accumulate "
             "gradients in other leaves",
             FutureWarning,
-            stacklevel=3,
         )
     outputs, inputs = as_tuple(outputs), as_tuple(inputs)
     if not inputs:

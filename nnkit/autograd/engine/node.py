@@ -21,6 +21,7 @@ LATEST = 2**64 - 1  # torch's order of nodes that run as soon as they can
 SPARSE: set[type] = set()
 # Classes of all tensors that hold values at indices: what arrives at one is its values.
 WITH_INDICES: set[type] = set()
+OF_NO_OP = "torch::autograd::"  # the space of the nodes that no operation has of its own
 
 
 class Node:
@@ -30,6 +31,7 @@ class Node:
 
     __call__: Callable[..., Any]  # `nnkit.autograd.engine.backward.run_alone`
     operation = ""  # the op's name in messages, such as "mul"
+    space = ""  # the part of torch's name that its class leaves out
     saves_arrays = False
     materializes = True  # whether outputs without a gradient get zeros before the rules run
     runs_always = False  # whether they get them even where no output has a gradient
@@ -62,8 +64,8 @@ class Node:
         raise NotImplementedError
 
     def name(self) -> str:
-        """The class name, such as ``AddBackward0``."""
-        return type(self).__name__
+        """Such as ``AddBackward0``, or ``torch::autograd::AccumulateGrad`` for what is no op's."""
+        return self.space + type(self).__name__
 
     def sent(self) -> Sequence:
         """Its edges in the order in which leaves get their gradients, where that can be seen."""
@@ -154,6 +156,7 @@ class Refusing(Node):
     its gradients have arrived."""
 
     __slots__ = ()
+    space = OF_NO_OP
 
     @property
     def order(self) -> int:  # pyright: ignore[reportIncompatibleVariableOverride]
@@ -334,6 +337,7 @@ class AccumulateGrad(Node):
     """The node of a leaf: adds what arrives to ``variable.grad``."""
 
     __slots__ = ("variable",)
+    space = OF_NO_OP
 
     def __init__(self, variable: Any) -> None:
         self.variable = variable

@@ -42,7 +42,9 @@ def _grad_bag_max(B: Any, g_out: Any, rows: Any, x_shape: tuple) -> Any:
     return B.gather_adjoint(known, B.maximum(rows, 0), 0, x_shape)
 
 
-bag_max = rule("bag_max", nondifferentiable=("rows",), x=_grad_bag_max)
+bag_max = rule(
+    "bag_max", node="EmbeddingBagBackward0", nondifferentiable=("rows",), x=_grad_bag_max
+)
 
 
 def check_indices(name: str, indices: Tensor, parameter: str = "indices") -> None:

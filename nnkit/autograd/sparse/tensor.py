@@ -13,7 +13,7 @@ from nnkit.autograd.arguments.overriding import DisableTorchFunctionSubclass
 from nnkit.autograd.engine.node import WITH_INDICES
 from nnkit.autograd.grad_mode import MODE
 from nnkit.autograd.op.out import write_out
-from nnkit.autograd.surface.printing import OPTIONS
+from nnkit.autograd.surface.printing import OPTIONS, format_values
 from nnkit.autograd.tensor import Size, Tensor
 from nnkit.autograd.views.history import check_cast
 from nnkit.backend.dtype import bool_, default_dtype, int64
@@ -232,19 +232,20 @@ class SparseTensor(Tensor):
 
     def _printed(self, below: bool) -> str:
         """Its text; what is not evident of the values stands ``below`` them or after them."""
-        parts = [f"{name}={_indented(part, name)}" for name, part in self._texts()]
+        parts = [_named(name, part) for name, part in self._texts()]
         values = self.stored().detach()
         notes = [f"size={tuple(self._shape)}", f"nnz={self._nnz()}"]
         if self._device.type != "cpu":
             notes.insert(0, f"device='{self._device}'")
-        if self.dtype not in (default_dtype(), int64, bool_):
+        default = default_dtype()
+        if self.dtype not in (default, default.to_complex(), int64, bool_):
             notes.append(f"dtype={self.dtype}")
         notes.append(f"layout={self._layout}")
         if self.grad_fn is not None:
-            notes.append(f"grad_fn=<{self.grad_fn.name()}>")
+            notes.append(f"grad_fn=<{type(self.grad_fn).__name__}>")
         elif self.requires_grad:
             notes.append("requires_grad=True")
-        text = "tensor(" + (",\n" + " " * 7).join([*parts, f"values={_indented(values, 'values')}"])
+        text = "tensor(" + (",\n" + " " * 7).join([*parts, _named("values", values)])
         line = len(text) - text.rfind("\n") + 1  # as for other tensors
         for note in notes:
             if below or line + len(note) + 2 > OPTIONS.linewidth:
@@ -274,16 +275,13 @@ def _into(out: Any, result: Any, name: str) -> Any:
     return write_out(out, result, name)
 
 
-def _indented(part: Tensor, name: str) -> str:
+def _named(name: str, part: Tensor) -> str:
     """The text of a part without what is evident of it from the whole."""
-    text = repr(part)
     if not part._data.size:
-        return f"tensor([], size={tuple(part.shape)})"
-    for mark in (", dtype=", ", device=", ",\n       dtype=", ",\n       device="):
-        if mark in text:
-            text = text[: text.index(mark)] + ")"
-    pad = " " * (len("tensor(") + len(name) + 1)
-    return text.replace("\n", "\n" + pad)
+        return f"{name}=tensor([], size={tuple(part.shape)})"
+    opening = f"{name}=tensor("
+    data = part._device.backend.to_numpy(part._data)
+    return opening + format_values(data, part.dtype, len("tensor(" + opening)) + ")"
 
 
 def _rebuilt(kind: Any, values: Tensor, attributes: dict, requires_grad: bool) -> Any:

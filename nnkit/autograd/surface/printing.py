@@ -222,7 +222,7 @@ def _repr(self: Tensor, *, tensor_contents: Any = None) -> str:
     else:
         text = "[]" if empty else format_values(data, d, len(prefix))
     try:
-        made_by = self.grad_fn and self.grad_fn.name()
+        made_by = self.grad_fn and type(self.grad_fn).__name__
     except RuntimeError:  # of a view whose base was written
         made_by = "Invalid"
     if made_by is not None:

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 from nnkit.autograd.engine.node import (
+    OF_NO_OP,
     RUNNING,
     AccumulateGrad,
     Node,
@@ -107,6 +108,7 @@ class CopySlices(Node):
 
     __slots__ = ()
     operation = "CopySlices"
+    space = OF_NO_OP
     saves_arrays = True  # as torch's, it runs once
 
     @property

@@ -8,7 +8,6 @@ None, and our own kernels serve.
 from __future__ import annotations
 
 import math
-import warnings
 from collections.abc import Callable
 from functools import cache
 from importlib import import_module
@@ -23,6 +22,7 @@ from nnkit.backend.cuda.source import current_machine
 from nnkit.backend.dtype import HALF
 from nnkit.backend.reproducibility import are_deterministic_algorithms_enabled
 from nnkit.backend.switches import cudnn as switches
+from nnkit.backend.warning import warn
 
 F4 = np.dtype(np.float32)
 NAMES = {F4: "FLOAT", np.dtype(np.float16): "HALF", BF16: "BFLOAT16"}  # in cuDNN
@@ -90,7 +90,7 @@ class Library:
             return None
         except RuntimeError as error:
             text = " ".join(str(error).split())
-            warnings.warn(f"cuDNN failed, nnkit's own kernels serve: {text}", stacklevel=2)
+            warn(f"cuDNN failed, nnkit's own kernels serve: {text}")
             return None
 
     def _described(

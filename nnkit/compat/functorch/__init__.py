@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import functools
-import warnings
 from collections.abc import Callable
 from typing import Any
 
 from nnkit import func
+from nnkit.backend.warning import warn
 from nnkit.compat.foreign import stand_in
 from nnkit.compat.names._functorch import make_functional as _modules
 from nnkit.compat.names._functorch.make_functional import FunctionalModule as FunctionalModule
@@ -24,11 +24,10 @@ def _old(function: Callable, instead: str | None = None) -> Callable:
 
     @functools.wraps(function)
     def deprecated(*args: Any, **kwargs: Any) -> Any:
-        warnings.warn(
+        warn(
             f"We've integrated functorch into PyTorch: `functorch.{name}` is deprecated. "
             f"Please use `{home}.{instead or name}` instead",
             FutureWarning,
-            stacklevel=2,
         )
         return function(*args, **kwargs)
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import enum
-import mmap
 import sys
 from typing import Any
 
@@ -51,18 +50,3 @@ def set_default_load_endianness(endianness: LoadEndianness | None) -> None:
     _order[0] = endianness
     orders = {None: "little", LoadEndianness.LITTLE: "little", LoadEndianness.BIG: "big"}
     torch_checkpoint.ORDER_UNLESS_SAID = orders.get(endianness, sys.byteorder).encode()
-
-
-def get_crc32_options() -> bool:
-    """Whether files have checksums: always."""
-    return True
-
-
-def get_default_mmap_options() -> int:
-    """How files are mapped: what is written into tensors stays out of them."""
-    return mmap.MAP_PRIVATE
-
-
-def location_tag(storage: Any) -> str:
-    """The name of a storage's device as files have it."""
-    return str(storage.device)

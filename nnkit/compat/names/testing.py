@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import warnings
 from typing import Any
 
 import nnkit
+from nnkit.backend.warning import warn
 from nnkit.testing import assert_close
 
 _TOLERANCES = {
@@ -27,10 +27,9 @@ def assert_allclose(
 
     As `assert_close`, but tensors may differ in dtype, and the tolerances are wider.
     """
-    warnings.warn(
+    warn(
         "torch.testing.assert_allclose() is deprecated: use torch.testing.assert_close()",
         FutureWarning,
-        stacklevel=2,
     )
     actual = actual if isinstance(actual, nnkit.Tensor) else nnkit.tensor(actual)
     if not isinstance(expected, nnkit.Tensor):

@@ -210,18 +210,15 @@ def multi_head_attention_forward(
             "multi_head_attention_forward(): is_causal needs attn_mask, which "
             "Transformer.generate_square_subsequent_mask makes"
         )
-    if key.shape[:2] != value.shape[:2] or (
-        not use_separate_proj_weight and key.shape != value.shape
-    ):
-        raise AssertionError(
-            f"key shape {tuple(key.shape)} does not match value shape {tuple(value.shape)}"
-        )
     batched = query.ndim == 3
     if not batched:
         same = query is key and key is value
         inputs = (query.unsqueeze(1),) * 3 if same else tuple(x.unsqueeze(1) for x in inputs)
         if key_padding_mask is not None:
             key_padding_mask = key_padding_mask.unsqueeze(0)
+    shape, other = inputs[1].shape, inputs[2].shape
+    if shape[:2] != other[:2] or (not use_separate_proj_weight and shape != other):
+        raise AssertionError(f"key shape {tuple(shape)} does not match value shape {tuple(other)}")
     queries, batch, embed_dim = inputs[0].shape
     keys = key.shape[0] if static_k is None else static_k.shape[1]
     if is_causal and key_padding_mask is None and not need_weights:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from typing import Any
 
 from nnkit.autograd import Tensor, no_grad
@@ -10,6 +9,7 @@ from nnkit.autograd.op.registry import OPS
 from nnkit.autograd.ops import embedding as ops
 from nnkit.autograd.tensor import on_its_own
 from nnkit.backend.dtype import FLOATING, float64, int64, promote_types
+from nnkit.backend.warning import warn
 
 __all__ = ["embedding", "embedding_bag", "one_hot"]
 
@@ -180,10 +180,8 @@ def embedding_bag(
                 [2., 3.]])
     """
     if input.is_floating_point() and weight.dtype is int64:
-        warnings.warn(
-            "embedding_bag: the table before the indices is deprecated: use "
-            "embedding_bag(input, weight, ...)", UserWarning, stacklevel=2,
-        )  # fmt: skip
+        warn("embedding_bag: the table before the indices is deprecated: use "
+            "embedding_bag(input, weight, ...)")  # fmt: skip
         input, weight = weight, input
     if input.ndim not in (1, 2):
         raise ValueError(

@@ -16,7 +16,7 @@ from nnkit.nn.modules.module import Module
 __all__ = ["AdaptiveLogSoftmaxWithLoss"]
 
 
-class ASMoutput(NamedTuple):
+class _ASMoutput(NamedTuple):
     """The results of `AdaptiveLogSoftmaxWithLoss`: a log probability each, and their mean loss."""
 
     output: Tensor
@@ -104,7 +104,7 @@ class AdaptiveLogSoftmaxWithLoss(Module):
             inner.reset_parameters()
             outer.reset_parameters()
 
-    def forward(self, input_: Tensor, target_: Tensor) -> ASMoutput:
+    def forward(self, input_: Tensor, target_: Tensor) -> _ASMoutput:
         check_tensor("AdaptiveLogSoftmaxWithLoss", input_, "input_")
         check_tensor("AdaptiveLogSoftmaxWithLoss", target_, "target_")
         if target_.ndim > 1 or input_.ndim != target_.ndim + 1:
@@ -139,7 +139,7 @@ class AdaptiveLogSoftmaxWithLoss(Module):
         head = F.log_softmax(self.head(rows), dim=1)
         output = inside + head.gather(1, in_head.unsqueeze(1)).squeeze(1)
         loss = (-output).mean()
-        return ASMoutput(output.squeeze(0) if single else output, loss)
+        return _ASMoutput(output.squeeze(0) if single else output, loss)
 
     def log_prob(self, input: Tensor) -> Tensor:
         """The log probabilities of all classes, (N, n_classes), for inputs (N, in_features)."""

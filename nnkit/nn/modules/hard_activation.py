@@ -5,9 +5,8 @@ Input and output of each have the same shape, which may be any.
 
 from __future__ import annotations
 
-import warnings
-
 from nnkit.autograd import Tensor
+from nnkit.backend.warning import warn
 from nnkit.nn import functional as F
 from nnkit.nn.modules.module import Module
 
@@ -76,11 +75,10 @@ class Hardtanh(InPlaceActivation):
     ) -> None:
         super().__init__(inplace)
         if min_value is not None or max_value is not None:
-            warnings.warn(
+            warn(
                 "Hardtanh: the arguments `min_value` and `max_value` are deprecated: they are "
                 "called `min_val` and `max_val` now",
                 FutureWarning,
-                stacklevel=2,
             )
         self.min_val = min_val if min_value is None else min_value
         self.max_val = max_val if max_value is None else max_value

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import math
-import warnings
 from typing import Any
 
 from nnkit.autograd import Tensor
+from nnkit.backend.warning import warn
 from nnkit.nn import functional as F
 from nnkit.nn.functional.reductions import legacy
 from nnkit.nn.modules.linear import Linear
@@ -222,7 +222,7 @@ class NLLLoss2d(NLLLoss):
     """An old name of `NLLLoss`; to use it gives a FutureWarning."""
 
     def __init__(self, *arguments: Any, **options: Any) -> None:
-        warnings.warn("NLLLoss2d: use NLLLoss instead", FutureWarning, stacklevel=2)
+        warn("NLLLoss2d: use NLLLoss instead", FutureWarning)
         super().__init__(*arguments, **options)
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
@@ -11,6 +10,7 @@ from nnkit.autograd.ops.creation.conversion import destination
 from nnkit.autograd.ops.creation.factories import empty_like
 from nnkit.autograd.surface.swapping import swap_tensors
 from nnkit.autograd.tensor import can_take_memory
+from nnkit.backend.warning import warn
 from nnkit.nn.modules.conversion import (
     get_overwrite_module_params_on_conversion,
     get_swap_module_params_on_conversion,
@@ -103,10 +103,7 @@ class ModuleApply(ModuleTree):
                 f"Module.to only accepts floating point or complex dtypes, but got {dtype}"
             )
         if dtype is not None and dtype.is_complex:
-            warnings.warn(
-                "Module.to: complex parameters are new here as in torch, not every layer has them",
-                stacklevel=2,
-            )
+            warn("Module.to: complex parameters are new here as in torch, not every layer has them")
 
         def convert(tensor: Tensor) -> Tensor:
             number = tensor.is_floating_point() or tensor.is_complex()

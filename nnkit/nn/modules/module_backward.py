@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 from nnkit.autograd import Function, Tensor, is_grad_enabled
+from nnkit.backend.warning import warn
 
 
 class BackwardHookFunction(Function):
@@ -80,10 +80,9 @@ class BackwardHook:
 
     def _fire_without_inputs(self, outputs: tuple[Tensor | None, ...]) -> None:
         if self.user_hooks:
-            warnings.warn(
+            warn(
                 "a full backward hook runs with the gradients of the module's outputs alone, "
-                "since no input of the module requires a gradient",
-                stacklevel=2,
+                "since no input of the module requires a gradient"
             )
         inputs = (None,) * self.n_inputs
         for hook in self.user_hooks:

@@ -7,7 +7,6 @@ those of this file serve all modules at once. They are torch's: libraries look f
 
 from __future__ import annotations
 
-import warnings
 from collections import OrderedDict
 from collections.abc import Callable, Mapping, Sequence
 from types import MappingProxyType
@@ -15,6 +14,7 @@ from typing import Any
 
 from nnkit.autograd import Tensor
 from nnkit.autograd.engine.node import RemovableHandle
+from nnkit.backend.warning import warn
 from nnkit.nn.modules.module_backward import BackwardHook
 
 Hooks = OrderedDict[int, Any]
@@ -200,10 +200,9 @@ class ModuleHooks:
 
     def _watch_output(self, watch: BackwardHook, result: Any) -> Any:
         if not isinstance(result, Tensor | tuple):
-            warnings.warn(
+            warn(
                 f"the backward hooks of {type(self).__name__} do not run: its output is a "
-                f"{type(result).__name__}, not a Tensor or a tuple of Tensors",
-                stacklevel=4,
+                f"{type(result).__name__}, not a Tensor or a tuple of Tensors"
             )
         return watch.setup_output_hook(result)
 
@@ -361,10 +360,9 @@ def _run_after_error(
     try:
         _run_forward_hook(module, hook, takes_kwargs, args, kwargs, result)
     except Exception as error:
-        warnings.warn(
+        warn(
             f"a forward hook of {type(module).__name__} with always_call=True raised an error, "
-            f"silenced since the forward had raised one before: {error}",
-            stacklevel=4,
+            f"silenced since the forward had raised one before: {error}"
         )
 
 
@@ -388,12 +386,11 @@ def _hook_output_node(module: Any, hooks: list[Callable], args: Any, result: Any
         node.register_hook(lambda grads, outputs, hook=hook: hook(module, grads, outputs))
     unseen = _unseen_by_hook(node, args, result)
     if unseen:
-        warnings.warn(
+        warn(
             f"Using a non-full backward hook of {type(module).__name__} when {unseen}: it sees "
             "the last node of the forward alone, so that its grad_input is not the module's. Use "
             "register_full_backward_hook",
             FutureWarning,
-            stacklevel=4,
         )
 
 

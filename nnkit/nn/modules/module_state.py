@@ -6,7 +6,6 @@ second writes. So a dictionary that does not fit leaves the module as it was.
 
 from __future__ import annotations
 
-import warnings
 import weakref
 from collections import OrderedDict
 from collections.abc import Callable, Iterator, Mapping
@@ -162,11 +161,10 @@ class ModuleState(ModuleTree):
             ['head.weight', 'head.bias']
         """
         if args:
-            warnings.warn(
+            warn(
                 "state_dict: positional arguments are deprecated, "
                 "write destination=, prefix=, keep_vars=",
                 FutureWarning,
-                stacklevel=2,
             )
             given = dict(zip(("destination", "prefix", "keep_vars"), args, strict=False))
             destination = given.get("destination", destination)

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import math
 import numbers
-import warnings
 from typing import Any
 
 from nnkit.autograd import Tensor
 from nnkit.autograd.arguments.casting import CASTING
 from nnkit.autograd.ops import recurrent as ops
 from nnkit.autograd.ops.creation.factories import empty, zeros
+from nnkit.backend.warning import warn
 from nnkit.nn import init
 from nnkit.nn.modules.module import Module
 from nnkit.nn.parameter import Parameter
@@ -66,10 +66,9 @@ class RNNBase(Module):
             kind = ValueError if isinstance(mode, str) else TypeError
             raise kind(f"Unrecognized RNN mode: {mode!r}, expected one of {list(_MODES)}")
         if dropout > 0 and num_layers == 1:
-            warnings.warn(
+            warn(
                 f"{type(self).__name__}: dropout acts between layers, so it has no effect with "
-                f"num_layers=1, got dropout={dropout}",
-                stacklevel=4,
+                f"num_layers=1, got dropout={dropout}"
             )
         self.mode = mode
         self.input_size = input_size

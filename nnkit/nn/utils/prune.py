@@ -88,7 +88,7 @@ class BasePruningMethod(ABC):
             default = getattr(module, f"{name}_mask").detach().clone()
         else:
             default = ones_like(original.detach())
-        mask = method.compute_mask(scores.detach(), default)
+        mask = method.compute_mask(scores.detach(), default_mask=default)
         # A method that raises leaves the module as it was.
         for key, _ in earlier:
             del hooks[key]
@@ -109,7 +109,7 @@ class BasePruningMethod(ABC):
         """``t`` pruned, without a module."""
         default = ones_like(t) if default_mask is None else default_mask
         scores = t if importance_scores is None else importance_scores
-        return t * self.compute_mask(scores, default)
+        return t * self.compute_mask(scores, default_mask=default)
 
     def remove(self, module: Module) -> None:
         """Make the pruned tensor the parameter."""
@@ -164,7 +164,7 @@ class PruningContainer(BasePruningMethod):
         method = self._pruning_methods[-1]
         mask = default_mask.to(t.dtype)
         if method.PRUNING_TYPE == "global":
-            return method.compute_mask(t, mask)
+            return method.compute_mask(t, default_mask=mask)
         if method.PRUNING_TYPE == "structured":
             dim = getattr(method, "dim", 0) % t.ndim
             left = mask.sum([d for d in range(t.ndim) if d != dim]) != 0
@@ -172,7 +172,7 @@ class PruningContainer(BasePruningMethod):
         else:
             index = mask == 1
         mask = mask.clone()
-        mask[index] = method.compute_mask(t[index], mask[index])
+        mask[index] = method.compute_mask(t[index], default_mask=mask[index])
         return mask
 
 

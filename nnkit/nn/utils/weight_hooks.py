@@ -5,10 +5,10 @@ Their state dicts have the keys ``weight_g`` and ``weight_v``, ``weight_orig`` a
 
 from __future__ import annotations
 
-import warnings
 from typing import Any
 
 from nnkit.autograd import Tensor, no_grad
+from nnkit.backend.warning import warn
 from nnkit.nn.functional.distance import normalize
 from nnkit.nn.modules.module import Module
 from nnkit.nn.parameter import Parameter, is_lazy
@@ -54,10 +54,8 @@ def weight_norm(module: Module, name: str = "weight", dim: int | None = 0) -> Mo
         >>> list(layer.state_dict())
         ['bias', 'weight_g', 'weight_v']
     """
-    warnings.warn(
-        "weight_norm is deprecated: use nnkit.nn.utils.parametrizations.weight_norm",
-        FutureWarning,
-        stacklevel=2,
+    warn(
+        "weight_norm is deprecated: use nnkit.nn.utils.parametrizations.weight_norm", FutureWarning
     )
     _check(module, name, WeightNorm)
     hook = WeightNorm(name, -1 if dim is None else dim)

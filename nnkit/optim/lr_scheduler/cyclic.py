@@ -132,7 +132,7 @@ class CosineAnnealingWarmRestarts(LRScheduler):
             self.T_cur = epoch - self.T_0 * (self.T_mult**n - 1) / (self.T_mult - 1)
             self.T_i = self.T_0 * self.T_mult**n
         self.last_epoch = math.floor(epoch)
-        self._set(self.get_lr())
+        self._set_to(self.get_lr)
 
 
 def momentum_groups(optimizer: Optimizer, name: str) -> bool:

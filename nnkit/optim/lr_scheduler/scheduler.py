@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable
 from types import FunctionType
 from typing import Any
 
 from nnkit.autograd import Tensor
 from nnkit.backend.program.outside import outside
+from nnkit.backend.warning import warn
 from nnkit.optim.optimizer import Optimizer
 
 UNSAVED = ("optimizer", "_own_step")
@@ -121,7 +121,6 @@ class LRScheduler:
     def _initial_step(self) -> None:
         # The attributes of torch's state_dict, which it loads.
         self._step_count = 0
-        self._get_lr_called_within_step = False
         self._is_initial = True
         try:
             self.step()
@@ -164,28 +163,26 @@ class LRScheduler:
             said = "Detected call of `lr_scheduler.step()` before `optimizer.step()`."
         else:
             return
-        warnings.warn(
+        warn(
             f"{said} Call `optimizer.step()` before `lr_scheduler.step()`, or the first learning "
-            f"rate is skipped. {SEE}",
-            UserWarning,
-            stacklevel=3,
+            f"rate is skipped. {SEE}"
         )
 
     def _update_lr(self, epoch: int | None = None) -> None:
+        if epoch is None:
+            self.last_epoch += 1
+            self._set_to(self.get_lr)
+        else:
+            self.last_epoch = epoch
+            self._set_to(getattr(self, "_get_closed_form_lr", self.get_lr))
+
+    def _set_to(self, rates: Callable[[], list[Any]]) -> None:
         self._get_lr_called_within_step = True
         try:
-            if epoch is None:
-                self.last_epoch += 1
-                rates = self.get_lr()
-            else:
-                self.last_epoch = epoch
-                rates = getattr(self, "_get_closed_form_lr", self.get_lr)()
+            found = rates()
         finally:
             self._get_lr_called_within_step = False
-        self._set(rates)
-
-    def _set(self, rates: list[Any]) -> None:
-        for group, rate in zip(self.optimizer.param_groups, rates, strict=True):
+        for group, rate in zip(self.optimizer.param_groups, found, strict=True):
             set_value(group, "lr", rate)
         self._last_lr = [own_value(group["lr"]) for group in self.optimizer.param_groups]
 
@@ -205,11 +202,7 @@ def checked_optimizer(optimizer: Any) -> Optimizer:
 
 
 def _warn_of_epoch() -> None:
-    warnings.warn(
-        "the epoch argument of a scheduler's step is deprecated: call step() once an epoch",
-        UserWarning,
-        stacklevel=3,
-    )
+    warn("the epoch argument of a scheduler's step is deprecated: call step() once an epoch")
 
 
 def saved_functions(functions: list[Any]) -> list[dict[str, Any] | None]:

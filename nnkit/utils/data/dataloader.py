@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import itertools
 import os
-import warnings
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any, Generic, TypeVar
 
+from nnkit.backend.warning import warn
 from nnkit.utils.data.collate import default_collate, default_convert, pinned
 from nnkit.utils.data.dataset import IterableDataset
 from nnkit.utils.data.fetch import (
@@ -171,11 +171,10 @@ class DataLoader(Generic[Sample]):
         affinity = getattr(os, "sched_getaffinity", None)  # which some systems lack
         processors = len(affinity(0)) if affinity else os.cpu_count()
         if processors and self.num_workers > processors:
-            warnings.warn(
+            warn(
                 f"This DataLoader will create {self.num_workers} worker processes in total. Our "
                 f"suggested max number of worker in current system is {processors}: excessive "
-                "worker creation might get DataLoader running slow or even freeze",
-                stacklevel=3,
+                "worker creation might get DataLoader running slow or even freeze"
             )
 
     @property

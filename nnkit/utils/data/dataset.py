@@ -5,12 +5,12 @@ from __future__ import annotations
 import bisect
 import itertools
 import math
-import warnings
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, Generic, TypeVar
 
 from nnkit.autograd import Tensor
 from nnkit.autograd.ops.random.factories import randperm
+from nnkit.backend.warning import warn
 
 __all__ = [
     "ChainDataset",
@@ -326,10 +326,7 @@ def random_split(
             sizes[position % len(sizes)] += 1
         for position, size in enumerate(sizes):
             if size == 0:
-                warnings.warn(
-                    f"Length of split at index {position} is 0",
-                    stacklevel=2,
-                )
+                warn(f"Length of split at index {position} is 0")
     else:
         sizes = list(lengths)
     if sum(sizes) != len(dataset):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable
 from typing import Any
 
@@ -11,6 +10,7 @@ from nnkit.autograd.arguments.sizes import integer
 from nnkit.autograd.ops.creation.factories import empty
 from nnkit.autograd.ops.exchange.interchange import tensor
 from nnkit.backend.dtype import int64
+from nnkit.backend.warning import warn
 from nnkit.cuda import is_available
 from nnkit.utils.data.collate import default_collate
 from nnkit.utils.data.dataset import Subset, TensorDataset, samples_at
@@ -31,9 +31,8 @@ def base_seed(loader: Any) -> int:
 def pins_memory(loader: Any) -> bool:
     """Whether the batches of a loader are to be copied into page-locked memory."""
     if loader.pin_memory and not is_available():
-        warnings.warn(
-            "'pin_memory' argument is set as true but no accelerator is found, so it has no effect",
-            stacklevel=4,
+        warn(
+            "'pin_memory' argument is set as true but no accelerator is found, so it has no effect"
         )
     return loader.pin_memory and is_available()
 
@@ -42,11 +41,10 @@ def warn_of_more(loader: Any, done: int) -> None:
     """Warn when a stream gives more batches than its length promised."""
     promised = loader._IterableDataset_len_called
     if promised is not None and done > promised:
-        warnings.warn(
+        warn(
             f"Length of IterableDataset {loader.dataset} was reported to be {promised}, but {done} "
             "samples have been fetched. For multiprocessing data-loading, this could mean that the "
-            "dataset gives the same to each worker",
-            stacklevel=3,
+            "dataset gives the same to each worker"
         )
 
 

@@ -120,8 +120,8 @@ softplus = pointwise(
     ),
 )
 softsign = pointwise(
-    "softsign", lambda x: x / (fn.abs(x) + 1), function=False, stepwise=("forward", "backward"),
-    alone="refused", x=lambda g, x: g / (fn.abs(x) + 1)
+    "softsign", lambda x: x / (fn.abs(x) + 1), node="DivBackward0", function=False,
+    stepwise=("forward", "backward"), alone="refused", x=lambda g, x: g / (fn.abs(x) + 1)
     - g * (x / (fn.abs(x) + 1) / (fn.abs(x) + 1)) * fn.sign(x),
 )
 hardtanh = pointwise(

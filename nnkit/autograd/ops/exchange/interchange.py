@@ -30,11 +30,10 @@ from nnkit.backend.dtype import (
     uint8,
     uint64,
 )
-from nnkit.backend.dtype import (
-    dtype as dtype_type,
-)
+from nnkit.backend.dtype import dtype as dtype_type
 from nnkit.backend.lazy import is_zero, memory_of, plain
 from nnkit.backend.memory import lend
+from nnkit.backend.warning import warn
 
 _DLPACK_CUDA = (2, 13)  # kinds of memory in DLPack's numbers: a GPU's, and managed
 _NUMBERS = {int, float, bool, complex}
@@ -67,10 +66,16 @@ def tensor(
         >>> nnkit.tensor(0.5, requires_grad=True)
         tensor(0.5000, requires_grad=True)
     """
+    return _copied("torch.tensor", data, dtype, place_of(device), requires_grad)
+
+
+def _copied(name: str, data: Any, dtype: Any, place: Any, requires_grad: bool) -> Tensor:
+    if isinstance(data, Tensor):
+        way = "sourceTensor.detach().clone()"
+        ways = f"{way} or {way}.requires_grad_(True), rather than {name}(sourceTensor)."
+        warn(f"To copy construct from a tensor, it is recommended to use {ways}")
     d = None if dtype is None else dtype_of("tensor", dtype)
-    place = place_of(device)
-    if isinstance(data, Storage):
-        data = data.tensor(d or data.dtype)
+    data = data.tensor(d or data.dtype) if isinstance(data, Storage) else data
     return finished("tensor", _read(data, d, place), place, requires_grad)
 
 
@@ -529,8 +534,8 @@ def new_tensor(
 ) -> Tensor:  # fmt: skip
     """`tensor` with the dtype and device of this tensor, unless given."""
     d = input.dtype if dtype is None else dtype
-    place = input._device if device is None else device
-    return tensor(data, dtype=d, device=place, requires_grad=requires_grad)
+    place = input._device if device is None else place_of(device)
+    return _copied("tensor.new_tensor", data, d, place, requires_grad)
 
 
 @public(namespace=False)

@@ -13,6 +13,7 @@ from nnkit.autograd.ops.elementwise.arithmetic import scaled
 from nnkit.autograd.ops.linalg.products import matmul
 from nnkit.autograd.tensor import Tensor
 from nnkit.backend.dtype import BOOL, FLOATING, INTEGER, to_float
+from nnkit.backend.warning import warn
 
 
 @public
@@ -89,6 +90,11 @@ def cov(
         freedom = total - correction * spread / total
     else:
         freedom = total - correction
+    if freedom <= 0:
+        warn(
+            "cov(): degrees of freedom is <= 0. Correction should be strictly less than the number "
+            "of observations."
+        )
     freedom = freedom.clamp(min=0) if isinstance(freedom, Tensor) else max(freedom, 0)
     product = matmul(weighted, deviation.mH) / freedom
     return product.squeeze()

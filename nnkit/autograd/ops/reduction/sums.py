@@ -113,20 +113,35 @@ def _mean_of_all(x: Any, axis: Any, correction: float, keepdims: bool) -> str | 
     return "refused" if count == 1 and x._data.size and double else None
 
 
-_sum = rule(
-    "sum",
-    x=lambda B, g, x_shape, axis, keepdims: B.expand_reduced(g, x_shape, axis, keepdims),
-)
+# A reduction has one node in torch for all elements and another for dimensions that are named.
+_sum, _sum_along = [
+    rule(
+        "sum", node=node,
+        x=lambda B, g, x_shape, axis, keepdims: B.expand_reduced(g, x_shape, axis, keepdims),
+    )
+    for node in ("SumBackward0", "SumBackward1")
+]  # fmt: skip
 _expand_reduced = rule(
     "expand_reduced",
     node="ExpandBackward0",
     x=lambda B, g, axis, keepdims: B.sum(g, axis, keepdims),
 )
 _sum_to = rule("sum_to", node="SumBackward1", x=lambda B, g, x_shape: B.expand(g, x_shape))
-_mean, _mean_beside = [rule("mean", alone=alone, x=_grad_mean) for alone in ("refused", None)]
-_prod = rule("prod", also={"x": ("out",)}, x=_grad_prod)
+_mean, _mean_along, _mean_beside = [
+    rule("mean", node=node, alone=alone, x=_grad_mean)
+    for node, alone in (
+        ("MeanBackward0", "refused"), ("MeanBackward1", "refused"), ("StdMeanBackward0", None),
+    )
+]  # fmt: skip
+_prod, _prod_along = [
+    rule("prod", node=node, also={"x": ("out",)}, x=_grad_prod)
+    for node in ("ProdBackward0", "ProdBackward1")
+]
 _var = rule("var", alone=_mean_of_all, x=_grad_var)
-_std = rule("std", alone=_mean_of_all, x=_grad_std)
+_std, _std_beside = [
+    rule("std", node=node, alone=_mean_of_all, x=_grad_std)
+    for node in ("StdBackward0", "StdMeanBackward0")
+]
 _var_mean = rule(
     "var_mean",
     materializes=False,
@@ -205,7 +220,8 @@ def sum(
     """
     x = input if dtype is None and input.__class__ is Tensor else in_dtype("sum", input, dtype)
     check_dim("sum", dim, keepdim)
-    result = _sum(x, axis_of("sum", dim, x._data.ndim), keepdim)
+    op = _sum if dim is ... else _sum_along
+    result = op(x, axis_of("sum", dim, x._data.ndim), keepdim)
     return result if dtype is None else converted(result, x.dtype)
 
 
@@ -294,7 +310,8 @@ def mean(
             f"complex dtype. Got: {x.dtype.name}"
         )
     check_dim("mean", dim, keepdim)
-    return _mean(x, axis_of("mean", dim, x._data.ndim), keepdim)
+    op = _mean if dim is ... else _mean_along
+    return op(x, axis_of("mean", dim, x._data.ndim), keepdim)
 
 
 @public(out=True)
@@ -345,8 +362,10 @@ def prod(
     """
     x = in_dtype("prod", input, dtype)
     check_dim("prod", dim, keepdim)
-    axis = None if dim is ... else one_axis("prod", dim, x._data.ndim)
-    result = _prod(x, axis, keepdim)
+    if dim is ...:
+        result = _prod(x, None, keepdim)
+    else:
+        result = _prod_along(x, one_axis("prod", dim, x._data.ndim), keepdim)
     return result if dtype is None else converted(result, x.dtype)
 
 
@@ -466,7 +485,7 @@ def std_mean(
     """
     axis, correction = _spread("std_mean", input, dim, unbiased, keepdim, correction)
     mean = _mean_beside(input, axis, keepdim)  # before, so that its gradient is added after
-    return _std(input, axis, correction, keepdim), mean
+    return _std_beside(input, axis, correction, keepdim), mean
 
 
 @public(out=True)

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable
 from typing import Any
 
 from nnkit import cuda
+from nnkit.backend.warning import warn
 from nnkit.compat.passing import false, nothing
 
 init = _lazy_init = ipc_collect = nothing  # a GPU is started by what is first done on it
@@ -48,5 +48,5 @@ def reset_max_memory_cached(device: Any = None) -> None:
 
 
 def _renamed(old: str, new: str, device: Any) -> Any:
-    warnings.warn(f"torch.cuda.{old} is now torch.cuda.{new}", FutureWarning, stacklevel=3)
+    warn(f"torch.cuda.{old} is now torch.cuda.{new}", FutureWarning)
     return getattr(cuda, new)(device)

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import warnings
-
+from nnkit.backend.warning import warn
 from nnkit.nn import Module
 
 
@@ -11,9 +10,7 @@ class Container(Module):
     """A module with others under the names of its arguments; every Module holds others by now."""
 
     def __init__(self, **modules: Module) -> None:
-        warnings.warn(
-            "nn.Container is deprecated: subclass nn.Module instead", FutureWarning, stacklevel=2
-        )
+        warn("nn.Container is deprecated: subclass nn.Module instead", FutureWarning)
         super().__init__()
         for name, module in modules.items():
             self.add_module(name, module)

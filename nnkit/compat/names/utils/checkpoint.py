@@ -4,12 +4,12 @@ have checkpoints of their own take from it."""
 from __future__ import annotations
 
 import enum
-import warnings
 from collections.abc import Callable, Iterable
 from typing import Any
 
 from nnkit import Tensor
 from nnkit.autograd.views.overlap import shares_memory
+from nnkit.backend.warning import warn
 from nnkit.compat.dispatch import TorchDispatchMode
 from nnkit.compat.names._ops import OpOverload
 from nnkit.utils._pytree import tree_leaves
@@ -34,9 +34,7 @@ def detach_variable(inputs: tuple[Any, ...]) -> tuple[Any, ...]:
 def check_backward_validity(inputs: Iterable[Any]) -> None:
     """Warn if none of the inputs requires a gradient."""
     if not any(each.requires_grad for each in inputs if isinstance(each, Tensor)):
-        warnings.warn(
-            "None of the inputs have requires_grad=True. Gradients will be None", stacklevel=2
-        )
+        warn("None of the inputs have requires_grad=True. Gradients will be None")
 
 
 class CheckpointPolicy(enum.Enum):

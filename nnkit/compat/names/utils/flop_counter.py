@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import functools
-import warnings
 from collections.abc import Callable
 from contextlib import ExitStack
 from math import prod
 from typing import Any
 
 from nnkit import Tensor
+from nnkit.backend.warning import warn
 from nnkit.compat.dispatch import TorchDispatchMode
 from nnkit.compat.names._ops import OpOverloadPacket, ops
 from nnkit.utils._pytree import tree_leaves, tree_map
@@ -142,9 +142,7 @@ class FlopCounterMode:
         custom_mapping: dict[Any, Any] | None = None,
     ) -> None:
         if mods is not None:
-            warnings.warn(
-                "mods argument is not needed anymore, you can stop passing it", stacklevel=2
-            )
+            warn("mods argument is not needed anymore, you can stop passing it")
         custom = (custom_mapping or {}).items()
         raw = {k: v if getattr(v, "_get_raw", False) else shape_wrapper(v) for k, v in custom}
         self.flop_registry = {**flop_registry, **raw}

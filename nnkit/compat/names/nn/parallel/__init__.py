@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from nnkit.compat.names.nn.parallel.replicate import replicate
 from nnkit.compat.names.nn.parallel.scatter_gather import gather, scatter, scatter_kwargs
 
-__all__ = ["gather", "parallel_apply", "scatter", "scatter_kwargs"]
+__all__ = ["gather", "parallel_apply", "replicate", "scatter", "scatter_kwargs"]
 
 
 def parallel_apply(
