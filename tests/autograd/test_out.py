@@ -11,12 +11,12 @@ from tests.frameworks import raises
 ERRORS = [
     # The dtype of the result is cast where its category fits, or must be met exactly.
     ("result type", "mul(x, y, out=torch.zeros(3, dtype=torch.int64))"),
-    ("scalar_type", "abs(x, out=torch.zeros(3, dtype=torch.float64))"),
-    ("scalar_type", "sort(x, out=(torch.zeros(3), torch.zeros(3)))"),
-    ("scalar_type", "gather(x, 0, index, out=torch.zeros(3, dtype=torch.float64))"),
-    ("scalar_type", "max(x, 0, out=(torch.zeros(()), torch.zeros(())))"),
+    ("dtype|scalar_type", "abs(x, out=torch.zeros(3, dtype=torch.float64))"),
+    ("dtype|scalar_type", "sort(x, out=(torch.zeros(3), torch.zeros(3)))"),
+    ("dtype|scalar_type", "gather(x, 0, index, out=torch.zeros(3, dtype=torch.float64))"),
+    ("dtype|scalar_type", "max(x, 0, out=(torch.zeros(()), torch.zeros(())))"),
     ("out", "fft.irfft(x + 1j, out=torch.zeros(4, dtype=torch.complex64))"),
-    ("scalar_type", "ones(3, dtype=torch.float64, out=torch.zeros(3))"),
+    ("dtype|scalar_type", "ones(3, dtype=torch.float64, out=torch.zeros(3))"),
     # Memory: of out alone, of out and an input.
     ("single memory location", "exp(x, out=torch.zeros(1).expand(3))"),
     ("single memory location", "cat([x, y], out=torch.zeros(1).expand(6))"),

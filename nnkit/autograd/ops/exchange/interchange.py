@@ -572,26 +572,23 @@ def _refuse_device(name: str, arguments: tuple, device: Any) -> None:
 
 
 def _legacy(name: str, cls: type, arguments: tuple, place: Any, d: dtype_type) -> Tensor:
-    first = arguments[0] if arguments else ()
-    self = blank(cls)
+    self, first = blank(cls), arguments[0] if arguments else ()
     if isinstance(first, Storage):
         first = first.tensor(d)
+    counted = hasattr(first, "__index__") and not isinstance(first, bool)
+    counted = counted and not getattr(first, "ndim", 0)  # an array has that method too
     if len(arguments) == 1 and isinstance(first, Tensor):
         fill(self, first._data, first._device)
         self._writes = first._writes
-        return self
-    counted = hasattr(first, "__index__") and not isinstance(first, bool)
-    counted = counted and not getattr(first, "ndim", 0)  # an array has that method too
-    if counted or isinstance(first, Size):
-        shape = shape_of(name, arguments)
-        fill(self, place.backend.empty(shape, d.array), place)
-        return self
-    if len(arguments) > 1:
+    elif counted or isinstance(first, Size):
+        fill(self, place.backend.empty(shape_of(name, arguments), d.array), place)
+    elif len(arguments) > 1:
         got = ", ".join(type(argument).__name__ for argument in arguments)
         raise TypeError(f"{name}() received an invalid combination of arguments - got ({got})")
-    if not hasattr(first, "__len__"):
+    elif not hasattr(first, "__len__"):
         raise TypeError(f"{name}(): data must be a sequence (got {first.__class__.__name__})")
-    fill(self, _read(first, d, place), place)
+    else:
+        fill(self, _read(first, d, place), place)
     return self
 
 
