@@ -9,26 +9,19 @@ from typing import Any
 
 import numpy as np
 
-from tests.fuzz import arbitrary_gradients, arbitrary_inference, arbitrary_transforms
-from tests.fuzz.evidence import Difference
+from tests.fuzz import (
+    arbitrary_gradients,
+    arbitrary_inference,
+    arbitrary_memory,
+    arbitrary_transforms,
+)
+from tests.fuzz.evidence import Difference, in_statement
 from tests.fuzz.observe import ASPECTS, UNNAMED, WITHIN, array_of, close, record_of
 
 NORMS = r"norm\(|normalize\(|\bm\d+\("
 # What torch makes of several operations, or writes through a view: one node of other arguments.
 PARTS = r"x\d+(?:\[[^]]*\])*\[[^]]*,.*\]"  # of an index, each a view of its own there
-COMPOSED = rf"einsum|tensordot|kl_div|\] .?= |\.(?:real|imag)\b|{PARTS}"
-
-
-def _statement(pattern: str, *aspects: str) -> Callable[[Difference], bool]:
-    return lambda d: d.aspect in aspects and re.search(pattern, d.statement) is not None
-
-
-def _only_grown(d: Difference) -> bool:
-    if not _statement(r"\.resize_\(", "values")(d):
-        return False
-    kept = np.prod(d.seen("shape", d.before) or (0,), dtype=int)
-    old, new = np.ravel(d.expected), np.ravel(d.actual)
-    return np.allclose(old[:kept], new[:kept], 1e-5, equal_nan=True)
+COMPOSED = rf"einsum|tensordot|kl_div|matmul| @ |\] .?= |\.(?:real|imag)\b|{PARTS}"
 
 
 def _refused_unchanged(d: Difference) -> bool:
@@ -43,7 +36,7 @@ def _refused_unchanged(d: Difference) -> bool:
 def _integer_of_history(d: Difference) -> bool:
     dtype = d.seen("dtype", d.wanted) or ""
     differentiable = "float" in dtype or "complex" in dtype
-    return not differentiable and _statement(
+    return not differentiable and in_statement(
         r"fill_\(|\] = |\.(eq|ge)_\(", "requires_grad", "is_leaf"
     )(d)
 
@@ -214,29 +207,11 @@ def _kept_in_old_shape(d: Difference) -> bool:
     return bool(kept and re.search(changes, d.earlier))
 
 
-def _reads_unwritten(d: Difference) -> bool:
-    """Whether an operand differs in memory that resize_ added and nobody wrote."""
-    return d.aspect == "values" and ".resize_(" in d.earlier and bool(d.apart_before())
-
-
-def _keeps_losses(d: Difference) -> bool:
-    """Whether the memory is asked for, looked into or written, of a loss that torch has reduced in
-    the place of the losses of the elements."""
-    made = (
-        r" = T\.nn\.functional\.(mse_loss|smooth_l1_loss|binary_cross_entropy|soft_margin_loss)\("
-    )
-    asked = _statement(r"untyped_storage\(\)\.nbytes\(\)", "value")(d)
-    used = re.search(r"as_strided|out=", d.statement) is not None
-    looked = used and d.errors == (None, "RuntimeError")
-    names = {*d.named(), *[d.seen("base", d.before, name) for name in d.named()]}
-    return (asked or looked) and any(re.search(rf"\b{name}{made}", d.earlier) for name in names)
-
-
 def _chooses_equals(d: Difference) -> bool:
     """Whether the places of equal elements differ, where the elements chosen do not; or gradients
     that go to other places for that reason."""
     choice = r"(?:topk|kthvalue|median|quantile)\("
-    if _statement(choice, "values")(d) and d.label.endswith("[1]"):
+    if in_statement(choice, "values")(d) and d.label.endswith("[1]"):
         return any(np.unique(x).size < x.size for x in d.operands())
     if d.aspect != "values" or not re.search(choice, d.earlier):
         return False
@@ -253,7 +228,7 @@ def _chooses_equals(d: Difference) -> bool:
 def _signs_of_zero(d: Difference) -> bool:
     """Whether results differ by the sign of infinities that a zero was divided into, and zeros
     come of products of matrices."""
-    if not _statement(r"/|reciprocal", "values")(d):
+    if not in_statement(r"/|reciprocal", "values")(d):
         return False
     if not re.search(r"@|matmul|einsum|tensordot|mm\(|linear|prod", d.earlier):
         return False
@@ -264,11 +239,11 @@ def _signs_of_zero(d: Difference) -> bool:
 def _singular(d: Difference) -> bool:
     """Whether a determinant is near 0 for the size of its matrix' elements, or one that is was
     divided or added up."""
-    if _statement(r"/|reciprocal|sum\(", "values")(d):
+    if in_statement(r"/|reciprocal|sum\(", "values")(d):
         made = re.findall(r"(x\d+) = T\.linalg\.det\(", d.earlier)
         apart = d.apart_before() if set(made) & set(d.named()) else []
         return any(np.any((a != b) & (np.abs(a) < 1e-5)) for a, b in apart)
-    if not _statement(r"linalg\.det\(", "values")(d):
+    if not in_statement(r"linalg\.det\(", "values")(d):
         return False
     largest = max([np.max(np.abs(x), initial=1) for x in d.operands()], default=1)
     sides = [x.shape[-2] for x in d.operands() if x.ndim > 1]
@@ -280,7 +255,7 @@ def _singular(d: Difference) -> bool:
 def _gradient_of_singular(d: Difference) -> bool:
     """Whether a gradient passes through a determinant that elimination left near 0; torch
     multiplies by it, and has no gradient where it is 0."""
-    if not _statement(r"backward\(|autograd\.grad\(", "values")(d):
+    if not in_statement(r"backward\(|autograd\.grad\(", "values")(d):
         return False
     names = re.findall(r"(x\d+) = T\.linalg\.det\(", d.earlier)
     if names and _apart(d) < 1e-6:  # all elements are made of the largest ones
@@ -362,18 +337,19 @@ def _turned_beside_one(d: Difference) -> bool:
 RULES: dict[str, Callable[[Difference], bool]] = {
     **arbitrary_gradients.RULES,
     **arbitrary_inference.RULES,
+    **arbitrary_memory.RULES,
     **arbitrary_transforms.RULES,
     "torch fails within": lambda d: WITHIN in (d.errors[0], d.expected),
     "no array begins beyond its memory, as what is empty may in torch": lambda d: (
         (
             d.errors == ("RuntimeError", None)
             and re.search(r"as_strided\(|\.view\(T\.", d.statement) is not None
-            or _statement(r"storage_offset\(", "value")(d)
+            or in_statement(r"storage_offset\(", "value")(d)
         )
         and any(0 in (d.seen("shape", d.before, n) or ()) for n in d.named())
     ),
     "the sign of an imaginary zero is that of its place in a vector of torch's": lambda d: (
-        _statement(r"(angle|log1p)\(", "values")(d)
+        in_statement(r"(angle|log1p)\(", "values")(d)
         and np.allclose(np.abs(d.expected), np.abs(d.actual), 1e-6)
         and any(x.dtype.kind == "c" for x in d.operands())
     ),
@@ -383,12 +359,12 @@ RULES: dict[str, Callable[[Difference], bool]] = {
         and {"float16", "complex64"} <= {d.seen("dtype", d.before, name) for name in d.named()}
     ),
     "how often an operation writes into its own result": lambda d: (
-        _statement(r"\._version > 0", "value")(d)
+        in_statement(r"\._version > 0", "value")(d)
         and (d.expected, d.actual) == (True, False)
         and re.search(r"one_hot|quantile| @ ", d.earlier) is not None
     ),
     "few names of nodes are promised, and an op here may be several there": lambda d: (
-        _statement(r"\.name\(\)|next_functions", "value")(d)
+        in_statement(r"\.name\(\)|next_functions", "value")(d)
         or set(d.errors) == {None, "AttributeError"}
         and "next_functions" in d.statement
         and re.search(rf"{PARTS}|T\.func\.jvp\(| @ |matmul|inference_mode", d.earlier) is not None
@@ -419,7 +395,7 @@ RULES: dict[str, Callable[[Difference], bool]] = {
         _singular(d) or _gradient_of_singular(d)
     ),
     "torch's fused attention takes a row of scores that are all NaN for a masked one": lambda d: (
-        _statement(r"attention\(", "values")(d)
+        in_statement(r"attention\(", "values")(d)
         and np.allclose(d.expected, np.where(np.equal(d.expected, 0), 0, d.actual), equal_nan=True)
         and np.isnan(d.actual).any()
         and _holds_nan(d)
@@ -431,22 +407,25 @@ RULES: dict[str, Callable[[Difference], bool]] = {
     "which of equal elements is chosen": _chooses_equals,
     "the sign of a sum of zeros, which infinities show": _signs_of_zero,
     "NaN has no order: in torch its mode depends on how it sorts": lambda d: (
-        _statement(r"mode\(", "values")(d) and _holds_nan(d)
+        in_statement(r"mode\(", "values")(d) and _holds_nan(d)
     ),
     "the sign of a NaN means nothing": lambda d: (
-        _statement(r"copysign", "values")(d) and _holds_nan(d)
+        in_statement(r"copysign", "values")(d) and _holds_nan(d)
     ),
     "torch starts from 0 before it refuses the mean of bools": lambda d: (
         None not in d.errors and "'mean', include_self=False" in d.statement
     ),
     "select_scatter and its kin copy the memory in torch, with what elements share": lambda d: (
-        _statement(r"_scatter\(", "values")(d) and _writes_repeated(d)
+        in_statement(r"_scatter\(", "values")(d) and _writes_repeated(d)
     ),
     "the bits of a rounded number": lambda d: (
-        _statement(r"\.view\(T\.int64\)", "values")(d) or _shows_bits(d)
+        in_statement(r"\.view\(T\.int64\)", "values")(d) or _shows_bits(d)
     ),
-    "what resize_ adds is not initialised": lambda d: _only_grown(d) or _reads_unwritten(d),
-    "a reduced loss keeps the memory of the losses of all elements in torch": _keeps_losses,
+    "the steps in which half precision is rounded, as a number of Python": lambda d: (
+        in_statement(r"\.(tolist|item)\(\)", "value")(d)
+        and any("float16" in str(d.seen("dtype", d.before, name)) for name in d.named())
+        and abs(float(d.expected) - float(d.actual)) <= 2**-7 * abs(float(d.expected))
+    ),
     "torch gives an out= its sizes before it refuses to compute, or packs what it would save": (
         lambda d: (
             _refused_unchanged(d)
@@ -458,7 +437,7 @@ RULES: dict[str, Callable[[Difference], bool]] = {
     ),
     "torch has written a part when it refuses": lambda d: (
         None not in d.errors
-        and _statement(r"masked_scatter_\(|load_state_dict\(", "values", "version")(d)
+        and in_statement(r"masked_scatter_\(|load_state_dict\(", "values", "version")(d)
     ),
     "torch lets fill_ and masked_fill_ make an integer tensor that requires grad": (
         _integer_of_history
@@ -467,14 +446,14 @@ RULES: dict[str, Callable[[Difference], bool]] = {
         (
             d.errors == (None, "RuntimeError")
             and re.search(r"\.(tril|triu)_\(|T\.(sum|eye)\(.*out=", d.statement) is not None
-            or _statement(r"median\(|T\.func\.(jvp|jacfwd|hessian)\(", "values")(d)
+            or in_statement(r"median\(|T\.func\.(jvp|jacfwd|hessian)\(", "values")(d)
         )
         and _writes_repeated(d)
     ),
     "the order of the elements decides a write into memory that several share": lambda d: (
         d.aspect == "values" and d.label in d.before and _writes_repeated(d)
     ),
-    "one gradient for two inputs may be one tensor or two": _statement(
+    "one gradient for two inputs may be one tensor or two": in_statement(
         r"autograd\.grad\(", "identity"
     ),
     "a gradient may be a view of a temporary in torch, and views of it are views of that": (
@@ -484,14 +463,14 @@ RULES: dict[str, Callable[[Difference], bool]] = {
         _reads_what_it_writes
     ),
     "a normalisation leaves rounding errors of equal numbers": lambda d: (
-        _statement(NORMS, "values")(d)
+        in_statement(NORMS, "values")(d)
         and _apart(d) < 1e-4 * max([np.max(np.abs(x), initial=1) for x in d.operands()], default=1)
     ),
     "second derivatives lie in memory as torch's steps leave them": lambda d: (
         d.aspect == "strides" and _order(d) > 1
     ),
     "torch's gelu of an infinity is one or NaN by the number of elements": lambda d: (
-        _statement(r"gelu\(", "values")(d) and not np.isfinite(d.actual).all()
+        in_statement(r"gelu\(", "values")(d) and not np.isfinite(d.actual).all()
     ),
     "torch fails within where it multiplies slices of one half precision number": lambda d: (
         d.errors == ("RuntimeError", None)
@@ -558,7 +537,7 @@ RULES: dict[str, Callable[[Difference], bool]] = {
     ),
     "torch writes the memory of a conjugate anew, by rows, when a dimension of it is squeezed": (
         lambda d: (
-            _statement(r"\.squeeze_\(.", "values", "strides")(d)
+            in_statement(r"\.squeeze_\(.", "values", "strides")(d)
             and re.search(r"conj|adjoint|\.mH\b", d.earlier) is not None
             and "complex" in (d.seen("dtype", d.wanted) or "")
         )

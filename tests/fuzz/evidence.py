@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -54,3 +55,8 @@ class Difference:
         return [
             n for n in re.findall(r"\b(?:[nx]\d+|_)\b", self.statement) if record_of(self.before, n)
         ]
+
+
+def in_statement(pattern: str, *aspects: str) -> Callable[[Difference], bool]:
+    """Whether one of the aspects differs after a statement with a pattern."""
+    return lambda d: d.aspect in aspects and re.search(pattern, d.statement) is not None
