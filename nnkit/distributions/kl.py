@@ -34,7 +34,7 @@ def register_kl(p: type, q: type) -> Callable:
 
     Example:
         >>> import nnkit
-        >>> class Point(nnkit.distributions.Distribution): ...
+        >>> class Point(nnkit.distributions.Distribution): arg_constraints = {}
         >>> @nnkit.distributions.register_kl(Point, Point)
         ... def divergence(p, q):
         ...     return nnkit.zeros(())
