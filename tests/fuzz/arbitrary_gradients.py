@@ -143,7 +143,7 @@ def _mapped_unseen(d: Difference) -> bool:
     """Whether a gradient differs of what `map_` has written, which no version tells, after it was
     cast for an operation of several dtypes: torch may read it again."""
     written = re.search(r"\.map2?_\(", d.earlier) is not None
-    return d.aspect == "values" and _is_backward(d) and written
+    return d.aspect == "values" and _is_backward(d) and written and "T.func.vmap(" in d.earlier
 
 
 def _rows_of_one(d: Difference) -> bool:

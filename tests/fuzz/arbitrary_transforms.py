@@ -127,7 +127,10 @@ RULES: dict[str, Callable[[Difference], bool]] = {
                 any(d.seen(aspect, d.before, name) for name in d.named())
                 for aspect in ("is_inference", "requires_grad")
             )
-            or re.search(r"inference_mode[\s\S]*(\.data = |m\d+ = )", d.earlier) is not None
+            or re.search(
+                r"inference_mode[\s\S]*\.data = |inference_mode\(.*:\n +m\d+ = ", d.earlier
+            )
+            is not None
         )
     ),
     "torch refuses an inference tensor before or after it is written": _refused_written,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 from typing import Any
 
 import nnkit
@@ -50,33 +51,10 @@ def _validate_sparse_compressed_tensor_args(
     )
 
 
-def _validate_sparse_csr_tensor_args(
-    crow_indices: Tensor, col_indices: Tensor, values: Tensor, size: Sequence[int]
-) -> None:
-    _validate_sparse_compressed_tensor_args(
-        crow_indices, col_indices, values, size, nnkit.sparse_csr
-    )
-
-
-def _validate_sparse_csc_tensor_args(
-    ccol_indices: Tensor, row_indices: Tensor, values: Tensor, size: Sequence[int]
-) -> None:
-    _validate_sparse_compressed_tensor_args(
-        ccol_indices, row_indices, values, size, nnkit.sparse_csc
-    )
-
-
-def _validate_sparse_bsr_tensor_args(
-    crow_indices: Tensor, col_indices: Tensor, values: Tensor, size: Sequence[int]
-) -> None:
-    _validate_sparse_compressed_tensor_args(
-        crow_indices, col_indices, values, size, nnkit.sparse_bsr
-    )
-
-
-def _validate_sparse_bsc_tensor_args(
-    ccol_indices: Tensor, row_indices: Tensor, values: Tensor, size: Sequence[int]
-) -> None:
-    _validate_sparse_compressed_tensor_args(
-        ccol_indices, row_indices, values, size, nnkit.sparse_bsc
-    )
+(
+    _validate_sparse_csr_tensor_args, _validate_sparse_csc_tensor_args,
+    _validate_sparse_bsr_tensor_args, _validate_sparse_bsc_tensor_args,
+) = [
+    partial(_validate_sparse_compressed_tensor_args, layout=each)
+    for each in (nnkit.sparse_csr, nnkit.sparse_csc, nnkit.sparse_bsr, nnkit.sparse_bsc)
+]  # fmt: skip
