@@ -23,6 +23,7 @@ from functools import partial
 from typing import Any, BinaryIO
 
 from nnkit.autograd import Size, Tensor
+from nnkit.autograd.surface.metadata import check_has_memory
 from nnkit.autograd.surface.storage import UntypedStorage
 from nnkit.autograd.tensor import wrap
 from nnkit.backend import files
@@ -471,6 +472,7 @@ _SEQUENCES: dict[str, Callable[[Any], Any]] = {"list": list, "tuple": tuple, "se
 
 
 def _encode_tensor(value: Tensor, path: str, arrays: dict[str, Any]) -> list[Any]:
+    check_has_memory("save", value, NotImplementedError)
     array = value.detach().cpu()._data
     name = path or "tensor"
     while name in arrays or name == _NOTE:

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import copy
+import io
+import pickle
 from importlib import import_module
 from types import ModuleType
 from typing import Any
@@ -333,6 +336,30 @@ def test_refuses_inside(lib: ModuleType) -> None:
     assert lib.ones(1).requires_grad_().requires_grad
     made_inside = f.grad(lambda a: (lib.ones(2, requires_grad=True) * a).sum())(x)
     assert made_inside.tolist() == [1, 1]
+
+
+OF_MEMORY: dict[str, tuple] = {
+    "data_ptr": (RuntimeError, lambda lib, x: x.data_ptr()),
+    "storage": (NotImplementedError, lambda lib, x: x.untyped_storage()),
+    "is_shared": (NotImplementedError, lambda lib, x: x.is_shared()),
+    "numpy": (RuntimeError, lambda lib, x: x.numpy()),
+    "to_dlpack": (RuntimeError, lambda lib, x: lib.utils.dlpack.to_dlpack(x)),
+    "copy": (NotImplementedError, lambda lib, x: copy.copy(x)),
+    "deepcopy": (NotImplementedError, lambda lib, x: copy.deepcopy(x)),
+    "pickle": (NotImplementedError, lambda lib, x: pickle.dumps(x)),
+    "save": (NotImplementedError, lambda lib, x: lib.save(x, io.BytesIO())),
+    "data": (RuntimeError, lambda lib, x: setattr(x, "data", lib.ones(2))),
+}
+
+
+@pytest.mark.parametrize("name", OF_MEMORY)
+def test_tensors_of_transforms_have_no_memory(lib: ModuleType, name: str) -> None:
+    f, x = of(lib), lib.ones(3, 2)
+    error, look = OF_MEMORY[name]
+    with raises(lib, error, "transforms"):
+        f.vmap(lambda a: look(lib, a))(x)
+    with raises(lib, error, "transforms"):
+        f.jvp(lambda a: look(lib, a), (x[0],), (x[0],))
 
 
 def test_refuses_hooks_on_saved_tensors(lib: ModuleType) -> None:

@@ -19,7 +19,7 @@ TESTED = [row for row in ROWS.values() if not SUBJECT[row.name].startswith(UNTES
 # What torch refuses too: numbers decide of a shape or of a value of Python, ...
 REFUSED = frozenset(
     "Tensor.__getitem__ allclose arange cov equal is_nonzero masked_select nn.functional.one_hot"
-    " nonzero unique unique_consecutive"
+    " nonzero unique unique_consecutive Tensor.is_shared"
     # ... what does not differ between examples is written with what does, ...
     " Tensor.copy_ Tensor.fill_ embedding_renorm_ nn.functional.embedding_bag"
     # ... or random numbers are drawn.

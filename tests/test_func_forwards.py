@@ -33,6 +33,12 @@ FORWARDS = {
     "into a view that was taken before": lambda lib, f, x: f.jacfwd(
         lambda a: written_later(a * lib.ones(2), cube(a))
     )(x),
+    "a view that was taken before its base was written": lambda lib, f, x: f.jacfwd(
+        lambda a: seen_before(lib.zeros(2), cube(a))
+    )(x),
+    "a view of a base of examples": lambda lib, f, x: f.jacfwd(
+        lambda a: f.vmap(lambda b: seen_before(b * 0, cube(a)))(lib.ones(3, 2)).mean()
+    )(x),
     "a random number": lambda lib, f, x: f.jacfwd(
         lambda a: cube(a) + (a * 0).uniform_() * a.detach(), randomness="same"
     )(x),
@@ -63,6 +69,13 @@ def written_later(target: Any, value: Any) -> Any:
     target.zero_()
     target.add_(value)
     return part[0]
+
+
+def seen_before(target: Any, value: Any) -> Any:
+    whole, part = target.view(2), target[:1]
+    target.copy_(value.expand(2))
+    whole.mul_(2)
+    return (whole[1] + part[0]) / 4
 
 
 def test_forwards_at_kinks_and_poles(lib: ModuleType) -> None:

@@ -165,6 +165,10 @@ class Tensor(Living):
     def data(self, new: Tensor) -> None:
         if not isinstance(new, Tensor):
             raise TypeError(f"Variable data has to be a tensor, but got {type(new).__name__}")
+        if any(t._device.depth and not t._device.by_hand for t in (self, new)):
+            raise RuntimeError(
+                "data of a tensor cannot be set inside of a function that nnkit.func transforms"
+            )
         if not can_take_memory(self, new):
             raise RuntimeError(
                 "data set to an incompatible tensor type: got one of "

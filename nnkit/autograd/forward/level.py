@@ -8,6 +8,7 @@ one of the level.
 
 from __future__ import annotations
 
+import weakref
 from collections.abc import Callable
 from functools import partial
 from typing import Any
@@ -17,8 +18,14 @@ from nnkit.autograd.tensor import Tensor, wrap
 from nnkit.autograd.views.replay import replay, strided
 from nnkit.backend.device import device
 
-# The levels that are entered, in whatever thread.
+# The levels that are entered, in whatever thread, and the views that are made meanwhile.
 ENTERED_LEVELS: set[Any] = set()
+_VIEWS: list[weakref.ref[Any]] = []
+
+
+def keep_view(view: Tensor) -> None:
+    """Remember a view, made while a level is entered: it joins a level when its base does."""
+    _VIEWS.append(weakref.ref(view))
 
 
 class Level(device):
@@ -47,6 +54,8 @@ class Level(device):
     def __exit__(self, *exception: Any) -> None:
         MODE.wrapping = self.around
         ENTERED_LEVELS.discard(id(self))
+        if not ENTERED_LEVELS:
+            _VIEWS.clear()
         while self.joined:
             self._leave(*self.joined.pop())
 
@@ -60,22 +69,33 @@ class Level(device):
         raise NotImplementedError
 
     def join(self, x: Any) -> None:
-        """Let ``x``, a tensor from around the level, be one of the level until that is left: what
-        is written to it may be of the level."""
-        base = x._base
-        if base is None:
-            inner = wrap(x._data, x._device)
-            whole = link = None
-        else:
-            chain = strided(x)
-            if base._device is not self:
-                self.join(base)
-            whole, link = base._data, partial(replay, chain)
-            inner = link(self.lower(base)[0])
-        self.joined.append((x, base))
+        """Let ``x``, a tensor from around the level, be one of the level until that is left, and
+        its base and the views of that too: what is written to it may be of the level."""
+        base = x if x._base is None else x._base
+        views = [] if x is base else [x]
+        if base._device is not self:
+            views = self._views_of(base, views)
+            self._hold(base, wrap(base._data, base._device), None, None)
+        for view in views:
+            whole, _ = self.lower(base)
+            link = partial(replay, strided(view, whole))
+            self._hold(view, link(whole), base, link)
+
+    def _views_of(self, base: Tensor, views: list) -> list:
+        """All that are known to be views of a tensor, these among them."""
+        if self.by_hand and not self.joined:  # elsewhere torch forbids writes to what was before
+            _VIEWS[:] = [weakref.ref(t) for t in Tensor._living() if t._base is not None]
+        known = [view for one in _VIEWS if (view := one()) is not None]
+        _VIEWS[:] = map(weakref.ref, known)
+        found = {id(view): view for view in [*views, *known] if view._base is base}
+        return list(found.values())
+
+    def _hold(self, x: Any, inner: Tensor, base: Any, link: Any) -> None:
+        self.joined.append((x, x._base))
         give_place(x, inner)
         x._edge, x._requires_grad, x._writes, x._viewed = None, False, [0, None], 0
-        x._data, x._device, x._base = self.hold(inner, whole, link), self, base
+        x._data = self.hold(inner, None if base is None else base._data, link)
+        x._device = self
         if base is not None:
             x._writes, x._viewed = base._writes, base._writes[0]
 

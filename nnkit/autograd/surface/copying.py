@@ -7,7 +7,7 @@ from typing import Any
 
 from nnkit.autograd.op.public import attach
 from nnkit.autograd.ops.shape.strided import geometry
-from nnkit.autograd.surface.metadata import is_conj, is_neg
+from nnkit.autograd.surface.metadata import check_has_memory, is_conj, is_neg
 from nnkit.autograd.surface.storage import storage
 from nnkit.autograd.tensor import Tensor, blank, fill
 from nnkit.backend.device import cpu
@@ -17,6 +17,7 @@ from nnkit.backend.memory import extent
 
 def shallow_copy(self: Tensor) -> Tensor:
     """A leaf of the same class on the same memory, which requires a gradient if this one does."""
+    check_has_memory("__copy__", self, NotImplementedError)
     copy = blank(type(self))
     fill(copy, self._data, self._device)
     _count_set(copy)
@@ -120,6 +121,7 @@ def rebuild(
 def reduce(self: Tensor, protocol: int) -> tuple:
     """Pickle it as a leaf: its memory from the first to the last element, with the gaps that its
     strides leave; its device, ``requires_grad`` and attributes."""
+    check_has_memory("__reduce_ex__", self, NotImplementedError)
     shape, strides, offset = source = geometry(self)
     place = self._device.home
     B, memory = place.backend, memory_of(self._data)

@@ -94,9 +94,23 @@ def is_contiguous(input: Tensor, memory_format: Any = None) -> bool:
     return True
 
 
+def check_has_memory(name: str, x: Tensor, error: type[Exception] = RuntimeError) -> None:
+    """``error`` for a tensor of a function that is transformed: others hold what it stands for."""
+    if x._device.depth and not x._device.by_hand:
+        raise error(
+            f"{name}(): a tensor inside of a function that nnkit.func transforms (vmap, jvp) has "
+            "no memory of its own, return it and look at the result"
+        )
+
+
 @public(namespace=False)
 def data_ptr(input: Tensor) -> int:
-    """The address of the first element."""
+    """The address of the first element.
+
+    Raises:
+        RuntimeError: it is a tensor inside of a function that is transformed.
+    """
+    check_has_memory("data_ptr", input)
     return input._device.backend.data_pointer(input._data)
 
 

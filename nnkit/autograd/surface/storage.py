@@ -13,6 +13,7 @@ from nnkit.autograd.arguments.dims import check_tensor
 from nnkit.autograd.op.public import METHODS, PUBLIC, attach, public
 from nnkit.autograd.ops.creation.conversion import TYPE_NAMES
 from nnkit.autograd.ops.shape.strided import as_strided, move_storage
+from nnkit.autograd.surface.metadata import check_has_memory
 from nnkit.autograd.tensor import Tensor, wrap
 from nnkit.backend.device import cpu, get_default_device, located
 from nnkit.backend.dtype import ALIASES, DTYPES, default_dtype, dtype, package_of, uint8
@@ -494,8 +495,13 @@ def from_file(
 
 @public(namespace=False)
 def storage(input: Tensor) -> TypedStorage:
-    """Its memory, counted in elements."""
+    """Its memory, counted in elements.
+
+    Raises:
+        NotImplementedError: it is a tensor inside of a function that is transformed.
+    """
     check_tensor("storage", input)
+    check_has_memory("storage", input, NotImplementedError)
     data = memory_of(input._data)
     whole = wrap(data, input._device)
     whole._writes = input._writes
@@ -532,6 +538,7 @@ def is_storage(obj: Any) -> bool:
 @public(namespace=False)
 def is_shared(input: Tensor) -> bool:
     """Whether `share_memory_` has put it into memory that processes share."""
+    check_has_memory("is_shared", input, NotImplementedError)
     return input._device.backend.is_shared(input._data)
 
 

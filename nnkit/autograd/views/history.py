@@ -28,7 +28,7 @@ from nnkit.autograd.engine.node import (
     leaf_hooks,
 )
 from nnkit.autograd.engine.saved import ACTIVE
-from nnkit.autograd.forward.level import ENTERED_LEVELS
+from nnkit.autograd.forward.level import ENTERED_LEVELS, keep_view
 from nnkit.autograd.grad_mode import MODE, no_grad
 from nnkit.autograd.op.promotion import cast_within, promoted_dtype, translated
 from nnkit.autograd.op.registry import OPS
@@ -75,6 +75,8 @@ def link_view(out: Tensor, source: Tensor, name: str, statics: tuple, several: b
     else:
         link = source._data if source._base is None else source._view
         out._view = "multiple" if several else (name, statics, link)
+    if ENTERED_LEVELS:
+        keep_view(out)
     wanted = out._base._requires_grad
     if not (MODE.enabled and wanted):
         out._viewed = ~out._viewed  # so that the view looks at its base, which may begin or cease
@@ -246,10 +248,12 @@ def wants_history(x: Tensor, operands: Any) -> bool:
 
 
 def _is_of_history(t: Any) -> bool:
-    """Whether a tensor requires grad, or is a view of one that does, without making its history."""
-    if t._base is None or isinstance(t._view, str):
-        return t.requires_grad
-    return t._requires_grad or t._base._requires_grad
+    """Whether a tensor requires grad, or is a view of one that does, without making its history;
+    of a forward level, whether it does so there: what its primal requires is that one's affair."""
+    if t._base is None:
+        return t._requires_grad
+    lost = t._edge.__class__ is Unknown and isinstance(t._view, str)
+    return t._requires_grad and not lost or t._base._requires_grad
 
 
 def is_unseen(operands: Any) -> bool:
@@ -309,7 +313,7 @@ def write(
             one place: there a copy would write over what was written.
     """
     operands = (*arguments, *options.values()) if options else arguments
-    if ENTERED_LEVELS and _join_level(x, operands):
+    if ENTERED_LEVELS and (_join_level(x, operands) or compute is not None and _apart(x, operands)):
         kernel = None
     tracked = check_change(x, operation, operands)
     try:
@@ -412,6 +416,11 @@ def _join_level(x: Tensor, operands: Any) -> bool:
             return True
         level = level.around
     return False
+
+
+def _apart(x: Tensor, operands: Any) -> bool:
+    """Whether one of the operands is on another device, or level, than ``x``."""
+    return any(isinstance(t, Tensor) and t._device is not x._device for t in operands)
 
 
 def _share_saved(node: Any, source: Any, x: Tensor) -> None:

@@ -56,9 +56,10 @@ def room_for(view: Any) -> Tensor:
     return out
 
 
-def strided(view: Any) -> tuple:
-    """The operations that make a view of its base by their geometries, each with its statics."""
-    B, base = view._device.backend, view._base
+def strided(view: Any, base: Any = None) -> tuple:
+    """The operations that make a view of its base, or of what stands for that, by their geometries,
+    each with its statics."""
+    B, base = view._device.backend, view._base if base is None else base
     geometry, source = _geometry(B, view._data), _geometry(B, base._data)
     last: tuple = _put_off(view._data)
     chain = _put_off(base._data)[::-1]

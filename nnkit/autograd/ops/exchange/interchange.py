@@ -10,7 +10,7 @@ from nnkit.autograd.grad_mode import is_grad_enabled
 from nnkit.autograd.op.public import attach, public
 from nnkit.autograd.ops.creation.conversion import clone, converted, to
 from nnkit.autograd.surface.limits import fitting
-from nnkit.autograd.surface.metadata import is_conj, is_neg
+from nnkit.autograd.surface.metadata import check_has_memory, is_conj, is_neg
 from nnkit.autograd.surface.storage import Storage
 from nnkit.autograd.tensor import Size, Tensor, blank, fill, wrap
 from nnkit.backend.device import cpu
@@ -448,6 +448,7 @@ def from_dlpack(ext_tensor: Any, *, device: Any = None, copy: bool | None = None
 
 def _dlpack(self: Tensor, **options: Any) -> Any:
     """The memory as a DLPack capsule."""
+    check_has_memory("__dlpack__", self)
     if self.requires_grad:
         raise BufferError("can't export tensors that require gradient, use tensor.detach()")
     if is_conj(self):
@@ -491,6 +492,7 @@ def numpy(input: Tensor, *, force: bool = False) -> Any:
                 "Can't call numpy() on zeros that stand for a derivative where there is none, "
                 "which nobody may write. Use tensor.clone().numpy() instead."
             )
+    check_has_memory("numpy", input)
     if input.dtype is bfloat16 or "float8" in input.dtype.kinds:
         raise TypeError(
             f"numpy(): got unsupported dtype {input.dtype.name}, use tensor.float().numpy()"
@@ -593,8 +595,5 @@ def _legacy(name: str, cls: type, arguments: tuple, place: Any, d: dtype_type) -
 
 
 Tensor.__new__ = staticmethod(_new)
-for _name, _method in (
-    ("__array__", _array), ("__array_wrap__", _array_wrap), ("__dlpack__", _dlpack),
-    ("__dlpack_device__", _dlpack_device),
-):  # fmt: skip
-    attach(_name, _method)
+for _method in (_array, _array_wrap, _dlpack, _dlpack_device):
+    attach(f"_{_method.__name__}__", _method)
