@@ -92,6 +92,11 @@ def is_lent(array: Any) -> bool:
     return memory.base.__class__ is Foreign or id(memory) in _LENT
 
 
+def is_writable(array: Any) -> bool:
+    """Whether its memory may be written to, as some that others have made may not."""
+    return array.flags.writeable
+
+
 def by_rows(array: Any) -> bool:
     """Whether the elements lie in memory by rows, without gaps."""
     return array.flags.c_contiguous

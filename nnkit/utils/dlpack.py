@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from nnkit.autograd import Tensor
-from nnkit.autograd.ops.exchange.interchange import from_dlpack as from_dlpack
+from nnkit.autograd.ops.exchange.dlpack import from_dlpack as from_dlpack
 
 __all__ = ["from_dlpack", "to_dlpack"]
 

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 import nnkit
+from nnkit.backend import warning
 from nnkit.utils.dlpack import to_dlpack
 from tests.harness.expectations import torch
 
@@ -23,6 +24,21 @@ def test_from_numpy_and_numpy_share_memory():
     assert np.shares_memory(nnkit.as_tensor(array).numpy(), array)
     assert nnkit.asarray(x) is x
     assert not np.shares_memory(nnkit.tensor(array).numpy(), array)
+
+
+def test_memory_that_is_not_writable_is_told(monkeypatch):
+    """Once in a process; a write is refused, torch would do it."""
+    monkeypatch.setattr(warning, "ALWAYS", True)
+    array = np.zeros(3, np.float32)
+    array.flags.writeable = False
+    for make in (nnkit.from_numpy, nnkit.as_tensor, nnkit.asarray):
+        with pytest.warns(UserWarning, match="NumPy array is not writable"):
+            x = make(array)
+        with pytest.raises(ValueError, match="read-only"):
+            x.add_(1)
+    with pytest.warns(UserWarning, match="buffer is not writable"):
+        nnkit.frombuffer(b"abc", dtype=nnkit.uint8)
+    assert nnkit.tensor(array).add_(1).tolist() == [1, 1, 1] and array.tolist() == [0, 0, 0]
 
 
 @pytest.mark.parametrize(

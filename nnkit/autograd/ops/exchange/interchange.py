@@ -1,4 +1,4 @@
-"""Tensors from Python data, NumPy arrays, buffers and DLPack, and back."""
+"""Tensors from Python data, NumPy arrays and buffers, and back."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ from nnkit.autograd.arguments.factory import dtype_of, finished, place_of, shape
 from nnkit.autograd.grad_mode import is_grad_enabled
 from nnkit.autograd.op.public import attach, public
 from nnkit.autograd.ops.creation.conversion import clone, converted, to
+from nnkit.autograd.ops.exchange.dlpack import from_dlpack, is_capsule
 from nnkit.autograd.surface.limits import fitting
 from nnkit.autograd.surface.metadata import check_has_memory, is_conj, is_neg
 from nnkit.autograd.surface.storage import Storage
 from nnkit.autograd.tensor import Size, Tensor, blank, fill, wrap
 from nnkit.backend.device import cpu
-from nnkit.backend.device import device as device_type
 from nnkit.backend.dtype import (
     FLOATING,
     INTEGER,
@@ -32,10 +32,9 @@ from nnkit.backend.dtype import (
 )
 from nnkit.backend.dtype import dtype as dtype_type
 from nnkit.backend.lazy import is_zero, memory_of, plain
-from nnkit.backend.memory import lend
-from nnkit.backend.warning import warn
+from nnkit.backend.memory import is_writable, lend
+from nnkit.backend.warning import warn, warn_once
 
-_DLPACK_CUDA = (2, 13)  # kinds of memory in DLPack's numbers: a GPU's, and managed
 _NUMBERS = {int, float, bool, complex}
 _FRACTIONS = {float, complex}
 
@@ -302,8 +301,8 @@ def asarray(
     elif copy is False and isinstance(obj, NUMPY_SCALARS):
         raise RuntimeError("asarray(): can't alias NumPy scalars. They have no memory of their own")
     elif hasattr(obj, "__array_interface__"):
-        shared = wrap(cpu.backend.from_numpy(cpu.backend.as_array(obj)), cpu)
-    elif _is_capsule(obj):
+        shared = from_numpy(cpu.backend.as_array(obj))
+    elif is_capsule(obj):
         shared = from_dlpack(obj)
     elif isinstance(obj, Storage):
         shared = obj.tensor(d or obj.dtype)
@@ -337,8 +336,21 @@ def from_numpy(ndarray: Any) -> Tensor:
     Raises:
         TypeError: it is no array, or has a dtype that tensors do not have.
         ValueError: it has negative strides, or ones that are no multiple of its elements' size.
+
+    Warns:
+        UserWarning: the array is not writable, nor is the tensor then.
     """
-    return wrap(cpu.backend.from_numpy(ndarray), cpu)
+    data = cpu.backend.from_numpy(ndarray)
+    _warn_of_constant(data, "NumPy array")
+    return wrap(data, cpu)
+
+
+def _warn_of_constant(data: Any, source: str) -> None:
+    if not is_writable(data):
+        warn_once(
+            f"The given {source} is not writable, so writes in place to the tensor are refused. "
+            "Copy it before, or use `nnkit.tensor`, to get one that can be written."
+        )
 
 
 @public(method=False)
@@ -385,80 +397,8 @@ def frombuffer(
             f"({offset} bytes) must not be greater than actual buffer length ({length} bytes)"
         )
     data = cpu.backend.from_buffer(buffer, d.array, count, offset)
+    _warn_of_constant(data, "buffer")
     return finished("frombuffer", data, cpu, requires_grad)
-
-
-class _Capsule:
-    """A bare capsule in the dress of an array of the CPU, as NumPy wants it."""
-
-    def __init__(self, capsule: Any) -> None:
-        self.capsule = capsule
-
-    def __dlpack__(self, **options: Any) -> Any:
-        return self.capsule
-
-    def __dlpack_device__(self) -> tuple[int, int]:
-        return 1, 0
-
-
-def _is_capsule(value: Any) -> bool:
-    return type(value).__name__ == "PyCapsule"
-
-
-@public(method=False)
-def from_dlpack(ext_tensor: Any, *, device: Any = None, copy: bool | None = None) -> Tensor:
-    """A tensor on the memory of another library's array, by the DLPack protocol.
-
-    Args:
-        ext_tensor: what speaks that protocol, or a capsule of the CPU's memory.
-        device: where the tensor is to be, unless given where the array is.
-        copy: whether it gets memory of its own; without True or False only if it must.
-
-    Raises:
-        RuntimeError: it is neither.
-        AssertionError: ``device`` is no device.
-        BufferError: it cannot be on ``device`` without the copy that ``copy=False`` forbids.
-
-    Example:
-        >>> import nnkit
-        >>> x = nnkit.tensor([1.0, 2.0])
-        >>> nnkit.from_dlpack(x)
-        tensor([1., 2.])
-    """
-    if _is_capsule(ext_tensor):
-        ext_tensor = _Capsule(ext_tensor)
-    if not hasattr(ext_tensor, "__dlpack__"):
-        raise RuntimeError(
-            "from_dlpack(): argument 'ext_tensor' must be an array with the method __dlpack__, or "
-            f"a capsule, got {type(ext_tensor).__name__}"
-        )
-    kind, index = ext_tensor.__dlpack_device__()
-    place = device_type("cuda", index) if kind in _DLPACK_CUDA else cpu
-    wanted = place if device is None else device
-    if isinstance(wanted, str):
-        wanted = device_type(wanted)
-    if not isinstance(wanted, device_type):
-        raise AssertionError(
-            f"from_dlpack(): argument 'device' must be a device, not {type(device).__name__}"
-        )
-    if wanted.type != place.type and copy is False:
-        raise BufferError(f"from_dlpack(): without a copy an array on {place} is not on {wanted}")
-    return wrap(place.backend.from_dlpack(ext_tensor), place).to(wanted, copy=bool(copy))
-
-
-def _dlpack(self: Tensor, **options: Any) -> Any:
-    """The memory as a DLPack capsule."""
-    check_has_memory("__dlpack__", self)
-    if self.requires_grad:
-        raise BufferError("can't export tensors that require gradient, use tensor.detach()")
-    if is_conj(self):
-        raise BufferError("can't export tensors with the conjugate bit set, use x.resolve_conj()")
-    return self._device.backend.to_dlpack(self._data, options)
-
-
-def _dlpack_device(self: Tensor) -> tuple:
-    """DLPack's type and number of the device."""
-    return self._device.backend.dlpack_device(self._data)
 
 
 @public(namespace=False)
@@ -595,5 +535,5 @@ def _legacy(name: str, cls: type, arguments: tuple, place: Any, d: dtype_type) -
 
 
 Tensor.__new__ = staticmethod(_new)
-for _method in (_array, _array_wrap, _dlpack, _dlpack_device):
+for _method in (_array, _array_wrap):
     attach(f"_{_method.__name__}__", _method)
