@@ -80,7 +80,7 @@ ROWS = [
             Sample([1.0, 2]),
             Sample(make(2, 3)),
             Sample(make(2), copy=True),
-            Sample(b"abc", dtype=make.named("uint8")),
+            Sample(bytearray(b"abc"), dtype=make.named("uint8")),
             Sample(make(2), dtype=make.named("complex128")),
             Sample([1, 2], dtype=make.named()),
         ],
