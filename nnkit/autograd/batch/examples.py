@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any, NamedTuple
 
-from nnkit.autograd.forward.dual import Dual
+from nnkit.autograd.forward.dual import Dual, primal_below
 from nnkit.autograd.forward.level import Level
 from nnkit.autograd.grad_mode import MODE
 from nnkit.autograd.op.registry import LIFTED
@@ -184,6 +184,19 @@ def is_batched(value: Tensor) -> bool:
     """Whether a tensor shows one example of several that differ."""
     place: Any = value._device
     return isinstance(place, BatchLevel) and place.lower(value)[1] is not None
+
+
+def make_beside(value: Tensor, shape: tuple, make: Callable[[tuple, Any], Tensor]) -> Tensor:
+    """What ``make(shape, device)`` gives on the device of a tensor; beside one of examples it has
+    an example for each, as functions may write it."""
+    value = primal_below(value)
+    level: Any = value._device
+    if not isinstance(level, BatchLevel):
+        return make(shape, level)
+    whole, dim = level.lower(value)
+    if dim is None:
+        return make_beside(whole, shape, make)
+    return level.lift(make_beside(whole, (level.size, *shape), make), 0)
 
 
 def beside(value: Tensor, index: Any) -> Tensor:

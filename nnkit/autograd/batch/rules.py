@@ -201,7 +201,7 @@ def _leading(B: Any, primitive: Primitive, operands: list, statics: tuple) -> An
     if any(map(is_batched, rest)) or not x.ndim:
         return None
     wholes = [to_front(x), *[r and r.whole for r in rest]]
-    return B.results(call(primitive, wholes, statics), 0)
+    return B.results(call(primitive, wholes, statics), 0, viewed(primitive, operands))
 
 
 def _linear(B: Any, primitive: Primitive, operands: list, statics: tuple) -> Any:

@@ -327,7 +327,17 @@ def _write(B: Forward, primitive: Primitive, x: Dual, *arguments: Any) -> Dual:
 def _copy(B: Forward, primitive: Primitive, x: Dual, source: Any) -> Dual:
     x.primal.copy_(B.primal(source))
     tangent = source.tangent if source.__class__ is Dual and not MODE.inference else None
-    x.tangent = _cast_to(x.primal, tangent)
+    if tangent is None:
+        return _without_tangent(x)
+    if (source.base or source).given:
+        tangent = tangent.clone()  # which is written with its primal
+    x.tangent = _fitted(tangent, x.primal)
+    return x
+
+
+def _without_tangent(x: Dual) -> Dual:
+    """What was written over with constants: its tangent is zeros, if it had one."""
+    x.tangent = None if x.tangent is None else x.tangent.clone().zero_()
     return x
 
 
@@ -338,8 +348,7 @@ def _cast_to(primal: Tensor, tangent: Tensor | None) -> Tensor | None:
 
 def _fill(B: Forward, primitive: Primitive, x: Dual, value: Any) -> Dual:
     x.primal.fill_(value)
-    x.tangent = None if x.tangent is None else x.tangent.clone().zero_()
-    return x
+    return _without_tangent(x)
 
 
 _WRITES = {"copy_": _copy, "fill_": _fill}

@@ -145,7 +145,7 @@ def _zeros_beside(value: Tensor, size: int) -> Tensor:
 
 def _place_of(value: Tensor) -> tuple[tuple, tuple]:
     """Shape, strides and offset in its storage, and that: its size, and what is put off."""
-    value = _bottom(value)
+    value = primal_below(value)
     array = memory_of(value._data)
     steps = [s if n > 1 else 0 for n, s in zip(array.shape, value.stride(), strict=True)]
     place = tuple(array.shape), tuple(steps), value.storage_offset()
@@ -249,7 +249,7 @@ def array_of(value: Any) -> Any:
     if not isinstance(value, Tensor):
         return value
     data = value._data
-    return plain(_bottom(value)._data) if data.__class__ in (Dual, Lazy) else data
+    return plain(primal_below(value)._data) if data.__class__ in (Dual, Lazy) else data
 
 
 def positions_on(place: Any, positions: tuple) -> tuple:
@@ -267,8 +267,8 @@ def positions_on(place: Any, positions: tuple) -> tuple:
     return tuple(found)
 
 
-def _bottom(value: Any) -> Any:
-    """The tensor of primals below all forward levels."""
+def primal_below(value: Any) -> Any:
+    """A tensor, or that of primals below the forward levels that it is of."""
     while is_dual(value):
         value = dual_of(value).primal
     return value

@@ -224,7 +224,15 @@ def on_one_device(name: str, values: tuple) -> tuple:
             f"{name}(): Expected all tensors to be on the same device, but found at least two "
             f"devices, {' and '.join(dict.fromkeys(map(str, places)))}"
         )
-    return tuple(map(level.lift, values))
+    return tuple([_lifted(level, v) for v in values])
+
+
+def _lifted(level: Any, value: Any) -> Any:
+    """A tensor as an operand at a level: what is written to it counts there too."""
+    found = level.lift(value)
+    if found is not value and value._writes.__class__ is list:
+        found._writes = value._writes
+    return found
 
 
 def resolved(value: Any) -> Any:

@@ -30,7 +30,7 @@ from nnkit.autograd.engine.node import (
 from nnkit.autograd.engine.saved import ACTIVE
 from nnkit.autograd.forward.level import ENTERED_LEVELS, keep_view
 from nnkit.autograd.grad_mode import MODE, no_grad
-from nnkit.autograd.op.promotion import cast_within, promoted_dtype, translated
+from nnkit.autograd.op.promotion import cast_within, on_one_device, promoted_dtype, translated
 from nnkit.autograd.op.registry import OPS
 from nnkit.autograd.tensor import (
     UNTRACKED,
@@ -313,8 +313,10 @@ def write(
             one place: there a copy would write over what was written.
     """
     operands = (*arguments, *options.values()) if options else arguments
-    if ENTERED_LEVELS and (_join_level(x, operands) or compute is not None and _apart(x, operands)):
-        kernel = None
+    if ENTERED_LEVELS:
+        kernel = None if _join_level(x, operands) else kernel
+        if any(isinstance(a, Tensor) and a._device is not x._device for a in arguments):
+            arguments = on_one_device(operation, (x, *arguments))[1:]
     tracked = check_change(x, operation, operands)
     try:
         check_memory(x, operation, operands)
@@ -416,11 +418,6 @@ def _join_level(x: Tensor, operands: Any) -> bool:
             return True
         level = level.around
     return False
-
-
-def _apart(x: Tensor, operands: Any) -> bool:
-    """Whether one of the operands is on another device, or level, than ``x``."""
-    return any(isinstance(t, Tensor) and t._device is not x._device for t in operands)
 
 
 def _share_saved(node: Any, source: Any, x: Tensor) -> None:

@@ -145,7 +145,7 @@ def masked_fill_(B, x, mask, value):
 
 
 def masked_select(B, x, mask):
-    shape = B.where(mask, x, x).shape
+    shape = B.where(mask, x, x).shape or (1,)
     return B.index(B.expand(x, shape), (B.expand(mask, shape),))
 
 

@@ -19,6 +19,8 @@ from nnkit.autograd.arguments.factory import (
 )
 from nnkit.autograd.arguments.overriding import overridable
 from nnkit.autograd.arguments.sizes import check_shape, check_strided, integer
+from nnkit.autograd.batch.examples import make_beside
+from nnkit.autograd.forward.dual import primal_below
 from nnkit.autograd.op.promotion import check_dtype
 from nnkit.autograd.op.public import attach, known_as, public
 from nnkit.autograd.op.rule import rule
@@ -282,10 +284,13 @@ def _new(name: str, value: Any) -> None:
         requires_grad: bool = False, pin_memory: bool = False, **keyword: Any,
     ) -> Tensor:  # fmt: skip
         dtype = self.dtype if dtype is None else dtype
-        device = self._device if device is None else device
-        given = (size, _size(name, keyword), value, None, dtype, layout, device, requires_grad)
+
+        def make(shape: tuple[int, ...], device: Any) -> Tensor:
+            return _filled(name, (shape,), None, value, None, dtype, layout, device, requires_grad)
+
         try:
-            return _filled(name, *given)
+            shape = shape_of(name, size, _size(name, keyword))
+            return make_beside(self, shape, make) if device is None else make(shape, device)
         except MemoryError as error:
             raise HostMemoryError.having(error) from None
 
@@ -313,7 +318,7 @@ def new_empty_strided(
 ) -> Tensor:
     """`empty_strided` with the dtype and device of this tensor, unless given."""
     dtype = input.dtype if dtype is None else dtype
-    device = input._device if device is None else device
+    device = primal_below(input)._device if device is None else device
     return empty_strided(
         size, stride, dtype=dtype, device=device, layout=layout, requires_grad=requires_grad
     )
@@ -332,11 +337,12 @@ def new_full(
     pin_memory: bool = False,
 ) -> Tensor:
     """`full` with the dtype and device of this tensor, unless given."""
-    dtype = input.dtype if dtype is None else dtype
-    device = input._device if device is None else device
-    return full(
-        size, fill_value, dtype=dtype, device=device, layout=layout, requires_grad=requires_grad
-    )
+    options: dict = {"layout": layout, "requires_grad": requires_grad}
+    options["dtype"] = input.dtype if dtype is None else dtype
+    if device is not None or not isinstance(size, (tuple, list)):
+        return full(size, fill_value, device=device, **options)
+    make = lambda shape, device: full(shape, fill_value, device=device, **options)
+    return make_beside(input, tuple(size), make)
 
 
 @public(method=False)

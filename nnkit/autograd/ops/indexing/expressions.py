@@ -167,7 +167,7 @@ def setitem(self: Tensor, index: Any, value: Any) -> None:
     inferred = isinstance(given, Tensor) and given.is_inference()
     if inferred and is_unseen((self, *tensors)):
         value = value.detach()
-    if value._device.home is not self._device.home:
+    if value._device.home is not self._device.home and value._device != self._device:
         value = _moved(self, advanced, value)
     fills = advanced is not None and _is_fill(advanced, value)
     if advanced is not None and value._data.dtype is not self._data.dtype:
@@ -217,7 +217,7 @@ def setitem(self: Tensor, index: Any, value: Any) -> None:
                 if alone and any(steps_of(target._data)):
                     check_apart(operation, target, value)
                 value = shapes.expand(value, target._data.shape)
-        write(target, operation, overwrite, value)
+        write(target, operation, overwrite, value, kernel=target._device.backend.copy_)
     else:
         operation = "masked_fill_" if fills else "index_put_"
         value = _without_leading_ones(value)

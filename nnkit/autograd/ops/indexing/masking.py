@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 from nnkit.autograd.arguments.dims import broadcast_shape, check_tensor
 from nnkit.autograd.batch.examples import by_example, is_batched
+from nnkit.autograd.grad_mode import MODE
 from nnkit.autograd.op.public import METHODS, public
 from nnkit.autograd.op.registry import OPS
 from nnkit.autograd.op.rule import rule
@@ -18,7 +20,7 @@ from nnkit.autograd.surface.limits import fitting
 from nnkit.autograd.tensor import Tensor, wrap
 from nnkit.autograd.views.history import write
 from nnkit.autograd.views.overlap import check_positions
-from nnkit.backend.dtype import BOOL
+from nnkit.backend.dtype import BOOL, int64
 
 
 def _copied_where_alike(x: Tensor, mask: Tensor, *rest: Any) -> str | None:
@@ -43,10 +45,14 @@ _masked_select_adjoint = rule(
 
 def _to_masked_source(B: Any, g: Any, mask: Any, source_shape: tuple) -> Any:
     """The gradient of a masked scatter's source: g at the mask in order, then zeros."""
+    count = math.prod(source_shape)
+    if MODE.batches:  # the number of true elements may differ between examples
+        mask, g = (B.reshape(each, (-1,)) for each in (B.expand(mask, g.shape), g))
+        ranks = B.cumsum(B.cast(mask, int64.array), 0)  # the first place takes the others
+        found = B.pad(B.getitem(g, (slice(0),)), ((0, count + 1),), 0)
+        found = B.index_add(found, B.mul(ranks, B.cast(mask, int64.array)), g, 0, 1)
+        return B.reshape(B.getitem(found, (slice(1, None),)), source_shape)
     used = B.masked_select(g, mask)
-    count = 1
-    for n in source_shape:
-        count *= n
     return B.reshape(B.pad(used, ((0, count - used.shape[0]),), 0), source_shape)
 
 
