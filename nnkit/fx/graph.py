@@ -8,8 +8,10 @@ import keyword
 import operator
 import re
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
+from textwrap import indent
 from types import ModuleType
 from typing import Any, cast
 
@@ -310,6 +312,28 @@ class Graph:
         """Choose how the program's text is made, when its module is next compiled."""
         self._codegen = codegen
 
+    def on_generate_code(self, make_transformer: Callable[[Any], Any]) -> Any:
+        """Change the statements of the program's text, when its module is next compiled.
+
+        Args:
+            make_transformer: gets what changes them now, or None, and gives what shall: a function
+                of the list of statements, each with its end of line, that gives such a list.
+
+        Returns:
+            A block after which the old one is there again.
+        """
+        old = self._codegen._body_transformer
+        self._codegen._body_transformer = make_transformer(old)
+
+        @contextmanager
+        def block() -> Iterator[None]:
+            try:
+                yield
+            finally:
+                self._codegen._body_transformer = old
+
+        return block()
+
     def process_inputs(self, *args: Any) -> Any:
         """The arguments of the program as its placeholders take them."""
         return self._codegen.process_inputs(*args)
@@ -400,14 +424,17 @@ class _Printer:
                 default = f" = {self.text(node.args[0])}" if node.args else ""
                 header.append(f"{node.target}{default}")
                 name = str(node.target).lstrip("*")
-                lines += [f"    {node.name} = {name}"] if node.name != name else []
+                lines += [f"{node.name} = {name}"] if node.name != name else []
                 continue
             done = [used.name for used, user in last_use.items() if user is node]
             done += [] if node.users else [node.name]
             free = f";  {' = '.join([*done, 'None'])}" if done and node.op != "output" else ""
-            lines.append(f"    {self.statement(node, root)}{free}")
-        body = "\n".join(lines) or "    pass"
-        text = f"\n\n\n{self.codegen.gen_fn_def(header, '')}\n{body}\n    "
+            lines.append(f"{self.statement(node, root)}{free}")
+        statements = [f"{line}\n" for line in lines or ["pass"]]
+        if self.codegen._body_transformer is not None:
+            statements = self.codegen._body_transformer(statements)
+        body = indent("".join(statements), "    ")
+        text = f"\n\n\n{self.codegen.gen_fn_def(header, '')}\n{body}    "
         self.code = PythonCode(text, self.globals)
 
     def statement(self, node: Node, root: str) -> str:
@@ -499,7 +526,7 @@ class _Printer:
             return self.named("device", device) + repr(value).removeprefix("device")
         if kind is tuple:
             return f"({', '.join(map(self.text, value))}{',' * (len(value) == 1)})"
-        if kind is list:
+        if isinstance(value, list):
             return f"[{', '.join(map(self.text, value))}]"
         if isinstance(value, dict):
             pairs = (f"{self.text(key)}: {self.text(each)}" for key, each in value.items())

@@ -7,6 +7,7 @@ import linecache
 from typing import Any
 
 from nnkit.autograd import Tensor
+from nnkit.fx.code_gen import _PyTreeCodeGen
 from nnkit.fx.graph import Graph
 from nnkit.nn import Module
 
@@ -78,6 +79,9 @@ class GraphModule(Module):
     def recompile(self) -> Any:
         """Print and compile the graph, after it was changed."""
         global _compiled
+        codegen = self._graph._codegen
+        if isinstance(codegen, _PyTreeCodeGen):
+            self._in_spec, self._out_spec = codegen.pytree_info[1:]
         printed = self._graph.python_code()
         self._code = printed.src
         _compiled += 1
