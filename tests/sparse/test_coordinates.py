@@ -527,3 +527,21 @@ def test_errors_name_what_was_asked(lib: ModuleType) -> None:
         lib.smm(a.to_sparse_csr(), a)
     with pytest.raises((RuntimeError, NotImplementedError)):
         lib.hspmm(a.to_sparse_csr(), a)
+
+
+@pytest.mark.filterwarnings("ignore:Sparse invariant")
+def test_low_rank_factors(lib: ModuleType) -> None:
+    lib.manual_seed(0)
+    a = lib.randn(20, 3) @ lib.randn(3, 7)
+    a[5:12, 2:] = 0
+    a = a.double()
+    x = a.to_sparse()
+    mean = a.mean(0, keepdim=True)
+    for u, s, v, of in (
+        (*lib.svd_lowrank(x, 7), a), (*lib.svd_lowrank(x.t(), 7), a.t()),
+        (*lib.svd_lowrank(x, 7, M=mean), a - mean), (*lib.pca_lowrank(x, 7), a - mean),
+        (*lib.pca_lowrank(x, 7, center=False), a),
+    ):  # fmt: skip
+        assert lib.allclose((u * s) @ v.mT, of)
+    with pytest.raises(ValueError, match="dimension"):
+        lib.pca_lowrank(lib.ones(2, 2, 2).to_sparse())

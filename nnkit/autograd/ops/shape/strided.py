@@ -26,8 +26,7 @@ from nnkit.autograd.op.registry import OPS
 from nnkit.autograd.op.rule import check_source, copied_without_history, rule
 from nnkit.autograd.ops.shape import reshaping as shapes
 from nnkit.autograd.surface.limits import fitting
-from nnkit.autograd.surface.metadata import is_conj
-from nnkit.autograd.surface.metadata import strides_shown
+from nnkit.autograd.surface.metadata import is_conj, strides_shown
 from nnkit.autograd.tensor import Tensor, wrap
 from nnkit.autograd.views.history import (
     change_geometry,
