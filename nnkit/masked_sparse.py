@@ -87,7 +87,7 @@ def reduced(
     coordinates: Any = input.to_sparse_coo() if rows else input
     x = coalesce(coordinates)
     indices, values, sparse = x.indices(), x.values().to(dtype or input.dtype), x.sparse_dim()
-    dense = [d - sparse + 1 for d in dims if d >= sparse]
+    dense = [d - sparse + 1 for d in dims if sparse <= d < x.ndim]  # a number has no dimension 0
     for d in reversed(dense):
         values = getattr(nnkit, name)(values, d, keepdim=keepdim)
     shape = [1 if d in dims else n for d, n in enumerate(x.shape) if keepdim or d not in dims]

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import copy
+import enum
 import importlib
 import operator
 import pickle
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Optional, Tuple  # noqa: UP035
 
 import pytest
 
@@ -190,3 +191,51 @@ def test_a_transformer_keeps_how_programs_take_their_arguments(lib: Any) -> None
 def test_tuples_with_names_are_made_by_the_program(lib: Any) -> None:
     module = lib.fx.symbolic_trace(lambda x: Pair(x, 2))
     assert module(1) == Pair(1, 2)
+
+
+class Mode(enum.Enum):
+    """A class that no package of torch has."""
+
+
+def test_types_are_printed(lib: Any) -> None:
+    class Model(lib.nn.Module):
+        pass
+
+    def forward(self, x, y, of, n, kind, named, plain, *rest):  # type: ignore[no-untyped-def]
+        return [x]
+
+    tensor = lib.Tensor
+    maybe, pair = Optional[tensor], Tuple[int, int]  # noqa: UP006, UP045  # their text is tested
+    forward.__annotations__ = {
+        "x": tensor, "y": maybe, "of": dict[str, list[tensor]], "n": int | None, "kind": Mode,
+        "named": "text", "return": pair,
+    }  # fmt: skip
+    Model.forward = forward
+    module = lib.fx.symbolic_trace(Model())
+    head = module.code.strip().splitlines()[0].replace(f"{lib.__name__}.", "torch.")
+    assert head == (
+        "def forward(self, x : torch.Tensor, y : typing_Union[torch.Tensor,NoneType], "
+        "of : dict[str,list[torch.Tensor]], n : int|NoneType, kind : tests_test_fx_values_Mode, "
+        "named : _text_, plain, *rest):"
+    )
+    del forward.__annotations__["named"]
+
+    def plain(x, y=(1, 2)):  # type: ignore[no-untyped-def]
+        return x + y[0]
+
+    plain.__annotations__ = {"x": tensor, "y": pair, "return": tensor}
+    module = lib.fx.symbolic_trace(plain)
+    module.graph.find_nodes(op="call_function", target=operator.add)[0].type = tensor
+    module.recompile()
+    for made in (module, copy.deepcopy(module)):
+        assert made.code.replace(f"{lib.__name__}.", "torch.").split("\n\n\n")[-1] == (
+            "def forward(self, x : torch.Tensor, y : typing_Tuple[int,int] = (1, 2)) -> "
+            "torch.Tensor:\n"
+            "    getitem = y[0];  y = None\n"
+            "    add : torch.Tensor = x + getitem;  x = getitem = None\n"
+            "    return add\n    "
+        )
+        assert made(lib.ones(1), (2, 3)).tolist() == [3.0]
+    again = lib.fx.symbolic_trace(module)
+    assert [n.type for n in again.graph.nodes][:2] == [tensor, pair]
+    assert again.graph.output_node().type is tensor

@@ -90,6 +90,14 @@ def test_dense_dimensions() -> None:
             assert nnkit.equal(out[through], expected[through])
 
 
+@pytest.mark.filterwarnings("ignore:Sparse invariant")
+def test_numbers(lib: Any) -> None:
+    x, mask = lib.tensor(3.0).to_sparse(), lib.tensor(True).to_sparse()
+    for dim in (None, 0, -1):
+        out = lib.masked.amax(x, dim, mask=mask)
+        assert out.layout is lib.sparse_coo and out.to_dense().item() == 3.0
+
+
 def test_nothing_is_made_strided() -> None:
     size = (10**7, 10**7)
     places = nnkit.tensor([[3, 10**6, 5], [4, 9, 10**7 - 1]])

@@ -88,7 +88,7 @@ class GraphModule(Module):
         file = f"<nnkit.fx.{_compiled}>"
         linecache.cache[file] = (len(self._code), None, self._code.splitlines(True), file)
         names = dict(printed.globals)
-        exec(compile(self._code, file, "exec"), names)
+        exec(compile(self._code, file, "exec", dont_inherit=True), names)
         type(self).forward = names["forward"]  # type: ignore[method-assign]
         return printed
 

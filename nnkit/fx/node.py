@@ -259,7 +259,7 @@ class Node:
         target = self.target if isinstance(self.target, str) else qualified_name(self.target)
         if getattr(builtins, str(target), None) is self.target:
             target = f"builtins.{target}"
-        kind = "" if self.type is None else f"{_type_name(self.type)} "
+        kind = "" if self.type is None else f"{type_name(self.type)} "
         line = f"%{self.name} : {kind}[num_users={len(self.users)}] = {self.op}[target={target}]"
         if self.op == "placeholder":
             return line + (f"(default={self.args[0]})" if self.args else "")
@@ -276,7 +276,7 @@ class Node:
         return operator.lt(order[self], order[other])
 
 
-def _type_name(kind: Any) -> str:
+def type_name(kind: Any) -> str:
     """A type as annotations write it: ``float``, ``typing.List[float]``."""
     if not isinstance(kind, type) or hasattr(kind, "__origin__"):
         return "..." if kind is ... else repr(kind)

@@ -266,6 +266,7 @@ class Tracer(TracerBase):
     ) -> tuple[Callable, list[Any]]:
         """A function that takes positional arguments alone, and these: proxies, or values given."""
         function = inspect.unwrap(root_fn)
+        types = getattr(function, "__annotations__", {})
         values: dict[str, Any] = {}
         parameters = inspect.signature(function).parameters.values()
         for parameter in parameters:
@@ -274,7 +275,8 @@ class Tracer(TracerBase):
                     raise RuntimeError("forward(): `self` cannot be part of *args expansion")
                 values[parameter.name] = self.root
             else:
-                values[parameter.name] = self._argument(parameter, concrete_args or {})
+                kind = types.get(parameter.name)
+                values[parameter.name] = self._argument(parameter, kind, concrete_args or {})
         code = getattr(function, "__code__", None)
         args = list(values.values())
         if code is not None and any(p.kind > p.POSITIONAL_OR_KEYWORD for p in parameters):
@@ -290,21 +292,22 @@ class Tracer(TracerBase):
         codegen = _PyTreeCodeGen(_PyTreeInfo(list(values), spec, None))
         self.graph.set_codegen(codegen)
 
-        def of_leaves(*args: Any) -> list:
+        def of_leaves(*args: Any):  # type: ignore[no-untyped-def]  # not the program's own type
             out, out_spec = tree_flatten(root_fn(*tree_unflatten(args, spec)))
             codegen.pytree_info = codegen.pytree_info._replace(out_spec=out_spec)
             return out
 
         return of_leaves, leaves
 
-    def _argument(self, parameter: inspect.Parameter, given: dict[str, Any]) -> Any:
+    def _argument(self, parameter: inspect.Parameter, kind: Any, given: dict[str, Any]) -> Any:
         """A proxy for a parameter; or the tree given for it, with proxies for the `PH` in it."""
         name, default = parameter.name, parameter.default
         held = () if default is parameter.empty else (default,)
         if name not in given:
             stars = {parameter.VAR_POSITIONAL: "*", parameter.VAR_KEYWORD: "**"}
-            target = stars.get(parameter.kind, "") + name
-            return self.create_proxy("placeholder", target, held, {})
+            if parameter.kind in stars:
+                return self.create_proxy("placeholder", stars[parameter.kind] + name, (), {})
+            return self.create_proxy("placeholder", name, held, {}, type_expr=kind)
         numbers = itertools.count(1)
 
         def leaf(value: Any) -> Any:
@@ -385,7 +388,8 @@ class Tracer(TracerBase):
             for module in self._autowrap_modules:
                 self._wrap_names(patches, vars(module), self._autowrapped)
             result = function(*args)
-        self.create_node("output", "output", (self.create_arg(result),), {})
+        kind = getattr(function, "__annotations__", {}).get("return")
+        self.create_node("output", "output", (self.create_arg(result),), {}, type_expr=kind)
         return self.graph
 
     def _wrap_within(self, patches: _Patches, function: Any) -> None:
