@@ -315,3 +315,31 @@ print(_has_attr(module, "inner.value"), ShapeProp.__name__)
         "tensor([1., 1.]) {'inner.value': tensor([1., 1.])}",
         "False ShapeProp",
     ]
+
+
+def test_steps_of_a_gradient_scaler() -> None:
+    program = """
+import torch
+found, by = torch.zeros(1), torch.tensor([0.5])
+gradients = [torch.tensor([1.0, 2.0]), torch.ones(2).half()]
+torch._amp_foreach_non_finite_check_and_unscale_(gradients, found, by)
+print(gradients, found)
+torch._amp_foreach_non_finite_check_and_unscale_([torch.tensor([4.0, torch.inf])], found, by)
+print(found)
+scale, good = torch.tensor([2.0]), torch.tensor([0], dtype=torch.int32)
+for found in (0.0, 0.0, 1.0, 0.0):
+    out = torch._amp_update_scale_(scale, good, torch.tensor([found]), 2.0, 0.25, 2)
+    print(out is scale, scale, good)
+scale.fill_(3e38)
+torch._amp_update_scale_(scale, good, torch.tensor([0.0]), 2.0, 0.25, 2)
+print(scale, good)
+"""
+    assert run(program).splitlines() == [
+        "[tensor([0.5000, 1.0000]), tensor([0.5000, 0.5000], dtype=torch.float16)] tensor([0.])",
+        "tensor([1.])",
+        "True tensor([2.]) tensor([1], dtype=torch.int32)",
+        "True tensor([4.]) tensor([0], dtype=torch.int32)",
+        "True tensor([1.]) tensor([0], dtype=torch.int32)",
+        "True tensor([1.]) tensor([1], dtype=torch.int32)",
+        "tensor([3.0000e+38]) tensor([0], dtype=torch.int32)",
+    ]
