@@ -126,6 +126,15 @@ def is_fx_tracing() -> bool:
     return _Patches.active > 0
 
 
+def _types_of(function: Any) -> dict[str, Any]:
+    """The types that a program says of its arguments; the words of nnkit's own modules are not
+    those of a program."""
+    home = getattr(function, "__globals__", {}).get("__name__") or ""
+    if home.partition(".")[0] == "nnkit":
+        return {}
+    return getattr(function, "__annotations__", {})
+
+
 class Tracer(TracerBase):
     """Runs a module or function on proxies.
 
@@ -266,7 +275,7 @@ class Tracer(TracerBase):
     ) -> tuple[Callable, list[Any]]:
         """A function that takes positional arguments alone, and these: proxies, or values given."""
         function = inspect.unwrap(root_fn)
-        types = getattr(function, "__annotations__", {})
+        types = _types_of(function)
         values: dict[str, Any] = {}
         parameters = inspect.signature(function).parameters.values()
         for parameter in parameters:
@@ -388,7 +397,7 @@ class Tracer(TracerBase):
             for module in self._autowrap_modules:
                 self._wrap_names(patches, vars(module), self._autowrapped)
             result = function(*args)
-        kind = getattr(function, "__annotations__", {}).get("return")
+        kind = _types_of(function).get("return")
         self.create_node("output", "output", (self.create_arg(result),), {}, type_expr=kind)
         return self.graph
 
