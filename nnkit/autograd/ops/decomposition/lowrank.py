@@ -33,6 +33,9 @@ def svd_lowrank(
         niter: how often the vectors are multiplied by A and its transpose again.
         M: what is subtracted, of a shape that broadcasts to that of A.
 
+    Raises:
+        ValueError: A has fewer than 2 dimensions.
+
     Example:
         >>> import nnkit
         >>> U, S, V = nnkit.svd_lowrank(nnkit.ones(3, 2), 1)
@@ -41,6 +44,7 @@ def svd_lowrank(
                 [1.0000, 1.0000],
                 [1.0000, 1.0000]])
     """
+    _check_dimensions("svd_lowrank", A)
     check_matrices("svd_lowrank", A, (*WHOLE, "bfloat16"))
     return factors(A, q, niter, M)
 
@@ -72,7 +76,8 @@ def pca_lowrank(A: Tensor, q: int | None = None, center: bool = True, niter: int
         niter: as in `svd_lowrank`.
 
     Raises:
-        ValueError: ``q`` is not between 0 and ``min(m, n)``, or ``niter`` is negative.
+        ValueError: A has fewer than 2 dimensions, ``q`` is not between 0 and ``min(m, n)``, or
+            ``niter`` is negative.
 
     Example:
         >>> import nnkit
@@ -80,6 +85,7 @@ def pca_lowrank(A: Tensor, q: int | None = None, center: bool = True, niter: int
         >>> nnkit.pca_lowrank(samples, 1)[1]
         tensor([2.8284])
     """
+    _check_dimensions("pca_lowrank", A)
     q = _components(A, q, niter)
     return svd_lowrank(A - A.mean(-2, keepdim=True) if center else A, q, niter)
 
@@ -99,6 +105,11 @@ def sparse_components(
         return factors(A, q, niter)
     means = A.sum(0).to_dense() / A.shape[0]
     return factors(A, q, niter, broadcast_to(means, A.shape))
+
+
+def _check_dimensions(name: str, A: Tensor) -> None:
+    if A.ndim < 2:
+        raise ValueError(f"{name}(): A must have at least 2 dimensions, got {A.ndim}")
 
 
 def _components(A: Tensor, q: int | None, niter: int) -> int:
