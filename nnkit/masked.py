@@ -8,7 +8,9 @@ number or several, None or () for all; ``dtype`` is that of the result.
 All raise IndexError for a mask of too many dimensions or a ``dim`` out of range, RuntimeError for a
 mask that does not broadcast or a ``dim`` that is given twice, and where a dtype has no identity
 NotImplementedError (bool in a maximum) or TypeError (complex). Tensors are taken, and no
-``MaskedTensor``.
+``MaskedTensor``. `sum`, `prod`, `amax` and `amin` take sparse tensors of coordinates and of
+compressed rows too, `mean` the latter; the others raise ValueError. A mask may have any of these
+layouts; all but `sum` need one then.
 """
 
 from __future__ import annotations
@@ -19,6 +21,7 @@ from collections.abc import Sequence
 from typing import Any
 
 import nnkit
+from nnkit import masked_sparse as sparse
 from nnkit.autograd import Tensor
 from nnkit.nn import functional as F
 
@@ -32,30 +35,46 @@ Dims = int | Sequence[int] | None
 
 
 def _mask_of(input: Tensor, mask: Tensor) -> Tensor:
-    """The mask in the shape of the input, as booleans."""
+    """The mask in the shape and the layout of the input, as booleans."""
     if mask.ndim > input.ndim:
         raise IndexError(
             f"masked: expected a mask of at most the input's {input.ndim} dimensions, "
             f"got {mask.ndim}"
         )
-    return mask.to(nnkit.bool).broadcast_to(input.shape)
+    return sparse.mask_of(input, mask)
 
 
 def _filled(input: Tensor, mask: Tensor | None, identity: Any) -> Tensor:
-    """The input with ``identity`` where it is masked out: a number, or -1 and 1 times infinity for
-    the lowest and the highest number of the dtype."""
+    """The input with an identity where it is masked out."""
     if mask is None:
         return input
-    if not math.isinf(identity) or input.is_floating_point():
-        number = identity
-    elif input.is_complex() or input.dtype is nnkit.bool:
-        error = TypeError if input.is_complex() else NotImplementedError
-        raise error(f"masked: there is no lowest or highest number of {input.dtype}")
-    else:
-        limits = nnkit.iinfo(input.dtype)
-        number = limits.min if identity < 0 else limits.max
-    fill = nnkit.tensor(number, dtype=input.dtype, device=input.device)
-    return nnkit.where(_mask_of(input, mask), input, fill)
+    fill = sparse.identity(input, identity)
+    mask = _mask_of(input, mask)
+    if input.layout is nnkit.strided:
+        return nnkit.where(mask, input, fill)
+    return sparse.filled(input, mask, fill)
+
+
+def _strided(name: str, filled: Tensor) -> Tensor:
+    """What a function gets that is not defined for sparse tensors."""
+    if filled.layout is not nnkit.strided:
+        raise ValueError(f"masked {name} expects strided tensor (got {filled.layout} tensor)")
+    return filled
+
+
+def _reduced_sparse(
+    name: str, filled: Tensor, mask: Tensor | None, dims: tuple[int, ...], keepdim: Any, dtype: Any
+) -> Tensor:
+    """A reduction of a sparse tensor, of which just what is let through is stored."""
+    if filled.layout not in sparse.LAYOUTS:
+        raise ValueError(
+            f"masked {name} expects strided, sparse_coo or sparse_csr tensor (got {filled.layout} "
+            "tensor)"
+        )
+    if mask is None and name != "sum":
+        layout = str(filled.layout).partition(".")[2]
+        raise ValueError(f"masked {name} expects explicit mask for {layout} tensor input")
+    return sparse.reduced(name, filled, dims, builtins.bool(keepdim), dtype)
 
 
 def _canonical_dim(dim: Any, ndim: int) -> tuple[int, ...]:
@@ -99,7 +118,10 @@ def sum(
     dims = _canonical_dim(dim, input.ndim)
     kept = builtins.bool(keepdim)
     dtype = _dtype_of_total(input, dtype)
-    return nnkit.sum(_filled(input, mask, 0), dims, kept, dtype=dtype)
+    filled = _filled(input, mask, 0)
+    if filled.layout is not nnkit.strided:
+        return _reduced_sparse("sum", filled, mask, dims, keepdim, dtype)
+    return nnkit.sum(filled, dims, kept, dtype=dtype)
 
 
 def prod(
@@ -113,8 +135,12 @@ def prod(
         >>> nnkit.masked.prod(nnkit.tensor([2.0, 0.0, 3.0]), mask=nnkit.tensor([True, False, True]))
         tensor(6.)
     """
-    result = _filled(input, mask, 1).to(_dtype_of_total(input, dtype))
-    for d in reversed(_canonical_dim(dim, input.ndim)):
+    dims, dtype = _canonical_dim(dim, input.ndim), _dtype_of_total(input, dtype)
+    filled = _filled(input, mask, 1)
+    if filled.layout is not nnkit.strided:
+        return _reduced_sparse("prod", filled, mask, dims, keepdim, dtype)
+    result = filled.to(dtype)
+    for d in reversed(dims):
         result = result.prod(dim=d, keepdim=builtins.bool(keepdim))
     return result
 
@@ -130,7 +156,7 @@ def cumsum(input: Tensor, dim: int, *, dtype: Any = None, mask: Tensor | None = 
     """
     dtype = dtype or input.dtype
     (axis,) = _canonical_dim(dim, input.ndim)
-    return nnkit.cumsum(_filled(input, mask, 0), axis, dtype=dtype).to(dtype)
+    return nnkit.cumsum(_strided("cumsum", _filled(input, mask, 0)), axis, dtype=dtype).to(dtype)
 
 
 def cumprod(input: Tensor, dim: int, *, dtype: Any = None, mask: Tensor | None = None) -> Tensor:
@@ -144,7 +170,7 @@ def cumprod(input: Tensor, dim: int, *, dtype: Any = None, mask: Tensor | None =
     """
     dtype = dtype or input.dtype
     (axis,) = _canonical_dim(dim, input.ndim)
-    return nnkit.cumprod(_filled(input, mask, 1), axis, dtype=dtype).to(dtype)
+    return nnkit.cumprod(_strided("cumprod", _filled(input, mask, 1)), axis, dtype=dtype).to(dtype)
 
 
 def amax(
@@ -160,6 +186,8 @@ def amax(
     """
     filled = _filled(input, mask, -math.inf)
     dims = _canonical_dim(dim, input.ndim)
+    if filled.layout is not nnkit.strided:
+        return _reduced_sparse("amax", filled, mask, dims, keepdim, dtype)
     return nnkit.amax(filled, dims, builtins.bool(keepdim)).to(dtype or input.dtype)
 
 
@@ -176,6 +204,8 @@ def amin(
     """
     filled = _filled(input, mask, math.inf)
     dims = _canonical_dim(dim, input.ndim)
+    if filled.layout is not nnkit.strided:
+        return _reduced_sparse("amin", filled, mask, dims, keepdim, dtype)
     return nnkit.amin(filled, dims, builtins.bool(keepdim)).to(dtype or input.dtype)
 
 
@@ -190,7 +220,7 @@ def argmax(
         >>> nnkit.masked.argmax(nnkit.tensor([3, 1, 2]), mask=nnkit.tensor([False, True, True]))
         tensor(2)
     """
-    filled = _filled(input, mask, -math.inf)
+    filled = _strided("argmax", _filled(input, mask, -math.inf))
     return nnkit.argmax(filled, dim, builtins.bool(keepdim)).to(dtype or input.dtype)
 
 
@@ -205,7 +235,7 @@ def argmin(
         >>> nnkit.masked.argmin(nnkit.tensor([3, 1, 2]), mask=nnkit.tensor([True, False, True]))
         tensor(2)
     """
-    filled = _filled(input, mask, math.inf)
+    filled = _strided("argmin", _filled(input, mask, math.inf))
     return nnkit.argmin(filled, dim, builtins.bool(keepdim)).to(dtype or input.dtype)
 
 
@@ -233,6 +263,13 @@ def mean(
     dtype = dtype or input.dtype
     if not (dtype.is_floating_point or dtype.is_complex):
         raise ValueError(f"mean(): the dtype must be a floating point or complex one, got {dtype}")
+    if input.layout is nnkit.sparse_csr:
+        filled, dims = _filled(input, mask, 0), _canonical_dim(dim, input.ndim)
+        return _reduced_sparse("mean", filled, mask, dims, keepdim, dtype)
+    if input.layout is not nnkit.strided:
+        raise ValueError(
+            f"masked mean expects strided or sparse_csr tensor (got {input.layout} tensor)"
+        )
     total = sum(input, dim, keepdim=keepdim, dtype=dtype, mask=mask)
     return total / _count(input, mask, dim, builtins.bool(keepdim))
 
@@ -255,6 +292,7 @@ def median(
     (axis,) = _canonical_dim(dim, input.ndim)
     floating = input.is_floating_point()
     filled = _filled(input if floating else input.to(nnkit.float32), mask, math.nan)
+    filled = _strided("median", filled)
     output = nnkit.nanmedian(filled, axis, keepdim).values
     if floating:
         return output
@@ -283,7 +321,9 @@ def logsumexp(
         filled = nnkit.where(_mask_of(input, mask), input, lowest)
     else:
         filled = _filled(input, mask, -math.inf)
-    return nnkit.logsumexp(filled, dims, keepdim=keepdim).to(dtype or input.dtype)
+    return nnkit.logsumexp(_strided("logsumexp", filled), dims, keepdim=keepdim).to(
+        dtype or input.dtype
+    )
 
 
 def logaddexp(
@@ -299,6 +339,7 @@ def logaddexp(
         tensor([1., 2.])
     """
     first, second = _filled(input, input_mask, -math.inf), _filled(other, other_mask, -math.inf)
+    first, second = _strided("logaddexp", first), _strided("logaddexp", second)
     return nnkit.logaddexp(first, second).to(dtype or input.dtype)
 
 
@@ -319,7 +360,7 @@ def norm(
     least = ord == -math.inf
     if least and mask is not None and not input.is_floating_point():
         raise AssertionError(f"norm(): ord=-inf needs a floating dtype, got {input.dtype}")
-    filled = _filled(input, mask, math.inf if least else 0)
+    filled = _strided("norm", _filled(input, mask, math.inf if least else 0))
     dims = _canonical_dim(dim, input.ndim)
     kept = builtins.bool(keepdim)
     return nnkit.linalg.vector_norm(filled, ord, dims, kept, dtype=dtype or input.dtype)
@@ -348,6 +389,7 @@ def var(
     exact = input.dtype.is_floating_point or input.dtype.is_complex
     dtype = dtype or (input.dtype if exact else nnkit.float32)
     computed = dtype if dtype.is_floating_point or dtype.is_complex else nnkit.float32
+    _strided("std/var", input)
     count = _count(input, mask, dim, True)
     center = sum(input, dim, keepdim=True, dtype=dtype, mask=mask) / count
     x = input - center
@@ -385,7 +427,9 @@ def softmax(input: Tensor, dim: int, *, dtype: Any = None, mask: Tensor | None =
         tensor([0.5000, 0.5000, 0.0000])
     """
     (axis,) = _canonical_dim(dim, input.ndim)
-    return F.softmax(_filled(input, mask, -math.inf), axis, dtype=dtype or input.dtype)
+    return F.softmax(
+        _strided("softmax", _filled(input, mask, -math.inf)), axis, dtype=dtype or input.dtype
+    )
 
 
 def log_softmax(
@@ -400,7 +444,9 @@ def log_softmax(
         tensor([-0.6931, -0.6931,    -inf])
     """
     (axis,) = _canonical_dim(dim, input.ndim)
-    return F.log_softmax(_filled(input, mask, -math.inf), axis, dtype=dtype or input.dtype)
+    return F.log_softmax(
+        _strided("log_softmax", _filled(input, mask, -math.inf)), axis, dtype=dtype or input.dtype
+    )
 
 
 def softmin(input: Tensor, dim: int, *, dtype: Any = None, mask: Tensor | None = None) -> Tensor:
@@ -413,7 +459,9 @@ def softmin(input: Tensor, dim: int, *, dtype: Any = None, mask: Tensor | None =
         tensor([0.5000, 0.5000, 0.0000])
     """
     (axis,) = _canonical_dim(dim, input.ndim)
-    return F.softmin(_filled(input, mask, math.inf), axis, dtype=dtype or input.dtype)
+    return F.softmin(
+        _strided("softmin", _filled(input, mask, math.inf)), axis, dtype=dtype or input.dtype
+    )
 
 
 def normalize(
@@ -429,5 +477,6 @@ def normalize(
         >>> nnkit.masked.normalize(nnkit.tensor([3.0, 4.0, 9.0]), 2.0, 0, mask=mask)
         tensor([0.6000, 0.8000, 0.0000])
     """
+    _strided("normalize", input)
     length = norm(input, ord, dim, keepdim=True, dtype=dtype, mask=mask)
     return _filled(input, mask, 0) / nnkit.maximum(length, length.new_full([], eps))

@@ -163,3 +163,48 @@ def test_optimizers_that_unscale_themselves(lib: ModuleType) -> None:
             s.update()
             seen.append(s.get_scale())
     assert seen == [(4.0, 0.0), 4.0, 4.0, 4.0, (4.0, 1.0), 2.0, 4.0, 2.0]
+
+
+def test_gradients_of_half_precision(lib: ModuleType) -> None:
+    """They are no gradients of the parameters of mixed precision, unless a scaler allows them."""
+
+    class Allowing(lib.amp.GradScaler):
+        def _unscale_grads_(
+            self, optimizer: Any, inv_scale: Any, found_inf: Any, allow_fp16: bool
+        ) -> Any:
+            seen.append((inv_scale.item(), found_inf.item(), allow_fp16))
+            return super()._unscale_grads_(optimizer, inv_scale, found_inf, True)
+
+        def _maybe_opt_step(self, optimizer: Any, optimizer_state: Any, *args: Any) -> Any:
+            found = optimizer_state["found_inf_per_device"]
+            seen.append([value.item() for value in found.values()])
+            return super()._maybe_opt_step(optimizer, optimizer_state, *args)
+
+    seen: list = []
+    w = lib.ones(2, dtype=lib.float16, requires_grad=True)
+    for kind in (lib.amp.GradScaler, Allowing):
+        optimizer, s = lib.optim.SGD([w], lr=0.5), kind("cpu", init_scale=4.0)
+        s.scale(w.sum()).backward()
+        if kind is not Allowing:
+            with pytest.raises(ValueError, match="Attempting to unscale FP16 gradients"):
+                s.step(optimizer)
+            optimizer.zero_grad()
+            continue
+        s.step(optimizer)
+    assert w.tolist() == [0.5, 0.5] and seen == [(0.25, 0.0, False), [0.0]]
+
+
+def test_sparse_gradients_and_none(lib: ModuleType) -> None:
+    weight = lib.ones(4, 2, requires_grad=True)
+    optimizer, s = lib.optim.SGD([weight], lr=1.0), scaler(lib, init_scale=4.0)
+    for factor, expected in ((1.0, -1.0), (math.inf, -1.0)):
+        row = lib.nn.functional.embedding(lib.tensor([1, 1]), weight, sparse=True)
+        s.scale(row.sum() * factor).backward()
+        s.step(optimizer)
+        s.update()
+        optimizer.zero_grad()
+        assert weight.tolist() == [[1.0, 1.0], [expected] * 2, [1.0, 1.0], [1.0, 1.0]]
+    assert s.get_scale() == 2.0
+    s.scale(lib.ones(1))
+    with raises(lib, AssertionError, "No inf checks were recorded for this optimizer"):
+        s.step(optimizer)

@@ -137,6 +137,45 @@ def test_a_vmap_of_its_own(lib: ModuleType) -> None:
     assert told == [(3, "error", (0, None)), (2, "same", (0, 0))]
 
 
+def test_a_vmap_of_lists(lib: ModuleType) -> None:
+    told = []
+
+    def forward(x: Any, pair: Any) -> Any:
+        return x + pair[0] * pair[1]["a"]
+
+    def vmap(info: Any, in_dims: tuple, x: Any, pair: Any) -> Any:
+        told.append(in_dims)
+        return x + pair[0] * pair[1]["a"][:, None], 0
+
+    def nothing(ctx: Any, inputs: tuple, output: Any) -> None:
+        del ctx, inputs, output
+
+    x, y = lib.tensor([[1.0, 2.0], [3.0, 4.0]]), lib.tensor([10.0, 100.0])
+    for statics in ({"generate_vmap_rule": True}, {"vmap": vmap, "generate_vmap_rule": False}):
+        apply = function(lib, forward=forward, setup_context=nothing, **statics).apply
+        out = lib.func.vmap(apply)(x, [x, {"a": y}])
+        assert out.tolist() == [[11.0, 22.0], [303.0, 404.0]]
+    assert told == [(0, [0, {"a": 0}])]
+    twice = function(
+        lib, forward=lambda x, y: (x, y), vmap=lambda info, in_dims, x, y: ((x, y), in_dims),
+        setup_context=nothing, generate_vmap_rule=False,
+    )  # fmt: skip
+    first, second = lib.func.vmap(lambda x, y: twice.apply(x, y)[1])(x, [x, y])
+    assert first.tolist() == x.tolist() and second.tolist() == y.tolist()
+
+
+def test_a_vmap_knows_no_tensors_by_name(lib: ModuleType) -> None:
+    def forward(x: Any, *, y: Any) -> Any:
+        return x + y
+
+    def vmap(info: Any, in_dims: tuple, x: Any, *, y: Any) -> Any:
+        return x + y, 0
+
+    apply = function(lib, forward=forward, vmap=vmap, generate_vmap_rule=False).apply
+    with raises(lib, NotImplementedError, "kwarg-only Tensor args"):
+        lib.func.vmap(apply)(lib.ones(2), y=lib.ones(2))
+
+
 ERRORS = {
     "no setup_context": ({"setup_context": None, "forward": lambda ctx, x: x}, "setup_context"),
     "no rule": ({"generate_vmap_rule": False}, "generate_vmap_rule"),

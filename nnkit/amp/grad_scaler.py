@@ -3,23 +3,32 @@
 from __future__ import annotations
 
 import inspect
-import math
+from collections import defaultdict
 from collections.abc import Iterable
+from enum import Enum
 from typing import Any
 
+from nnkit.amp.scaling import adapted, in_float32, unscale
 from nnkit.autograd import Tensor, no_grad
 from nnkit.autograd.ops.creation.factories import full
 from nnkit.autograd.ops.exchange.interchange import tensor
-from nnkit.backend.dtype import float32
+from nnkit.backend.dtype import float16, float32
 from nnkit.backend.program.outside import live, outside
 from nnkit.backend.warning import warn
 from nnkit.cuda import is_available
 from nnkit.optim.optimizer import Optimizer
 
 
-def _in_float32(scale: float) -> float:
-    """The scale as torch keeps it."""
-    return tensor(scale, dtype=float32).item()
+class OptState(Enum):
+    """How far an optimizer has come since the last update."""
+
+    READY = 0
+    UNSCALED = 1
+    STEPPED = 2
+
+
+def _refresh_per_optimizer_state() -> dict[str, Any]:
+    return {"stage": OptState.READY, "found_inf_per_device": {}}
 
 
 class GradScaler:
@@ -70,8 +79,8 @@ class GradScaler:
         self._backoff_factor = backoff_factor
         self._growth_interval = growth_interval
         self._growth_tracker = 0
-        self._found_inf: dict[int, bool] = {}  # by optimizer: what unscaling its gradients found
-        self._stepped: set[int] = set()
+        self._per_optimizer_states: dict[int, dict[str, Any]]
+        self._per_optimizer_states = defaultdict(_refresh_per_optimizer_state)
 
     def scale(self, outputs: Any) -> Any:
         """``outputs`` (a tensor, or an iterable of them) times the scale.
@@ -96,6 +105,50 @@ class GradScaler:
         if not self._is_used:
             raise AssertionError(f"GradScaler: {method} was called before anything was scaled")
 
+    def _unscale_grads_(
+        self, optimizer: Optimizer, inv_scale: Tensor, found_inf: Tensor, allow_fp16: bool
+    ) -> dict[Any, Tensor]:
+        """Multiply the gradients of an optimizer by ``inv_scale``; may be overridden.
+
+        Returns:
+            For each device of gradients whether one held inf or NaN, as 1 or 0.
+
+        Raises:
+            ValueError: a gradient is of float16, and these are not allowed.
+        """
+        gradients: dict[Any, list[Tensor]] = {}
+        for group in optimizer.param_groups:
+            for p in group["params"]:
+                if p.grad is None:
+                    continue
+                if p.grad.dtype is float16 and not allow_fp16:
+                    raise ValueError("Attempting to unscale FP16 gradients.")
+                if p.grad.is_sparse and p.grad.dtype is float16:
+                    p.grad = p.grad.coalesce()  # whose sums may overflow
+                gradients.setdefault(p.grad.device, []).append(
+                    p.grad._values() if p.grad.is_sparse else p.grad
+                )
+        found = {place: found_inf.detach().clone().to(place) for place in gradients}
+        for place, each in gradients.items():
+            unscale(each, found[place], inv_scale)
+        return found
+
+    def _check(self, optimizer: Optimizer, factor: float, allow_fp16: bool) -> dict[Any, Tensor]:
+        """Unscale the gradients of an optimizer, and keep what was found."""
+        scale, nothing = tensor(factor, dtype=float32), tensor(0.0, dtype=float32)
+        found = self._unscale_grads_(optimizer, scale, nothing, allow_fp16)
+        bad = self._agreed(any(map(bool, found.values())))
+        for each in found.values():
+            each.fill_(float(bad))
+        self._per_optimizer_states[id(optimizer)]["found_inf_per_device"] = found
+        return found
+
+    def _check_inf_per_device(self, optimizer: Optimizer) -> dict[Any, Tensor]:
+        return self._check(optimizer, 1.0, True)
+
+    def _found_inf_per_device(self, optimizer: Optimizer) -> dict[Any, Tensor]:
+        return self._per_optimizer_states[id(optimizer)]["found_inf_per_device"]
+
     @no_grad()
     @outside
     def unscale_(self, optimizer: Optimizer) -> None:
@@ -104,49 +157,63 @@ class GradScaler:
         Raises:
             AssertionError: nothing was scaled yet.
             RuntimeError: it was done since the last update, or the step was made.
+            ValueError: a gradient is of float16, which `autocast` makes of no parameter.
         """
         if not self._enabled:
             return
         self._check_used("unscale_")
-        if id(optimizer) in self._found_inf:
+        state = self._per_optimizer_states[id(optimizer)]
+        if state["stage"] is OptState.UNSCALED:
             raise RuntimeError(
                 "unscale_() has already been called on this optimizer since the last update()."
             )
-        if id(optimizer) in self._stepped:
+        if state["stage"] is OptState.STEPPED:
             raise RuntimeError("unscale_() is being called after step().")
-        bad = False
-        for group in optimizer.param_groups:
-            for p in group["params"]:
-                if p.grad is not None:
-                    p.grad.mul_(1.0 / self._scale)
-                    bad = bad or not bool(p.grad.isfinite().all())
-        self._found_inf[id(optimizer)] = self._agreed(bad)
+        self._check(optimizer, 1.0 / self._scale, False)
+        state["stage"] = OptState.UNSCALED
 
     def _agreed(self, bad: bool) -> bool:
         """Whether the step is to be left out, where this process has found bad gradients or not."""
         return bad
+
+    def _maybe_opt_step(
+        self, optimizer: Optimizer, optimizer_state: dict[str, Any], *args: Any, **kwargs: Any
+    ) -> Any:
+        """The step of an optimizer, unless bad gradients were found; may be overridden."""
+        if any(map(bool, optimizer_state["found_inf_per_device"].values())):
+            return None
+        return optimizer.step(*args, **kwargs)
 
     @outside
     def step(self, optimizer: Optimizer, *args: Any, **kwargs: Any) -> Any:
         """``optimizer.step()`` on unscaled gradients; left out where one is inf or NaN.
 
         Raises:
+            AssertionError: nothing was scaled yet, or there are no gradients.
             RuntimeError: a closure is given, or the step was made since the last update.
         """
         if not self._enabled:
             return optimizer.step(*args, **kwargs)
         if "closure" in kwargs:
             raise RuntimeError("GradScaler: step takes no closure where scaling is enabled")
-        if id(optimizer) in self._stepped:
+        self._check_used("step")
+        state = self._per_optimizer_states[id(optimizer)]
+        if state["stage"] is OptState.STEPPED:
             raise RuntimeError("step() has already been called since the last update().")
         if getattr(optimizer, "_step_supports_amp_scaling", False):
-            return self._informed_step(optimizer, args, kwargs)
-        if id(optimizer) not in self._found_inf:
-            self.unscale_(optimizer)
-        self._stepped.add(id(optimizer))
-        return None if self._found_inf[id(optimizer)] else optimizer.step(*args, **kwargs)
+            result = self._informed_step(optimizer, state, args, kwargs)
+        else:
+            if state["stage"] is OptState.READY:
+                self.unscale_(optimizer)
+            if not state["found_inf_per_device"]:
+                raise AssertionError("No inf checks were recorded for this optimizer.")
+            result = self._maybe_opt_step(optimizer, state, *args, **kwargs)
+        state["stage"] = OptState.STEPPED
+        return result
 
-    def _informed_step(self, optimizer: Any, args: tuple, kwargs: dict[str, Any]) -> Any:
+    def _informed_step(
+        self, optimizer: Any, state: dict[str, Any], args: tuple, kwargs: dict[str, Any]
+    ) -> Any:
         """The step of an optimizer that unscales its gradients itself: it gets the scaler where its
         step takes one, else the scale and whether there are bad gradients as attributes."""
         if "grad_scaler" in inspect.signature(optimizer.step).parameters:
@@ -155,22 +222,18 @@ class GradScaler:
                 "grad_scale and found_inf instead",
                 FutureWarning,
             )
-            result = optimizer.step(*args, **kwargs, grad_scaler=self)
-            self._stepped.add(id(optimizer))
-            return result
-        is_unscaled = id(optimizer) in self._found_inf
+            return optimizer.step(*args, **kwargs, grad_scaler=self)
+        is_unscaled = state["stage"] is OptState.UNSCALED
         if not is_unscaled:
-            grads = [p.grad for group in optimizer.param_groups for p in group["params"]]
-            bad = [g for g in grads if g is not None and not bool(g.isfinite().all())]
-            self._found_inf[id(optimizer)] = self._agreed(bool(bad))
-        optimizer.grad_scale = None if is_unscaled else tensor(self._scale)
-        optimizer.found_inf = tensor(float(self._found_inf[id(optimizer)]))
+            with no_grad():
+                self._check_inf_per_device(optimizer)
+        bad = any(map(bool, state["found_inf_per_device"].values()))
+        optimizer.grad_scale = None if is_unscaled else tensor(self._scale, dtype=float32)
+        optimizer.found_inf = tensor(float(bad), dtype=float32)
         try:
-            result = optimizer.step(*args, **kwargs)
+            return optimizer.step(*args, **kwargs)
         finally:
             del optimizer.grad_scale, optimizer.found_inf
-        self._stepped.add(id(optimizer))
-        return result
 
     @outside
     def update(self, new_scale: Any = None) -> None:
@@ -182,21 +245,18 @@ class GradScaler:
         if not self._enabled:
             return
         self._check_used("update")
+        states = self._per_optimizer_states.values()
+        found = [bool(f) for state in states for f in state["found_inf_per_device"].values()]
         if new_scale is not None:
-            self._scale = _in_float32(float(new_scale))
-        elif not self._found_inf:
+            self._scale = in_float32(float(new_scale))
+        elif not found:
             raise AssertionError("No inf checks were recorded prior to update.")
-        elif any(self._found_inf.values()):
-            self._scale = _in_float32(self._scale * self._backoff_factor)
-            self._growth_tracker = 0
         else:
-            self._growth_tracker += 1
-            if self._growth_tracker == self._growth_interval:
-                grown = _in_float32(self._scale * self._growth_factor)
-                self._scale = grown if math.isfinite(grown) else self._scale
-                self._growth_tracker = 0
-        self._found_inf.clear()
-        self._stepped.clear()
+            self._scale, self._growth_tracker = adapted(
+                self._scale, self._growth_tracker, any(found), self._growth_factor,
+                self._backoff_factor, self._growth_interval,
+            )  # fmt: skip
+        self._per_optimizer_states.clear()
 
     def get_scale(self) -> float:
         """The scale; 1 where scaling is disabled."""

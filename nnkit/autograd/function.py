@@ -8,13 +8,13 @@ from collections.abc import Callable
 from typing import Any
 
 from nnkit.autograd.arguments.dims import broadcasts
-from nnkit.autograd.batch.examples import BatchLevel, VmapInfo
+from nnkit.autograd.batch.examples import BatchLevel
+from nnkit.autograd.batch.function import leaves, mapped
 from nnkit.autograd.engine import node as node_module
 from nnkit.autograd.engine.node import SPARSE, Node, OutputEdge, SavedOutput, Unknown, edge_of
 from nnkit.autograd.engine.saved import ACTIVE, pack_values
 from nnkit.autograd.engine.saved_attributes import SavedTensor
 from nnkit.autograd.engine.unpacking import FREED, unpack_tensor
-from nnkit.autograd.forward.dependence import wants
 from nnkit.autograd.forward.function import carried, is_in
 from nnkit.autograd.grad_mode import MODE, is_grad_enabled, no_grad
 from nnkit.autograd.op.registry import LIFTED, OPS
@@ -335,11 +335,15 @@ class Function:
         edges = tuple(
             edge_of(a) if need else None for a, need in zip(arguments, needs, strict=True)
         )
-        levels = [a._device for a in arguments if isinstance(a, Tensor) and a._device.depth]
+        given = [*leaves(arguments)] if MODE.batches else arguments
+        levels = [a._device for a in given if isinstance(a, Tensor) and a._device.depth]
         if levels:
             level = max(levels, key=_depth)
-            carry = _mapped if isinstance(level, BatchLevel) else carried
-            result = carry(cls, level, arguments, options)
+            if isinstance(level, BatchLevel):
+                has_rule = cls.vmap is not Function.vmap
+                result = mapped(cls, level, arguments, options, has_rule)
+            else:
+                result = carried(cls, level, arguments, options)
             if not separate:
                 return node, result
         with no_grad():
@@ -398,48 +402,6 @@ def check_transformed(function: type[Function]) -> None:
 
 def _depth(level: Any) -> int:
     return level.depth
-
-
-def _mapped(function: type[Function], level: BatchLevel, arguments: tuple, options: dict) -> Any:
-    """The outputs on a batch level: what the Function's own ``vmap`` computes of all examples, what
-    its forward computes of them, or of each where it is differentiated around the level."""
-    lowered = [level.lower(a) if isinstance(a, Tensor) else (a, None) for a in arguments]
-    if function.vmap is not Function.vmap:
-        with level.outside():
-            return _by_rule(function, level, lowered)
-    wanted = any(wants(a) or a._device.depth for a, _ in lowered if isinstance(a, Tensor))
-    if not (wanted and level.size):
-        with no_grad():
-            return function.forward(*arguments, **options)
-    with level.outside():
-        examples = [
-            [a if dim is None else a.select(dim, i) for a, dim in lowered]
-            for i in range(level.size)
-        ]
-        results = [function._call(tuple(example), options) for example in examples]
-        for node, _ in results:
-            node.forget()
-    rows = [r if isinstance(r, tuple) else (r,) for _, r in results]
-    outputs = tuple([level.lift(OPS["stack"](column, 0), 0) for column in zip(*rows, strict=True)])
-    return outputs if isinstance(results[0][1], tuple) else outputs[0]
-
-
-def _by_rule(function: type[Function], level: BatchLevel, lowered: list) -> Any:
-    """The results of a Function for a whole batch, by its own ``vmap``."""
-    info = VmapInfo(level.size, level.randomness)
-    in_dims = tuple([dim for _, dim in lowered])
-    result = function.vmap(info, in_dims, *[value for value, _ in lowered])
-    name = f"vmap: the vmap staticmethod of {function.__name__}"
-    if not isinstance(result, tuple) or len(result) != 2:
-        raise RuntimeError(f"{name} is expected to have two returns, got {type(result)}")
-    output, dims = result
-    outputs = output if isinstance(output, tuple) else (output,)
-    if not isinstance(dims, tuple):
-        dims = (dims,) * len(outputs)
-    elif not isinstance(output, tuple) or len(dims) != len(outputs):
-        raise RuntimeError(f"{name} returned an incompatible out_dims: {dims}")
-    found = tuple([level.lift(o, d) for o, d in zip(outputs, dims, strict=True)])
-    return found if isinstance(output, tuple) else found[0]
 
 
 def _constant(node: FunctionNode, out: Any, inputs: tuple) -> Any:

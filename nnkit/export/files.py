@@ -279,7 +279,7 @@ def _encode(value: Any) -> Any:
         return {"float": str(value)}
     if value is None or type(value) in (bool, int, float, str):
         return value
-    if type(value) is list:
+    if isinstance(value, list):
         return [_encode(v) for v in value]
     if isinstance(value, tuple):
         return {"tuple": [_encode(v) for v in value]}

@@ -12,6 +12,7 @@ from nnkit.fx.interpreter import Transformer as Transformer
 from nnkit.fx.node import Argument as Argument
 from nnkit.fx.node import Node as Node
 from nnkit.fx.node import Target as Target
+from nnkit.fx.node import has_side_effect as has_side_effect
 from nnkit.fx.node import map_aggregate as map_aggregate
 from nnkit.fx.node import map_arg as map_arg
 from nnkit.fx.proxy import Attribute as Attribute
@@ -22,11 +23,12 @@ from nnkit.fx.proxy import ProxyableClassMeta as ProxyableClassMeta
 from nnkit.fx.proxy import TraceError as TraceError
 from nnkit.fx.proxy import TracerBase as TracerBase
 from nnkit.fx.subgraph_rewriter import replace_pattern as replace_pattern
+from nnkit.fx.tracer import PH as PH
 from nnkit.fx.tracer import Tracer as Tracer
 from nnkit.fx.tracer import symbolic_trace as symbolic_trace
 from nnkit.fx.tracer import wrap as wrap
 
 __all__ = [
     "CodeGen", "Graph", "GraphModule", "Interpreter", "Node", "Proxy", "Tracer", "Transformer",
-    "replace_pattern", "symbolic_trace", "wrap",
+    "has_side_effect", "map_arg", "replace_pattern", "symbolic_trace", "wrap",
 ]  # fmt: skip

@@ -2,7 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+from nnkit.fx import _pytree as fx_pytree
+from nnkit.utils import _pytree as pytree
+
+Transform = Callable[[list[str]], list[str]]
 
 
 class CodeGen:
@@ -26,6 +32,8 @@ class CodeGen:
         >>> traced([nnkit.ones(1), nnkit.ones(1)])
         tensor([2.])
     """
+
+    _body_transformer: Transform | None = None
 
     def gen_fn_def(self, free_vars: list[str], maybe_return_annotation: str) -> str:
         """The head of the function, given the text of its parameters but for ``self``."""
@@ -56,3 +64,41 @@ class Shown:
 
     def __repr__(self) -> str:
         return self._text
+
+
+class _PyTreeInfo(NamedTuple):
+    """The parameters of a program, how trees of values lie in them, and how one is its result."""
+
+    orig_args: list[str]
+    in_spec: Any
+    out_spec: Any
+
+
+class _PyTreeCodeGen(CodeGen):
+    """The text of a program whose arguments are trees, each leaf of them a placeholder."""
+
+    def __init__(self, pytree_info: _PyTreeInfo) -> None:
+        self.pytree_info = pytree_info
+
+    def process_inputs(self, *args: Any) -> Any:
+        return pytree.arg_tree_leaves(*args)
+
+    def process_outputs(self, outputs: Any) -> Any:
+        parts = outputs if isinstance(outputs, (list, tuple)) else [outputs]
+        return pytree.tree_unflatten(parts, self.pytree_info.out_spec)
+
+    def gen_fn_def(self, free_vars: list[str], maybe_return_annotation: str) -> str:
+        names = self.pytree_info.orig_args
+        of_module = names[:1] == ["self"]  # the module is the first of the leaves
+        head = super().gen_fn_def(names[of_module:], maybe_return_annotation)
+        leaves = ["self"] * of_module + [variable.split(" = ")[0] for variable in free_vars]
+        if not leaves:
+            return head
+        given = f"fx_pytree.tree_flatten_spec([{', '.join(names)}], self._in_spec)"
+        return f"{head}\n    {', '.join(leaves)}, = {given}"
+
+    def generate_output(self, output_args: Any) -> str:
+        return f"return pytree.tree_unflatten({output_args!r}, self._out_spec)"
+
+    def additional_globals(self) -> list[tuple[str, Any]]:
+        return [("fx_pytree", fx_pytree), ("pytree", pytree)]

@@ -8,10 +8,22 @@ import keyword
 import operator
 import re
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
-from types import ModuleType
-from typing import Any, cast
+from textwrap import indent
+from types import GenericAlias, ModuleType, NoneType, UnionType
+from typing import (  # noqa: UP035
+    Any,
+    Dict,
+    FrozenSet,
+    List,
+    Set,
+    Tuple,
+    cast,
+    get_args,
+    get_origin,
+)
 
 from nnkit.backend.device import device
 from nnkit.backend.dtype import dtype
@@ -25,6 +37,7 @@ from nnkit.fx.node import (
     map_aggregate,
     map_arg,
     qualified_name,
+    type_name,
 )
 
 _INFIX = {
@@ -40,6 +53,8 @@ _IN_PLACE = {
     operator.iand: "&=", operator.ior: "|=", operator.ixor: "^=", operator.imatmul: "@=",
     operator.ipow: "**=",
 }  # fmt: skip
+_OLDER = {list: List, dict: Dict, set: Set, frozenset: FrozenSet, tuple: Tuple}  # noqa: UP006
+_KNOWN_HOMES = ("builtins", "nnkit", "torch")
 _PREFIX = {operator.neg: "-", operator.pos: "+", operator.invert: "~"}
 
 
@@ -310,6 +325,28 @@ class Graph:
         """Choose how the program's text is made, when its module is next compiled."""
         self._codegen = codegen
 
+    def on_generate_code(self, make_transformer: Callable[[Any], Any]) -> Any:
+        """Change the statements of the program's text, when its module is next compiled.
+
+        Args:
+            make_transformer: gets what changes them now, or None, and gives what shall: a function
+                of the list of statements, each with its end of line, that gives such a list.
+
+        Returns:
+            A block after which the old one is there again.
+        """
+        old = self._codegen._body_transformer
+        self._codegen._body_transformer = make_transformer(old)
+
+        @contextmanager
+        def block() -> Iterator[None]:
+            try:
+                yield
+            finally:
+                self._codegen._body_transformer = old
+
+        return block()
+
     def process_inputs(self, *args: Any) -> Any:
         """The arguments of the program as its placeholders take them."""
         return self._codegen.process_inputs(*args)
@@ -394,20 +431,25 @@ class _Printer:
             for used in node.all_input_nodes:
                 last_use.pop(used, None)  # those that end here stand in its order
                 last_use[used] = node
-        header, lines = [], []
+        header, lines, result = [], [], ""
         for node in graph.nodes:
             if node.op == "placeholder":
                 default = f" = {self.text(node.args[0])}" if node.args else ""
-                header.append(f"{node.target}{default}")
+                header.append(f"{node.target}{self.annotation(node)}{default}")
                 name = str(node.target).lstrip("*")
-                lines += [f"    {node.name} = {name}"] if node.name != name else []
+                lines += [f"{node.name} = {name}"] if node.name != name else []
                 continue
+            if node.op == "output" and node.type is not None:
+                result = f" -> {self.type_text(node.type)}"
             done = [used.name for used, user in last_use.items() if user is node]
             done += [] if node.users else [node.name]
             free = f";  {' = '.join([*done, 'None'])}" if done and node.op != "output" else ""
-            lines.append(f"    {self.statement(node, root)}{free}")
-        body = "\n".join(lines) or "    pass"
-        text = f"\n\n\n{self.codegen.gen_fn_def(header, '')}\n{body}\n    "
+            lines.append(f"{self.statement(node, root)}{free}")
+        statements = [f"{line}\n" for line in lines or ["pass"]]
+        if self.codegen._body_transformer is not None:
+            statements = self.codegen._body_transformer(statements)
+        body = indent("".join(statements), "    ")
+        text = f"\n\n\n{self.codegen.gen_fn_def(header, result)}\n{body}    "
         self.code = PythonCode(text, self.globals)
 
     def statement(self, node: Node, root: str) -> str:
@@ -418,7 +460,33 @@ class _Printer:
         if written is not None and len(node.args) == 2:
             first, second = map(self.text, node.args)
             return f"{first} {written} {second};  {node.name} = {first}"
-        return f"{node.name} = {self.expression(node, root)}"
+        return f"{node.name}{self.annotation(node)} = {self.expression(node, root)}"
+
+    def annotation(self, node: Node) -> str:
+        """The type of a value after its name."""
+        return "" if node.type is None else f" : {self.type_text(node.type)}"
+
+    def type_text(self, kind: Any) -> str:
+        """A type as an expression."""
+        if kind == ():
+            return "()"
+        if isinstance(kind, UnionType):
+            return "|".join(map(self.type_text, get_args(kind)))
+        origin = get_origin(kind)
+        if origin is not None:
+            older = type(kind) is not GenericAlias  # ``List[int]``, not ``list[int]``
+            name = self.class_text(_OLDER.get(origin, origin) if older else origin)
+            inner = ",".join(map(self.type_text, get_args(kind)))
+            return f"{name}[{inner}]" if inner else name
+        return self.class_text(kind)
+
+    def class_text(self, kind: Any) -> str:
+        """A type that is made of no others."""
+        if kind is NoneType or kind is device:
+            return self.named(kind.__name__, kind)
+        if isinstance(kind, type) and kind.__module__.partition(".")[0] in _KNOWN_HOMES:
+            return self.callee(kind)
+        return self.constant(type_name(kind), kind)
 
     def expression(self, node: Node, root: str) -> str:
         args, target = node.args, cast(Any, node.target)
@@ -499,7 +567,7 @@ class _Printer:
             return self.named("device", device) + repr(value).removeprefix("device")
         if kind is tuple:
             return f"({', '.join(map(self.text, value))}{',' * (len(value) == 1)})"
-        if kind is list:
+        if isinstance(value, list):
             return f"[{', '.join(map(self.text, value))}]"
         if isinstance(value, dict):
             pairs = (f"{self.text(key)}: {self.text(each)}" for key, each in value.items())

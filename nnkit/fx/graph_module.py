@@ -7,6 +7,7 @@ import linecache
 from typing import Any
 
 from nnkit.autograd import Tensor
+from nnkit.fx.code_gen import _PyTreeCodeGen
 from nnkit.fx.graph import Graph
 from nnkit.nn import Module
 
@@ -78,13 +79,16 @@ class GraphModule(Module):
     def recompile(self) -> Any:
         """Print and compile the graph, after it was changed."""
         global _compiled
+        codegen = self._graph._codegen
+        if isinstance(codegen, _PyTreeCodeGen):
+            self._in_spec, self._out_spec = codegen.pytree_info[1:]
         printed = self._graph.python_code()
         self._code = printed.src
         _compiled += 1
         file = f"<nnkit.fx.{_compiled}>"
         linecache.cache[file] = (len(self._code), None, self._code.splitlines(True), file)
         names = dict(printed.globals)
-        exec(compile(self._code, file, "exec"), names)
+        exec(compile(self._code, file, "exec", dont_inherit=True), names)
         type(self).forward = names["forward"]  # type: ignore[method-assign]
         return printed
 

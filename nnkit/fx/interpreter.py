@@ -64,6 +64,24 @@ class Interpreter:
                         self.env.pop(used, None)
         return None
 
+    def boxed_run(self, args_list: list) -> Any:
+        """The result for a list of values, one for each placeholder; the list is emptied.
+
+        So nobody holds a value any more when it was used last.
+
+        Raises:
+            RuntimeError: there are more or fewer values than placeholders.
+        """
+        places = self.graph.find_nodes(op="placeholder")
+        if len(args_list) != len(places):
+            raise RuntimeError(
+                f"Interpreter.boxed_run expected {len(places)} arguments for placeholders but "
+                f"received {len(args_list)}"
+            )
+        env = dict(zip(places, args_list, strict=True))
+        args_list.clear()
+        return self.run(initial_env=env)
+
     def run_node(self, n: Node) -> Any:
         """The result of an operation."""
         args, kwargs = self.fetch_args_kwargs_from_env(n)
@@ -130,6 +148,7 @@ class Transformer(Interpreter):
     def __init__(self, module: Module) -> None:
         super().__init__(module)
         self.new_graph = Graph(tracer_cls=getattr(self.graph, "_tracer_cls", None))
+        self.new_graph.set_codegen(self.graph._codegen)
         self.tracer = Tracer()
         self.tracer.graph, self.tracer.root = self.new_graph, module
 
@@ -156,7 +175,7 @@ class Transformer(Interpreter):
 
     def transform(self) -> GraphModule:
         """The new module."""
-        result = self.run(*())
+        result = self.run(enable_io_processing=False)
         if result is not None:
             self.new_graph.output(self.tracer.create_arg(result))
         return GraphModule(self.module, self.new_graph)

@@ -7,6 +7,10 @@ import operator
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any
 
+from nnkit.autograd.ops.random import factories, sampling
+from nnkit.fx.immutable_collections import immutable_dict, immutable_list
+from nnkit.overrides import _assert
+
 if TYPE_CHECKING:
     from nnkit.fx.graph import Graph
 
@@ -15,11 +19,38 @@ Argument = Any  # a Node, a constant, or a tuple, list, dict or slice of such
 OPERATIONS = (
     "placeholder", "get_attr", "call_function", "call_method", "call_module", "output", "root",
 )  # fmt: skip
-_WITH_EFFECTS = ("__setitem__", "setitem", "_assert")
+# Functions whose calls stay in a program though nobody uses their results.
+_side_effectful_functions: set[Callable] = {
+    _assert, operator.setitem,
+    factories.rand, factories.rand_like, factories.randint, factories.randint_like,
+    factories.randn, factories.randn_like, factories.randperm,
+    sampling.bernoulli, sampling.multinomial, sampling.normal, sampling.poisson,
+}  # fmt: skip
+
+
+def has_side_effect(fn: Callable) -> Callable:
+    """Let the calls of a function stay in programs whose dead code is taken away.
+
+    Source: ``torch.fx.has_side_effect``.
+
+    Example:
+        >>> import nnkit
+        >>> @nnkit.fx.has_side_effect
+        ... def note(x):
+        ...     print("seen")
+        >>> graph = nnkit.fx.Graph()
+        >>> call = graph.call_function(note, (graph.placeholder("x"),))
+        >>> graph.eliminate_dead_code()
+        False
+    """
+    _side_effectful_functions.add(fn)
+    return fn
 
 
 def map_aggregate(a: Argument, fn: Callable[[Any], Any]) -> Any:
     """A value with each of its leaves, within tuples, lists, dicts and slices, changed by ``fn``.
+
+    Its lists and dicts are those that operations hold: they cannot be changed.
 
     Example:
         >>> map_aggregate([1, (2, 3)], lambda x: x * 10)
@@ -30,9 +61,9 @@ def map_aggregate(a: Argument, fn: Callable[[Any], Any]) -> Any:
         made: Any = type(a)
         return made(*parts) if hasattr(a, "_fields") else tuple(parts)
     if isinstance(a, list):
-        return [map_aggregate(x, fn) for x in a]
+        return immutable_list(map_aggregate(x, fn) for x in a)
     if isinstance(a, dict):
-        return {key: map_aggregate(x, fn) for key, x in a.items()}
+        return immutable_dict((key, map_aggregate(x, fn)) for key, x in a.items())
     if isinstance(a, slice):
         return slice(*(map_aggregate(x, fn) for x in (a.start, a.stop, a.step)))
     return fn(a)
@@ -94,7 +125,7 @@ class Node:
         self.meta: dict[str, Any] = {}
         self._inputs: dict[Node, None] = {}
         self._args: tuple = ()
-        self._kwargs: dict[str, Any] = {}
+        self._kwargs: dict[str, Any] = immutable_dict()
         self._next = self._prev = self
         self._erased = False
         self._set(args, kwargs)
@@ -158,7 +189,7 @@ class Node:
         self._inputs = {}
         self._args, self._kwargs = (
             map_aggregate(tuple(args), self._use),
-            {key: map_aggregate(value, self._use) for key, value in kwargs.items()},
+            map_aggregate(kwargs, self._use),
         )
 
     def _use(self, value: Any) -> Any:
@@ -210,17 +241,16 @@ class Node:
         return changed
 
     def is_impure(self, impure_random: bool = True) -> bool:
-        """Whether it does something beside giving a result."""
+        """Whether its call stays where nobody uses its result, see `has_side_effect`.
+
+        Methods that change their tensor do not: who wants them to stay uses their result.
+        """
         if self.op in ("placeholder", "output"):
             return True
         if self.op == "call_module":
             module = self.graph.owning_module
             return bool(getattr(module and module.get_submodule(self.target), "_is_impure", False))
-        if self.op == "call_method":
-            name = str(self.target)
-            return name in _WITH_EFFECTS or (name[-1] == "_" and name[-2] != "_")
-        name = getattr(self.target, "__name__", "")
-        return self.op == "call_function" and (name in _WITH_EFFECTS or name == "setattr")
+        return self.op == "call_function" and self.target in _side_effectful_functions
 
     def format_node(self, *args: Any, **kwargs: Any) -> str:
         """A line that describes the operation."""
@@ -229,13 +259,13 @@ class Node:
         target = self.target if isinstance(self.target, str) else qualified_name(self.target)
         if getattr(builtins, str(target), None) is self.target:
             target = f"builtins.{target}"
-        kind = "" if self.type is None else f"{_type_name(self.type)} "
+        kind = "" if self.type is None else f"{type_name(self.type)} "
         line = f"%{self.name} : {kind}[num_users={len(self.users)}] = {self.op}[target={target}]"
         if self.op == "placeholder":
             return line + (f"(default={self.args[0]})" if self.args else "")
         if self.op == "get_attr":
             return line
-        return f"{line}(args = {_shown(self.args)}, kwargs = {_shown(self.kwargs)})"
+        return f"{line}(args = {_format_arg(self.args)}, kwargs = {_format_arg(self.kwargs)})"
 
     def __repr__(self) -> str:
         return self.name
@@ -246,7 +276,7 @@ class Node:
         return operator.lt(order[self], order[other])
 
 
-def _type_name(kind: Any) -> str:
+def type_name(kind: Any) -> str:
     """A type as annotations write it: ``float``, ``typing.List[float]``."""
     if not isinstance(kind, type) or hasattr(kind, "__origin__"):
         return "..." if kind is ... else repr(kind)
@@ -254,16 +284,18 @@ def _type_name(kind: Any) -> str:
     return home + kind.__qualname__
 
 
-def _shown(value: Any) -> str:
+def _format_arg(value: Any) -> str:
     """A value with ``%`` before the names of operations, and texts without quotation marks."""
+    if hasattr(value, "_custom_fx_repr_fn"):
+        return value._custom_fx_repr_fn()
     if isinstance(value, Node):
         return f"%{value.name}"
     if isinstance(value, tuple):
-        return f"({', '.join(map(_shown, value))}{',' * (len(value) == 1)})"
+        return f"({', '.join(map(_format_arg, value))}{',' * (len(value) == 1)})"
     if isinstance(value, list):
-        return f"[{', '.join(map(_shown, value))}]"
+        return f"[{', '.join(map(_format_arg, value))}]"
     if isinstance(value, dict):
-        return f"{{{', '.join(f'{key}: {_shown(each)}' for key, each in value.items())}}}"
+        return f"{{{', '.join(f'{key}: {_format_arg(each)}' for key, each in value.items())}}}"
     return str(value)
 
 

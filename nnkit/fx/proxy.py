@@ -79,6 +79,8 @@ class TracerBase:
     def create_arg(self, a: Any) -> Argument:
         """A value as operations hold it: Nodes for proxies, constants as they are.
 
+        A value with a method ``__fx_create_arg__(tracer)`` makes its own Node.
+
         Raises:
             NotImplementedError: it is of a class that programs cannot hold.
             RuntimeError: a proxy is a key of a dictionary.
@@ -89,6 +91,8 @@ class TracerBase:
     def _leaf(self, value: Any) -> Argument:
         if isinstance(value, Proxy):
             return value.node
+        if hasattr(value, "__fx_create_arg__"):
+            return value.__fx_create_arg__(self)
         if isinstance(value, (*_CONSTANTS, Node, enum.Enum)) or callable(value):
             return value
         if is_dataclass(value):  # it is made anew, of what its fields hold

@@ -3,24 +3,53 @@
 from __future__ import annotations
 
 import builtins
+import copy
 import functools
 import inspect
+import itertools
 import math
-import operator
 from collections.abc import Callable, Iterable
 from types import FunctionType, ModuleType
 from typing import Any
 
 from nnkit.autograd import Tensor
 from nnkit.backend.warning import warn
+from nnkit.fx.code_gen import _PyTreeCodeGen, _PyTreeInfo
 from nnkit.fx.graph import Graph
 from nnkit.fx.graph_module import GraphModule
 from nnkit.fx.node import Argument, Node, map_aggregate
 from nnkit.fx.proxy import ParameterProxy, Proxy, ProxyableClassMeta, TracerBase, check_keys
 from nnkit.nn import Module, Parameter, Sequential
 from nnkit.overrides import _assert
+from nnkit.utils._pytree import tree_flatten, tree_map, tree_unflatten
 
 _wrapped: list[tuple[dict[str, Any], str]] = []  # globals, and a name in them
+
+
+class PHBase:
+    """A place in the arguments for which a program is traced: what stands there is not known.
+
+    Its attributes become those of the operation that stands for it.
+    """
+
+    def __repr__(self) -> str:
+        return "PH"
+
+
+class PHWithMeta(PHBase):
+    """A place with a key, by which its operation can be found."""
+
+    def __init__(self, ph_key: str | None = None) -> None:
+        self.ph_key = ph_key
+
+
+PH = PHBase()
+
+
+def _assert_is_none(value: Any, msg: str) -> None:
+    """Raise AssertionError with the message unless the value is None."""
+    if value is not None:
+        raise AssertionError(msg)
 
 
 def wrap(fn_or_name: Any) -> Any:
@@ -44,16 +73,20 @@ def wrap(fn_or_name: Any) -> Any:
 
 
 class _Patches:
-    """Values that have been replaced, to be put back."""
+    """Values that have been replaced while a program is traced, to be put back."""
+
+    active = 0  # how many programs are being traced
 
     def __init__(self) -> None:
         self._undo: list[Callable[[], None]] = []
         self._done: set[tuple[int, str]] = set()
 
     def __enter__(self) -> _Patches:
+        _Patches.active += 1
         return self
 
     def __exit__(self, *exception: Any) -> None:
+        _Patches.active -= 1
         for undo in reversed(self._undo):
             undo()
 
@@ -86,6 +119,20 @@ def _as_operation(function: Callable) -> Callable:
         return found[0].tracer.create_proxy("call_function", function, args, kwargs)
 
     return call
+
+
+def is_fx_tracing() -> bool:
+    """Whether a program is being traced."""
+    return _Patches.active > 0
+
+
+def _types_of(function: Any) -> dict[str, Any]:
+    """The types that a program says of its arguments; the words of nnkit's own modules are not
+    those of a program."""
+    home = getattr(function, "__globals__", {}).get("__name__") or ""
+    if home.partition(".")[0] == "nnkit":
+        return {}
+    return getattr(function, "__annotations__", {})
 
 
 class Tracer(TracerBase):
@@ -127,6 +174,14 @@ class Tracer(TracerBase):
         self._within_programs = self._autowrapped
         self._within: dict[str, tuple[str, type]] = {}  # the modules that run, by their paths
 
+    def __deepcopy__(self, memo: dict) -> Tracer:
+        made = object.__new__(type(self))
+        memo[id(self)] = made
+        for name, value in vars(self).items():  # Python's modules are no values to be copied
+            shared = name == "_autowrap_modules"
+            setattr(made, name, value if shared else copy.deepcopy(value, memo))
+        return made
+
     def create_node(self, *args: Any, **kwargs: Any) -> Node:
         """Add an operation to the graph, which knows the modules that it was done in."""
         node = super().create_node(*args, **kwargs)
@@ -162,13 +217,20 @@ class Tracer(TracerBase):
             self._within = around
 
     def getattr(self, attr: str, attr_val: Any, parameter_proxy_cache: dict[str, Any]) -> Any:
-        """The value of a module's attribute: an operation, if it is a parameter."""
-        if not isinstance(attr_val, Parameter):
+        """The value of a module's attribute: an operation, if it is a parameter.
+
+        With ``proxy_buffer_attributes`` also if it is a buffer.
+        """
+        if isinstance(attr_val, Parameter):
+            named = self.root.named_parameters()
+        elif self.proxy_buffer_attributes and isinstance(attr_val, Tensor):
+            named = self.root.named_buffers()
+        else:
             return attr_val
-        for name, parameter in self.root.named_parameters():
-            if parameter is attr_val:
+        for name, value in named:
+            if value is attr_val:
                 if name not in parameter_proxy_cache:
-                    parameter_proxy_cache[name] = self._parameter(name, parameter)
+                    parameter_proxy_cache[name] = self._parameter(name, value)
                 return parameter_proxy_cache[name]
         return attr_val
 
@@ -197,70 +259,98 @@ class Tracer(TracerBase):
             return self.create_node("get_attr", self.path_of_module(value), (), {})
         return self._leaf(value)
 
+    def get_fresh_qualname(self, prefix: str) -> str:
+        """A name that no attribute of the root has: the prefix with a number after it."""
+        names = (f"{prefix}{index}" for index in itertools.count())
+        return next(name for name in names if not hasattr(self.root, name))
+
     def _constant(self, value: Any, name: str = "_tensor_constant") -> str:
-        index = 0
-        while hasattr(self.root, f"{name}{index}"):
-            if getattr(self.root, f"{name}{index}") is value:
-                return f"{name}{index}"
-            index += 1
-        setattr(self.root, f"{name}{index}", value)
-        return f"{name}{index}"
+        paths = (f"{name}{index}" for index in itertools.count())
+        path = next(p for p in paths if getattr(self.root, p, value) is value)
+        setattr(self.root, path, value)
+        return path
 
     def create_args_for_root(
         self, root_fn: Callable, is_module: bool, concrete_args: dict[str, Any] | None = None
     ) -> tuple[Callable, list[Any]]:
         """A function that takes positional arguments alone, and these: proxies, or values given."""
-        given = concrete_args or {}
         function = inspect.unwrap(root_fn)
+        types = _types_of(function)
         values: dict[str, Any] = {}
         parameters = inspect.signature(function).parameters.values()
         for parameter in parameters:
-            name, default = parameter.name, parameter.default
             if is_module and not values:
                 if parameter.kind is parameter.VAR_POSITIONAL:
                     raise RuntimeError("forward(): `self` cannot be part of *args expansion")
-                values[name] = self.root
-                continue
-            target = {parameter.VAR_POSITIONAL: "*", parameter.VAR_KEYWORD: "**"}.get(
-                parameter.kind, ""
-            ) + name
-            value = given.get(name, default)
-            held = () if value is parameter.empty else (value,)
-            made = self.create_proxy("placeholder", target, held, {})
-            values[name] = given.get(name, made)
-            if name in given:
-                self._hold(made, name, given[name])
+                values[parameter.name] = self.root
+            else:
+                kind = types.get(parameter.name)
+                values[parameter.name] = self._argument(parameter, kind, concrete_args or {})
         code = getattr(function, "__code__", None)
-        if code is None or not any(p.kind > p.POSITIONAL_OR_KEYWORD for p in parameters):
-            return root_fn, list(values.values())
-        # What comes after a star is a value like the others: one proxy stands for all of it.
-        flags = code.co_flags & ~(inspect.CO_VARARGS | inspect.CO_VARKEYWORDS)
-        plain = code.replace(co_argcount=len(values), co_kwonlyargcount=0, co_flags=flags)
-        parts = (function.__globals__, function.__name__, None, function.__closure__)
-        return FunctionType(plain, *parts), [values[n] for n in code.co_varnames[: len(values)]]
+        args = list(values.values())
+        if code is not None and any(p.kind > p.POSITIONAL_OR_KEYWORD for p in parameters):
+            # What comes after a star is a value like the others: one proxy stands for all of it.
+            flags = code.co_flags & ~(inspect.CO_VARARGS | inspect.CO_VARKEYWORDS)
+            plain = code.replace(co_argcount=len(values), co_kwonlyargcount=0, co_flags=flags)
+            parts = (function.__globals__, function.__name__, None, function.__closure__)
+            args = [values[name] for name in code.co_varnames[: len(values)]]
+            root_fn = FunctionType(plain, *parts)
+        leaves, spec = tree_flatten(tuple(args))
+        if all(child.is_leaf() for child in spec.children()):
+            return root_fn, args
+        codegen = _PyTreeCodeGen(_PyTreeInfo(list(values), spec, None))
+        self.graph.set_codegen(codegen)
+
+        def of_leaves(*args: Any):  # type: ignore[no-untyped-def]  # not the program's own type
+            out, out_spec = tree_flatten(root_fn(*tree_unflatten(args, spec)))
+            codegen.pytree_info = codegen.pytree_info._replace(out_spec=out_spec)
+            return out
+
+        return of_leaves, leaves
+
+    def _argument(self, parameter: inspect.Parameter, kind: Any, given: dict[str, Any]) -> Any:
+        """A proxy for a parameter; or the tree given for it, with proxies for the `PH` in it."""
+        name, default = parameter.name, parameter.default
+        held = () if default is parameter.empty else (default,)
+        if name not in given:
+            stars = {parameter.VAR_POSITIONAL: "*", parameter.VAR_KEYWORD: "**"}
+            if parameter.kind in stars:
+                return self.create_proxy("placeholder", stars[parameter.kind] + name, (), {})
+            return self.create_proxy("placeholder", name, held, {}, type_expr=kind)
+        numbers = itertools.count(1)
+
+        def leaf(value: Any) -> Any:
+            made = self.create_proxy("placeholder", f"{name}_{next(numbers)}", held, {})
+            if isinstance(value, PHBase):
+                vars(made.node).update(vars(value) | vars(made.node))
+                return made
+            self._hold(made, name, value)
+            return value
+
+        return tree_map(leaf, given[name])
 
     def _hold(self, argument: Proxy, name: str, value: Any) -> None:
         """Let the program check that an argument has the value that it was traced for."""
         said = f"{name} has been specialized to have value {value} but got another value"
         if value is None:
-            condition = self.create_proxy("call_function", operator.is_, (argument, None), {})
+            self.create_proxy("call_function", _assert_is_none, (argument, said), {})
         elif isinstance(value, (str, int, float, complex, bool)):
-            condition = argument == value
+            self.create_proxy("call_function", _assert, (argument == value, said), {})
         else:
             warn(
                 f"Was not able to add assertion to guarantee correct input {name} to specialized "
                 "function. It is up to the user to make sure that your inputs match the inputs you "
                 "specialized the function with."
             )
-            return
-        self.create_proxy("call_function", _assert, (condition, said), {})
 
     def trace(self, root: Module | Callable, concrete_args: dict[str, Any] | None = None) -> Graph:
         """The operations that a module or function does.
 
         Args:
             root: the module, or a function of tensors.
-            concrete_args: values of arguments, by name, for which the program is traced.
+            concrete_args: values of arguments, by name, for which the program is traced: it
+                checks that it is called with the same. Lists and dicts may hold `PH` where it is
+                called with other values; of these each becomes an argument of the graph.
 
         Raises:
             TraceError: what it does depends on the values of tensors.
@@ -307,7 +397,8 @@ class Tracer(TracerBase):
             for module in self._autowrap_modules:
                 self._wrap_names(patches, vars(module), self._autowrapped)
             result = function(*args)
-        self.create_node("output", "output", (self.create_arg(result),), {})
+        kind = _types_of(function).get("return")
+        self.create_node("output", "output", (self.create_arg(result),), {}, type_expr=kind)
         return self.graph
 
     def _wrap_within(self, patches: _Patches, function: Any) -> None:
@@ -341,6 +432,10 @@ def symbolic_trace(
         >>> traced = nnkit.fx.symbolic_trace(lambda x, y: (x * y).sum())
         >>> traced(nnkit.tensor([1.0, 2.0]), nnkit.tensor([3.0, 4.0]))
         tensor(11.)
+        >>> ph = nnkit.fx.PH
+        >>> traced = nnkit.fx.symbolic_trace(lambda x: x["a"] - x["b"], {"x": {"a": ph, "b": ph}})
+        >>> traced({"a": nnkit.tensor(5.0), "b": nnkit.tensor(3.0)})
+        tensor(2.)
     """
     tracer = Tracer()
     graph = tracer.trace(root, concrete_args)

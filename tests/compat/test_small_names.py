@@ -256,3 +256,90 @@ for detach in (False, True):
         "[]", "ValueError", "ValueError", "AssertionError",
         "True False 3", "True True 2", "True False 3", "False True 2",
     ]  # fmt: skip
+
+
+def test_preferred_libraries() -> None:
+    program = """
+import torch
+cuda = torch.backends.cuda
+print(cuda.preferred_linalg_library(), cuda.preferred_blas_library())
+print(cuda.preferred_linalg_library("cusolver"), cuda.preferred_linalg_library())
+print(cuda.preferred_linalg_library(cuda.preferred_linalg_library("default")))
+print(cuda.is_flash_attention_available(), torch.backends.cuda.matmul.allow_tf32)
+for wrong in ("nothing", 3):
+    try:
+        cuda.preferred_linalg_library(wrong)
+    except RuntimeError as error:
+        print(error)
+"""
+    assert run(program).splitlines() == [
+        "_LinalgBackend.Default _BlasBackend.Cublas",
+        "_LinalgBackend.Cusolver _LinalgBackend.Cusolver",
+        "_LinalgBackend.Default",
+        "False False",
+        "preferred_linalg_library(): unknown library 'nothing', choose from: default, cusolver",
+        "preferred_linalg_library(): expected the name of a library, got int",
+    ]
+
+
+def test_what_graphs_are_asked() -> None:
+    program = """
+import torch
+from torch.fx._compatibility import compatibility
+from torch.fx._symbolic_trace import is_fx_tracing
+from torch.fx.annotate import annotate
+from torch.fx.graph_module import _assign_attr, _del_attr, _get_attr, _has_attr
+from torch.fx.immutable_collections import immutable_list
+from torch.fx.passes.shape_prop import ShapeProp
+@compatibility(is_backward_compatible=True)
+def traced(x):
+    print(is_fx_tracing(), annotate(x, int).node.type)
+    try:
+        annotate(x, float)
+    except RuntimeError as error:
+        print(error)
+    return [x]
+module = torch.fx.symbolic_trace(traced)
+print(is_fx_tracing(), traced._backward_compatible)
+print(type(module.graph.output_node().args[0]) is immutable_list, annotate(3, int))
+_assign_attr(torch.ones(2), module, "inner.value")
+print(_get_attr(module, "inner.value"), dict(module.named_buffers()))
+_del_attr(module, "inner.value")
+print(_has_attr(module, "inner.value"), ShapeProp.__name__)
+"""
+    assert run(program).splitlines() == [
+        "True <class 'int'>",
+        "annotate: the type <class 'int'> of Proxy(x) is known already, got <class 'float'>",
+        "False True",
+        "True 3",
+        "tensor([1., 1.]) {'inner.value': tensor([1., 1.])}",
+        "False ShapeProp",
+    ]
+
+
+def test_steps_of_a_gradient_scaler() -> None:
+    program = """
+import torch
+found, by = torch.zeros(1), torch.tensor([0.5])
+gradients = [torch.tensor([1.0, 2.0]), torch.ones(2).half()]
+torch._amp_foreach_non_finite_check_and_unscale_(gradients, found, by)
+print(gradients, found)
+torch._amp_foreach_non_finite_check_and_unscale_([torch.tensor([4.0, torch.inf])], found, by)
+print(found)
+scale, good = torch.tensor([2.0]), torch.tensor([0], dtype=torch.int32)
+for found in (0.0, 0.0, 1.0, 0.0):
+    out = torch._amp_update_scale_(scale, good, torch.tensor([found]), 2.0, 0.25, 2)
+    print(out is scale, scale, good)
+scale.fill_(3e38)
+torch._amp_update_scale_(scale, good, torch.tensor([0.0]), 2.0, 0.25, 2)
+print(scale, good)
+"""
+    assert run(program).splitlines() == [
+        "[tensor([0.5000, 1.0000]), tensor([0.5000, 0.5000], dtype=torch.float16)] tensor([0.])",
+        "tensor([1.])",
+        "True tensor([2.]) tensor([1], dtype=torch.int32)",
+        "True tensor([4.]) tensor([0], dtype=torch.int32)",
+        "True tensor([1.]) tensor([0], dtype=torch.int32)",
+        "True tensor([1.]) tensor([1], dtype=torch.int32)",
+        "tensor([3.0000e+38]) tensor([0], dtype=torch.int32)",
+    ]

@@ -217,3 +217,17 @@ def test_rules_of_indices(lib: ModuleType) -> None:
         parts = lib.tensor(starts), lib.tensor(others), lib.ones(len(others))
         with raises(lib, RuntimeError, rule):
             lib.sparse_csr_tensor(*parts, (len(starts) - 1, 2), check_invariants=True)
+
+
+def test_zeros_are_not_stored(lib: ModuleType) -> None:
+    for name in ("to_sparse_csr", "to_sparse_csc"):
+        x = getattr(lib.eye(3), name)()
+        assert x.zero_() is x and x._nnz() == 0 and x.to_dense().tolist() == [[0.0] * 3] * 3
+
+
+def test_products_are_stored_by_rows(lib: ModuleType) -> None:
+    a = lib.tensor([[1.0, 0, 3], [0, 5, 0]])
+    by_columns = a.to_sparse_csc()
+    for other in (a.t().to_sparse_csr(), a.t().to_sparse_csc()):
+        out = by_columns @ other
+        assert out.layout is lib.sparse_csr and lib.equal(out.to_dense(), a @ a.t())

@@ -496,3 +496,52 @@ def test_new(lib: ModuleType) -> None:
         x.new(x._indices().int(), x._values())
     with raises(lib, TypeError, "expected indices and values"):
         x.new(x._indices())
+
+
+def test_the_storages_of_its_parts_may_grow(lib: ModuleType) -> None:
+    """It has geometries of its own over the memory of the indices and values that were given."""
+    indices, values = lib.tensor([[0], [1]]), lib.tensor([[3.0, 4.0, 5.0]])
+    x = lib.sparse_coo_tensor(indices, values, (1, 2, 3))
+    indices.resize_(2, 3)
+    values.resize_(4, 5)
+    assert x.coalesce().indices().tolist() == [[0], [1]]
+    assert x.coalesce().values().tolist() == [[3.0, 4.0, 5.0]]
+
+
+def test_what_is_empty_stays_in_order(lib: ModuleType) -> None:
+    x = lib.zeros(3, 4).to_sparse()
+    assert x.is_coalesced() and x.t().is_coalesced()
+    assert not lib.eye(3).to_sparse().t().is_coalesced()
+
+
+def test_errors_name_what_was_asked(lib: ModuleType) -> None:
+    x, a = lib.eye(2).to_sparse(), lib.eye(2)
+    for name in ("crow_indices", "col_indices", "ccol_indices", "row_indices"):
+        with raises(lib, RuntimeError, f"{name} expected sparse"):
+            getattr(x, name)()
+    with raises(lib, RuntimeError, "a dense tensor was found at position 1[.]"):
+        lib.cat((x, a))
+    with raises(lib, RuntimeError, "expected 'mat1' to have"):
+        lib.smm(a, x)
+    with pytest.raises((RuntimeError, NotImplementedError)):
+        lib.smm(a.to_sparse_csr(), a)
+    with pytest.raises((RuntimeError, NotImplementedError)):
+        lib.hspmm(a.to_sparse_csr(), a)
+
+
+@pytest.mark.filterwarnings("ignore:Sparse invariant")
+def test_low_rank_factors(lib: ModuleType) -> None:
+    lib.manual_seed(0)
+    a = lib.randn(20, 3) @ lib.randn(3, 7)
+    a[5:12, 2:] = 0
+    a = a.double()
+    x = a.to_sparse()
+    mean = a.mean(0, keepdim=True)
+    for u, s, v, of in (
+        (*lib.svd_lowrank(x, 7), a), (*lib.svd_lowrank(x.t(), 7), a.t()),
+        (*lib.svd_lowrank(x, 7, M=mean), a - mean), (*lib.pca_lowrank(x, 7), a - mean),
+        (*lib.pca_lowrank(x, 7, center=False), a),
+    ):  # fmt: skip
+        assert lib.allclose((u * s) @ v.mT, of)
+    with pytest.raises(ValueError, match="dimension"):
+        lib.pca_lowrank(lib.ones(2, 2, 2).to_sparse())

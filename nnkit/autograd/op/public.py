@@ -12,6 +12,8 @@ from nnkit.autograd.tensor import Tensor
 from nnkit.autograd.views.history import inplace
 
 PUBLIC: dict[str, Callable] = {}  # what `nnkit` offers under these names
+# What serves for sparse tensors in the place of a public function: compositions of others.
+COMPOSED: dict[str, Callable] = {}
 METHODS: dict[str, Callable] = {}  # what Tensor offers
 
 

@@ -239,7 +239,8 @@ def _blocks(
 
 
 def _through_coordinates(name: str, keeps: bool) -> Callable:
-    """A function of coordinates, after which a matrix of the same shape has its layout again."""
+    """A function of coordinates, after which a matrix of the same shape has its layout again;
+    products are stored by rows."""
     function = FUNCTIONS[name]
 
     def answer(*args: Any, **kwargs: Any) -> Any:
@@ -247,6 +248,8 @@ def _through_coordinates(name: str, keeps: bool) -> Callable:
         args = tuple(to_coordinates(a) if isinstance(a, CompressedTensor) else a for a in args)
         out = function(*args, **kwargs)
         if keeps and isinstance(out, CoordinateTensor) and out.sparse_dims == first.batch_dims + 2:
+            if name in _PRODUCTS and first.layout is sparse_csc:
+                return compressed(out, sparse_csr)
             made_anew = name == "sparse_mask" or name in _PRODUCTS
             return first.in_layout(out, int64 if made_anew else first._starts.dtype)
         return out
@@ -467,7 +470,7 @@ def _fill_table(kind: Any) -> None:
         "getitem": getitem, "__getitem__": getitem, "randn_like": _randn_like,
         "iterate": lambda input: iter(unbind(input)), "__iter__": lambda input: iter(unbind(input)),
         "clone": _clone, "zeros_like": _zeros_like, "empty_like": _empty_like, "copy_": _copy,
-        "zero_": lambda input: _fill(input, 0), "fill_": _fill,
+        "zero_": lambda input: input._become(_zeros_like(input)), "fill_": _fill,
         "ones_like": lambda input: _fill(_clone(input.detach()), 1),
         "full_like": lambda input, fill_value: _fill(_clone(input.detach()), fill_value),
         "detach": lambda input: input.like(input.stored().detach()),

@@ -284,10 +284,12 @@ refuse(RuntimeError, "Cannot access data pointer of Tensor that doesn't have sto
 refuse(NotImplementedError, "Cannot access storage of a tensor of layout nnkit.sparse_coo",
        "untyped_storage", "storage", "typed_storage", "is_shared", "share_memory_",
        "kron")  # fmt: skip
-refuse(RuntimeError, "crow_indices expected sparse row compressed tensor layout but got Sparse",
-       "crow_indices", "col_indices")  # fmt: skip
-refuse(RuntimeError, "ccol_indices expected sparse column compressed tensor layout but got Sparse",
-       "ccol_indices", "row_indices")  # fmt: skip
+for _name in ("crow_indices", "col_indices", "ccol_indices", "row_indices"):
+    _kind = "row" if _name in ("crow_indices", "col_indices") else "column"
+    refuse(
+        RuntimeError,
+        f"{_name} expected sparse {_kind} compressed tensor layout but got Sparse", _name,
+    )  # fmt: skip
 
 # Methods that other tensors do not have
 for _name in (

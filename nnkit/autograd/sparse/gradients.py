@@ -28,7 +28,7 @@ class Embedding(Function):
     def backward(ctx: Any, grad: Tensor) -> tuple:
         (index,) = ctx.saved_tensors
         index = index.reshape(-1).long().clone()  # the program may write into its own
-        values = grad.reshape(index.numel(), ctx.shape[1])
+        values = grad.reshape(index.numel(), ctx.shape[1]).contiguous()  # it is to be written
         if ctx.padding >= 0:
             kept = (index != ctx.padding).nonzero()[:, 0]
             index, values = index[kept], values[kept]
@@ -56,7 +56,7 @@ class Gather(Function):
             rows = list(PUBLIC["meshgrid"](*place, indexing="ij"))
             rows[ctx.dim] = index
             rows = PUBLIC["stack"]([r.reshape(-1) for r in rows])
-        return CoordinateTensor.of(rows, grad.reshape(-1), ctx.shape), None, None
+        return CoordinateTensor.of(rows, grad.reshape(-1).contiguous(), ctx.shape), None, None
 
 
 def embedding(weight: Tensor, index: Tensor, padding: int) -> Tensor:

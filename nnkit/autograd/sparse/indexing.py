@@ -9,6 +9,8 @@ from nnkit.autograd.op.public import PUBLIC
 from nnkit.autograd.sparse.coordinates import (
     CoordinateTensor,
     added,
+    coalesce,
+    joined_keys,
     to_dense,
 )
 from nnkit.autograd.sparse.table import defines
@@ -134,6 +136,13 @@ def sparse_mask(input: Tensor, mask: Any) -> CoordinateTensor:
         )
     if input is mask:
         return mask.like(mask.stored().clone())
+    if isinstance(input, CoordinateTensor) and input.sparse_dims == mask.sparse_dims:
+        known = coalesce(input)
+        where, found = joined_keys(mask, known)
+        values = known.stored()
+        values = values[where] if len(values) else values.new_zeros((len(found), *values.shape[1:]))
+        missing = ~found.reshape(-1, *[1] * (values.ndim - 1))
+        return mask.like(values.masked_fill(missing, 0))
     dense = to_dense(input) if isinstance(input, CoordinateTensor) else input
     if not mask.sparse_dims:
         return mask.like(dense[None])

@@ -136,8 +136,17 @@ def linear(input: Any, weight: Any, bias: Any = None) -> Any:
     return out if bias is None else out + bias
 
 
+def _check_first(name: str, matrix: Any) -> None:
+    """RuntimeError unless the first factor is stored by coordinates."""
+    if not isinstance(matrix, CoordinateTensor):
+        raise RuntimeError(
+            f"{name}: expected 'mat1' to have layout nnkit.sparse_coo, got {matrix.layout}"
+        )
+
+
 @defines("smm")
 def smm(input: CoordinateTensor, mat2: Tensor) -> CoordinateTensor:
+    _check_first("sspaddmm", input)
     return _of_rows(input, mm(input, mat2))
 
 
@@ -153,6 +162,7 @@ def _of_rows(input: CoordinateTensor, product: Tensor) -> CoordinateTensor:
 
 @defines("hspmm")
 def hspmm(mat1: CoordinateTensor, mat2: Tensor) -> CoordinateTensor:
+    _check_first("hspmm", mat1)
     rows = mat1._coordinates[0].unique()
     product = mm(mat1, mat2)
     return CoordinateTensor.of(rows[None], product[rows], product.shape)

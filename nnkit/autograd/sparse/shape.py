@@ -101,7 +101,8 @@ def permute(input: CoordinateTensor, *given: Any, dims: Any = None) -> Coordinat
     same = order[:sparse] == list(range(sparse))
     rows = input._coordinates if same else input._coordinates[order[:sparse]]
     shape = [input._shape[d] for d in order]
-    return CoordinateTensor.of(rows, values, shape, same and input._coalesced)
+    ascending = input._coalesced and (same or not input._nnz())
+    return CoordinateTensor.of(rows, values, shape, ascending)
 
 
 def movedim(input: CoordinateTensor, source: Any, destination: Any) -> CoordinateTensor:
@@ -153,7 +154,8 @@ def cat(tensors: Sequence, dim: int = 0, **options: Any) -> CoordinateTensor:
     for position, x in enumerate(tensors):
         if not isinstance(x, CoordinateTensor):
             raise RuntimeError(
-                f"Concatenating sparse tensors, but a dense tensor was found at position {position}"
+                "Concatenating sparse tensors, but a dense tensor was found at position "
+                f"{position}."
             )
         if x.ndim == first.ndim and x.sparse_dims != first.sparse_dims:
             raise RuntimeError(

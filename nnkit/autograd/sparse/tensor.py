@@ -13,6 +13,7 @@ from nnkit.autograd.arguments.overriding import DisableTorchFunctionSubclass
 from nnkit.autograd.engine.node import WITH_INDICES
 from nnkit.autograd.grad_mode import MODE
 from nnkit.autograd.op.out import write_out
+from nnkit.autograd.op.public import COMPOSED
 from nnkit.autograd.surface.printing import OPTIONS, format_values
 from nnkit.autograd.tensor import Size, Tensor
 from nnkit.autograd.views.history import check_cast
@@ -54,7 +55,7 @@ class SparseTensor(Tensor):
                 return func(*args, **(kwargs or {}))
         if name in ("is_conj", "is_neg"):  # which is put off for strided tensors alone
             return False
-        found = cls.functions.get(name)
+        found = cls.functions.get(name) or COMPOSED.get(name)
         if found is None:
             raise NotImplementedError(
                 f"{name}() is not defined for tensors of layout {cls._layout}: "

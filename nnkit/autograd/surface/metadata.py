@@ -66,12 +66,16 @@ attach("nelement", METHODS["numel"])
 @public(namespace=False)
 def stride(input: Tensor, dim: int | None = None) -> Any:
     """The distance in elements between neighbours along each dimension, or along one."""
-    data = input._data
-    is_new = not is_view(data) or not (data.size or any(strides_in_elements(data)))
-    strides = strides_of(data.shape) if is_new and by_rows(data) else steps_of(data)
+    strides = strides_shown(input._data)
     if dim is None:
         return strides
-    return strides[normalize_dim(dim, data.ndim)]
+    return strides[normalize_dim(dim, input._data.ndim)]
+
+
+def strides_shown(data: Any) -> tuple[int, ...]:
+    """The strides of an array as torch tells them: of one that is no view those of its shape."""
+    is_new = not is_view(data) or not (data.size or any(strides_in_elements(data)))
+    return strides_of(data.shape) if is_new and by_rows(data) else steps_of(data)
 
 
 @public(namespace=False)

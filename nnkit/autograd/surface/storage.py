@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import mmap
+import operator
 import os
 import sys
 from collections.abc import Iterator, Sequence
@@ -246,8 +247,8 @@ class Storage:
 def _row(given: Any, d: dtype, device: Any) -> Tensor:
     """A new row of so many numbers, or of the given ones."""
     place = located(get_default_device() if device is None else device)
-    if isinstance(given, int):
-        return wrap(place.backend.empty((given,), d.array), place)
+    if hasattr(given, "__index__"):
+        return wrap(place.backend.empty((operator.index(given),), d.array), place)
     return wrap(place.backend.array(list(given), d.array), place)
 
 

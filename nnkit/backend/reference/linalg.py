@@ -105,7 +105,7 @@ def parse(equation: str, ndims: tuple[int, ...]) -> tuple[tuple[Labels, ...], La
     Raises:
         RuntimeError: the equation does not fit operands with so many dimensions.
     """
-    left, arrow, right = equation.replace(" ", "").partition("->")
+    left, arrow, right = equation.partition("->")
     terms = left.split(",")
     if len(terms) != len(ndims):
         few = "fewer" if len(ndims) < len(terms) else "more"
@@ -115,8 +115,7 @@ def parse(equation: str, ndims: tuple[int, ...]) -> tuple[tuple[Labels, ...], La
         )
     inputs = []
     for i, (term, ndim) in enumerate(zip(terms, ndims, strict=True)):
-        head, dots, tail = term.partition("...")
-        _check_letters(head + tail, f"for operand {i}")
+        head, dots, tail = _subscripts(term, f"for operand {i}")
         missing = ndim - len(head) - len(tail)
         if missing < 0 or (missing and not dots):
             raise RuntimeError(
@@ -131,8 +130,7 @@ def parse(equation: str, ndims: tuple[int, ...]) -> tuple[tuple[Labels, ...], La
     if not arrow:
         once = [a for a in letters if sum(own.count(a) for own in inputs) == 1]
         return tuple(inputs), (*ellipsis, *once)
-    head, dots, tail = right.partition("...")
-    _check_letters(head + tail, "for the output")
+    head, dots, tail = _subscripts(right, "for output")
     for a in head + tail:
         if a not in letters:
             raise RuntimeError(
@@ -146,14 +144,22 @@ def parse(equation: str, ndims: tuple[int, ...]) -> tuple[tuple[Labels, ...], La
     return tuple(inputs), (*head, *(ellipsis if dots else ()), *tail)
 
 
-def _check_letters(subscripts: str, where: str) -> None:
-    for a in subscripts:
+def _subscripts(term: str, where: str) -> tuple[str, str, str]:
+    """The letters before the ellipsis, the ellipsis if there is one, and the letters after it."""
+    head, dots, tail = term.partition("...")
+    head, tail = head.replace(" ", ""), tail.replace(" ", "")
+    for a in head + tail:
         if a == ".":
-            raise RuntimeError(f"einsum(): found '.' {where} that is not part of any ellipsis")
+            fault = (
+                "for which an ellipsis was already found" if dots
+                else "that is not part of any ellipsis"
+            )  # fmt: skip
+            raise RuntimeError(f"einsum(): found '.' {where} {fault}")
         if not (a.isascii() and a.isalpha()):
             raise RuntimeError(
                 f"einsum(): invalid subscript {a!r} {where}, subscripts must be in [a-zA-Z]"
             )
+    return head, dots, tail
 
 
 def _sizes(operands: tuple, inputs: tuple[Labels, ...]) -> dict:

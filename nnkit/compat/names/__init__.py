@@ -27,6 +27,7 @@ from nnkit.compat.names._lower import *  # noqa: F403
 from nnkit.compat.names._observed import *  # noqa: F403
 from nnkit.compat.names._older import *  # noqa: F403
 from nnkit.compat.names._ops import ops as ops
+from nnkit.compat.names._scaling import *  # noqa: F403
 from nnkit.compat.names._segments import coo_to_csr, csr_to_coo
 from nnkit.compat.names._segments import segment_reduce as segment_reduce
 from nnkit.compat.names._sparse import *  # noqa: F403

@@ -9,6 +9,7 @@ from typing import Any
 import nnkit
 from nnkit import Tensor
 from nnkit.masked import _canonical_dim, _mask_of
+from nnkit.masked_sparse import filled
 
 _TOTALS = {"sum": 0, "cumsum": 0, "prod": 1, "cumprod": 1}
 _HIGHEST, _LOWEST = ("amax", "argmax", "logaddexp", "logsumexp"), ("amin", "argmin")
@@ -76,8 +77,10 @@ def _reduction_identity(op_name: str, input: Tensor, *args: Any) -> Tensor | Non
 
 
 def _where(mask: Tensor, input: Tensor, fill_value: Tensor) -> Tensor:
-    """The input where the mask is true, else ``fill_value``."""
-    return nnkit.where(mask, input, fill_value)
+    """The input where the mask is true, else ``fill_value``; of sparse ones just what is true."""
+    if mask.layout is nnkit.strided:
+        return nnkit.where(mask, input, fill_value)
+    return filled(input, mask, fill_value)
 
 
 def _combine_input_and_mask(op: Callable, input: Tensor, mask: Tensor | None, *args: Any) -> Tensor:

@@ -5,10 +5,12 @@ from __future__ import annotations
 from typing import Any
 
 from nnkit.amp.grad_scaler import GradScaler
+from nnkit.autograd import Tensor
 from nnkit.autograd.ops.exchange.interchange import tensor
 from nnkit.distributed.collectives import all_reduce, place_of
 from nnkit.distributed.groups import GroupMember, ProcessGroup
 from nnkit.distributed.reduce_op import ReduceOp
+from nnkit.optim.optimizer import Optimizer
 
 __all__ = ["ShardedGradScaler"]
 
@@ -57,6 +59,13 @@ class ShardedGradScaler(GradScaler):
         )
         if self._enabled:
             self.process_group: Any = process_group or GroupMember.WORLD
+
+    def _unscale_grads_(
+        self, optimizer: Optimizer, inv_scale: Tensor, found_inf: Tensor, allow_fp16: bool = True
+    ) -> dict[Any, Tensor]:
+        """See `GradScaler`; a rank that holds no gradients has found nothing."""
+        found = super()._unscale_grads_(optimizer, inv_scale, found_inf, True)
+        return found or {found_inf.device: found_inf}
 
     def _agreed(self, bad: bool) -> bool:
         found = tensor(float(bad), device=place_of(self.process_group))

@@ -55,6 +55,9 @@ def sum_errors(make: Maker) -> list[Raises]:
         Raises(RuntimeError, "repeated", "ii->i", x),
         Raises(RuntimeError, "number of subscripts", "ijk->i", x),
         Raises(RuntimeError, "invalid subscript", "i1->i", x),
+        Raises(RuntimeError, "invalid subscript", "ij - > i", x),
+        Raises(RuntimeError, "not part of any ellipsis", "i. ..->i", x),
+        Raises(RuntimeError, "an ellipsis was already found", "...i...->i", x),
         Raises(RuntimeError, "more than once", "ij->ii", x),
         Raises(ValueError, "at least one", "ij"),
     ]

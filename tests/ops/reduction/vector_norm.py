@@ -58,6 +58,7 @@ ROWS = [
             Raises(RuntimeError, "other", make(2, 2), "other"),
             Raises(RuntimeError, "identity", make(0), INF),
             Raises(IndexError, "out of range", make(2, 3), 2, 2),
+            Raises(RuntimeError, "at least 2 dimensions", make(3), "nuc", (0, 1)),
         ],
     ),
     OpRow(

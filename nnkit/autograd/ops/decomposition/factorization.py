@@ -192,6 +192,10 @@ def svd(input: Tensor, some: bool = True, compute_uv: bool = True) -> Any:
 
 def nuclear_norm(input: Tensor, dim: Any, keepdim: bool) -> Tensor:
     """The sum of the singular values of the matrices that two dimensions span."""
+    if input.ndim < 2:
+        raise RuntimeError(
+            f"norm(): order 'nuc' needs an input of at least 2 dimensions, got {input.ndim}"
+        )
     axes = normalize_dims(dim, input.ndim, "norm") or tuple(range(input.ndim))
     if len(axes) != 2:
         raise RuntimeError(f"norm(): order 'nuc' needs two dimensions, got dim={dim}")

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from nnkit.autograd.op.public import public
+from nnkit.autograd.op.public import COMPOSED, public
 from nnkit.autograd.ops.decomposition import rules as rules
 from nnkit.autograd.ops.decomposition.factorization import WHOLE, check_matrices
 from nnkit.autograd.ops.linalg.products import matmul
@@ -28,10 +28,13 @@ def svd_lowrank(
     ``U @ diag(S) @ V.mH`` is near ``A - M`` where that has about rank ``q`` or less.
 
     Args:
-        A: (*, m, n).
+        A: (*, m, n); it may be sparse.
         q: how many singular values; some more than are wanted make these better.
         niter: how often the vectors are multiplied by A and its transpose again.
         M: what is subtracted, of a shape that broadcasts to that of A.
+
+    Raises:
+        ValueError: A has fewer than 2 dimensions.
 
     Example:
         >>> import nnkit
@@ -41,8 +44,16 @@ def svd_lowrank(
                 [1.0000, 1.0000],
                 [1.0000, 1.0000]])
     """
-    m, n = A.shape[-2:]
+    _check_dimensions("svd_lowrank", A)
     check_matrices("svd_lowrank", A, (*WHOLE, "bfloat16"))
+    return factors(A, q, niter, M)
+
+
+def factors(
+    A: Tensor, q: int | None = 6, niter: int | None = 2, M: Tensor | None = None
+) -> _Factors:
+    """`svd_lowrank`, of which A is asked for products alone: it may be sparse."""
+    m, n = A.shape[-2:]
     parts = (A,) if M is None else (A, broadcast_to(M, A.shape))
     if m < n:
         parts = tuple([each.mH for each in parts])
@@ -59,13 +70,14 @@ def pca_lowrank(A: Tensor, q: int | None = None, center: bool = True, niter: int
     The columns of V are the principal directions, and ``S**2 / (m - 1)`` the variances along them.
 
     Args:
-        A: (*, m, n), nearly of low rank.
+        A: (*, m, n), nearly of low rank; or a sparse matrix.
         q: how many components, ``min(6, m, n)`` unless given.
         center: whether the mean of each column is subtracted first.
         niter: as in `svd_lowrank`.
 
     Raises:
-        ValueError: ``q`` is not between 0 and ``min(m, n)``, or ``niter`` is negative.
+        ValueError: A has fewer than 2 dimensions, ``q`` is not between 0 and ``min(m, n)``, or
+            ``niter`` is negative.
 
     Example:
         >>> import nnkit
@@ -73,15 +85,43 @@ def pca_lowrank(A: Tensor, q: int | None = None, center: bool = True, niter: int
         >>> nnkit.pca_lowrank(samples, 1)[1]
         tensor([2.8284])
     """
-    m, n = A.shape[-2:]
-    smaller = min(m, n)
+    _check_dimensions("pca_lowrank", A)
+    q = _components(A, q, niter)
+    return svd_lowrank(A - A.mean(-2, keepdim=True) if center else A, q, niter)
+
+
+def sparse_components(
+    A: Tensor, q: int | None = None, center: bool = True, niter: int = 2
+) -> _Factors:
+    """`pca_lowrank` of a sparse matrix: the means are subtracted from its products.
+
+    Raises:
+        ValueError: it is no matrix, or a number is out of range.
+    """
+    if A.ndim != 2:
+        raise ValueError(f"pca_lowrank(): a sparse input must be 2-dimensional, got {A.ndim}")
+    q = _components(A, q, niter)
+    if not center:
+        return factors(A, q, niter)
+    means = A.sum(0).to_dense() / A.shape[0]
+    return factors(A, q, niter, broadcast_to(means, A.shape))
+
+
+def _check_dimensions(name: str, A: Tensor) -> None:
+    if A.ndim < 2:
+        raise ValueError(f"{name}(): A must have at least 2 dimensions, got {A.ndim}")
+
+
+def _components(A: Tensor, q: int | None, niter: int) -> int:
+    """How many components are wanted, checked."""
+    smaller = min(A.shape[-2:])
     if q is None:
         q = min(6, smaller)
     if not 0 <= q <= smaller:
         raise ValueError(f"pca_lowrank(): q must be between 0 and {smaller}, got {q}")
     if niter < 0:
         raise ValueError(f"pca_lowrank(): niter must not be negative, got {niter}")
-    return svd_lowrank(A - A.mean(-2, keepdim=True) if center else A, q, niter)
+    return q
 
 
 def _basis(parts: Sequence[Tensor], q: int, niter: int) -> Tensor:
@@ -103,3 +143,6 @@ def _product(parts: Sequence[Tensor], x: Tensor) -> Tensor:
 
 def _orthonormal(x: Tensor) -> Tensor:
     return rules.qr(x, "reduced")[0]
+
+
+COMPOSED.update(svd_lowrank=factors, pca_lowrank=sparse_components)

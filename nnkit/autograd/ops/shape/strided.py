@@ -26,8 +26,7 @@ from nnkit.autograd.op.registry import OPS
 from nnkit.autograd.op.rule import check_source, copied_without_history, rule
 from nnkit.autograd.ops.shape import reshaping as shapes
 from nnkit.autograd.surface.limits import fitting
-from nnkit.autograd.surface.metadata import is_conj
-from nnkit.autograd.surface.metadata import stride as stride_of
+from nnkit.autograd.surface.metadata import is_conj, strides_shown
 from nnkit.autograd.tensor import Tensor, wrap
 from nnkit.autograd.views.history import (
     change_geometry,
@@ -183,7 +182,7 @@ def fill_diagonal_(input: Tensor, fill_value: complex, wrap: bool = False) -> Te
     if isinstance(fill_value, int) and not is_int64(fill_value):
         fill_value = fitting("fill_diagonal_", float(fill_value), input.dtype, True)
     if input.is_inference():  # torch writes a view, which is not counted where this may be
-        diagonal = as_strided(input, (min(shape),), (sum(stride_of(input)),))
+        diagonal = as_strided(input, (min(shape),), (sum(strides_shown(input._data)),))
         METHODS["fill_"](diagonal, fill_value)
         if not wrap or rows <= columns:
             return input
@@ -199,7 +198,7 @@ def fill_diagonal_(input: Tensor, fill_value: complex, wrap: bool = False) -> Te
 def geometry(input: Tensor) -> tuple:
     """The shape, the strides and the offset of a tensor in its storage, in elements."""
     data = input._data
-    return data.shape, stride_of(input), input._device.backend.storage_offset(data)
+    return data.shape, strides_shown(data), input._device.backend.storage_offset(data)
 
 
 @public
@@ -340,7 +339,7 @@ def view_as_complex(input: Tensor) -> Tensor:
         raise RuntimeError(
             f"view_as_complex is only supported for float and double tensors, got {input.dtype}"
         )
-    strides = stride_of(input)
+    strides = strides_shown(input._data)
     steps = [step for size, step in zip(data.shape, strides) if size != 1]
     offset = input._device.backend.storage_offset(data)
     wanted = (
