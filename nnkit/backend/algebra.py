@@ -146,11 +146,13 @@ class Backend:
         print_formula: Callable[[str, Formula], Callable],
         accelerate: Callable[[str, Callable], Callable],
         fuse: Callable[..., Callable] | None = None,
+        plan: Callable[[Callable], Callable] | None = None,
     ) -> None:
         self._package = package
         self._print_formula = print_formula
         self._accelerate = accelerate
         self.fuse = fuse  # what runs formulas together, in programs
+        self.plan = plan  # what plans the memory of a program's runs
 
     def __getattr__(self, name: str) -> Callable[..., Any]:
         if name.startswith("__"):

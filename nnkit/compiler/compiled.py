@@ -17,7 +17,7 @@ from nnkit.autograd.grad_mode import MODE
 from nnkit.autograd.tensor import Tensor
 from nnkit.backend.device import cpu, get_default_device
 from nnkit.backend.dtype import default_dtype
-from nnkit.backend.program import Program, difference, geometry, print_program
+from nnkit.backend.program import Program, difference, geometry, runnable
 from nnkit.backend.program.outside import RECORDERS
 from nnkit.backend.program.passes import improved
 from nnkit.backend.program.source import defined
@@ -264,10 +264,10 @@ class Compiled:
         program, lines, scope = made
         backend = cpu.backend
         entry.program = improved(program, backend)
-        scope["run"] = print_program(entry.program, backend)
+        scope["run"] = runnable(entry.program, backend)
         if attempt.backward is not None:
             entry.backward = improved(attempt.backward.program, backend)
-            attempt.backward.run = print_program(entry.backward, backend)
+            attempt.backward.run = runnable(entry.backward, backend)
         source = "def replay(leaves):\n" + "".join(f"    {line}\n" for line in lines)
         entry.run = defined("replay", source, "<effects>", scope)
         entry.unchecked = self.options.get("check", 0)

@@ -25,9 +25,8 @@ def _fuse(steps: tuple, *rest: Any) -> Callable:
     return native.fuse(kernels, *rest)
 
 
-BACKEND = Backend(
-    "nnkit.backend.cpu", _formula, native.bind, None if native.MODULE is None else _fuse
-)
+_IN_PROGRAMS = {} if native.MODULE is None else {"fuse": _fuse, "plan": native.MODULE.Planned}
+BACKEND = Backend("nnkit.backend.cpu", _formula, native.bind, **_IN_PROGRAMS)
 
 # As in torch, a division by zero or an overflow gives inf or NaN without a word. NumPy's errstate
 # would cost 1 us an operation and does not reach new threads; a filter on our own frames does.
