@@ -17,7 +17,7 @@ from nnkit.autograd.grad_mode import MODE
 from nnkit.autograd.tensor import Tensor
 from nnkit.backend.device import cpu, get_default_device
 from nnkit.backend.dtype import default_dtype
-from nnkit.backend.program import Program, difference, geometry, runnable
+from nnkit.backend.program import Program, difference, frozen, geometry, runnable
 from nnkit.backend.program.outside import RECORDERS
 from nnkit.backend.program.passes import improved
 from nnkit.backend.program.source import defined
@@ -264,7 +264,10 @@ class Compiled:
         program, lines, scope = made
         backend = cpu.backend
         entry.program = improved(program, backend)
-        scope["run"] = runnable(entry.program, backend)
+        run = runnable(entry.program, backend)
+        if self.options.get("freezing") and attempt.backward is None:
+            run = frozen(run, entry.program, backend, attempt.counters(entry.program.constants))
+        scope["run"] = run
         if attempt.backward is not None:
             entry.backward = improved(attempt.backward.program, backend)
             attempt.backward.run = runnable(entry.backward, backend)

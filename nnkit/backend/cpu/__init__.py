@@ -25,7 +25,8 @@ def _fuse(steps: tuple, *rest: Any) -> Callable:
     return native.fuse(kernels, *rest)
 
 
-_IN_PROGRAMS = {} if native.MODULE is None else {"fuse": _fuse, "plan": native.MODULE.Planned}
+_M = native.MODULE
+_IN_PROGRAMS = {} if _M is None else {"fuse": _fuse, "plan": _M.Planned, "freeze": _M.Frozen}
 BACKEND = Backend("nnkit.backend.cpu", _formula, native.bind, **_IN_PROGRAMS)
 
 # As in torch, a division by zero or an overflow gives inf or NaN without a word. NumPy's errstate

@@ -23,6 +23,7 @@
 #include "owned.h"
 #include "parallel.h"
 #include "planned.h"
+#include "prepared.h"
 #include "program.h"
 #include "tensor.h"
 #include "tracing.h"
@@ -309,13 +310,15 @@ PyMODINIT_FUNC NNKIT_INIT() {
     nnkit::Owned unbound(nnkit::make_held_type(false));
     nnkit::Owned modes(nnkit::make_modes_type()), living(nnkit::make_living_type());
     nnkit::Owned checks(nnkit::make_checks_type()), planned(nnkit::make_planned_type());
+    nnkit::Owned frozen(nnkit::make_frozen_type());
     if (nnkit::kernel_type == nullptr || !entry || !held || !unbound || !modes || !living ||
-        !checks || !planned ||
+        !checks || !planned || !frozen ||
         PyModule_AddObjectRef(module, "Kernel", nnkit::kernel_type) < 0 ||
         PyModule_AddObjectRef(module, "Entry", entry.object()) < 0 ||
         PyModule_AddObjectRef(module, "Living", living.object()) < 0 ||
         PyModule_AddObjectRef(module, "Checks", checks.object()) < 0 ||
         PyModule_AddObjectRef(module, "Planned", planned.object()) < 0 ||
+        PyModule_AddObjectRef(module, "Frozen", frozen.object()) < 0 ||
         PyModule_AddObjectRef(module, "Held", held.object()) < 0 ||
         PyModule_AddObjectRef(module, "Unbound", unbound.object()) < 0 ||
         PyModule_AddObjectRef(module, "Modes", modes.object()) < 0 ||

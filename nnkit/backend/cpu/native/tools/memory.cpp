@@ -165,6 +165,8 @@ void* allocate(std::size_t bytes) {
     return block;
 }
 
+void* allocate_lasting(std::size_t bytes) { return take(bytes); }
+
 void deallocate(void* block, std::size_t bytes) noexcept {
     if (bytes >= smallest_cached) {
         if (return_planned(block)) return;
