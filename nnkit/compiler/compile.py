@@ -8,7 +8,8 @@ from threading import get_ident
 from typing import Any
 
 from nnkit.backend.program.outside import RECORDERS
-from nnkit.compiler.compiled import ALL, DISABLED, Compiled
+from nnkit.compiler.compiled import ALL, Compiled
+from nnkit.compiler.modes import DISABLED
 from nnkit.compiler.module import OptimizedModule
 from nnkit.nn.modules.module import Module
 
