@@ -320,11 +320,12 @@ def format_of(array: Any) -> tuple[int, ...] | None:
     axes = CHANNELS_LAST.get(array.ndim)
     if axes is None or array.flags.c_contiguous and 1 not in array.shape:
         return None
-    steps, least = steps_of(array), 0
+    shape, least = array.shape, 0
+    steps = array.strides if array.__class__ is ndarray else steps_of(array)  # compared alone
     if not steps[1]:
         return None
     for axis in reversed(axes):
-        size, step = array.shape[axis], steps[axis]
+        size, step = shape[axis], steps[axis]
         if not size or step < least or (axis == 0 and least == steps[1]):
             return None
         least = step * size if size > 1 else step
