@@ -6,7 +6,7 @@ in the nodes and nothing is paid while it is off.
 
 from __future__ import annotations
 
-import itertools
+from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 from nnkit.autograd.engine import backward_pass, node
@@ -24,8 +24,8 @@ def _own(filename: str) -> bool:
 class _Recorder:
     """Counts nodes like `node.sequence` and keeps the stack of each."""
 
-    def __init__(self, start: int) -> None:
-        self.counter = itertools.count(start)
+    def __init__(self, counter: Iterator[int]) -> None:
+        self.counter = counter
         self.made_at: dict[int, traceback.StackSummary] = {}
 
     def __next__(self) -> int:
@@ -54,11 +54,12 @@ def _switch(on: bool, check_nan: bool) -> tuple[bool, bool]:
             raise TypeError(
                 f"set_detect_anomaly(): argument '{name}' must be bool, not {type(given).__name__}"
             )
-    previous = (isinstance(node.sequence, _Recorder), _checks_nan)
+    sequence: Any = node.sequence
+    previous = (isinstance(sequence, _Recorder), _checks_nan)
     if on and not previous[0]:
-        node.sequence = _Recorder(next(node.sequence))
+        node.sequence = _Recorder(sequence)
     elif not on and previous[0]:
-        node.sequence = itertools.count(next(node.sequence))
+        node.sequence = sequence.counter
     _checks_nan = check_nan
     backward_pass.check_nan = check_nan and on
     backward_pass.explain = _explain if on else None

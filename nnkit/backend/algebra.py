@@ -146,11 +146,15 @@ class Backend:
         print_formula: Callable[[str, Formula], Callable],
         accelerate: Callable[[str, Callable], Callable],
         fuse: Callable[..., Callable] | None = None,
+        plan: Callable[[Callable], Callable] | None = None,
+        freeze: Callable[[Callable, tuple, tuple], Callable] | None = None,
     ) -> None:
         self._package = package
         self._print_formula = print_formula
         self._accelerate = accelerate
         self.fuse = fuse  # what runs formulas together, in programs
+        self.plan = plan  # what plans the memory of a program's runs
+        self.freeze = freeze  # what keeps the packed constants of a program for its next run
 
     def __getattr__(self, name: str) -> Callable[..., Any]:
         if name.startswith("__"):

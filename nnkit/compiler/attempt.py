@@ -327,6 +327,15 @@ class Attempt:
         shapes = self.recording.shapes
         return Program(self.calls, numbers, constants, outputs, shapes), lines, scope
 
+    def counters(self, constants: dict[int, Any]) -> dict[int, list]:
+        """The lists that count the writes into each constant; without those that nobody counts."""
+        found = {}
+        for number, array in constants.items():
+            holders = self.world.holders.get(id(array), [])
+            if all(t._writes.__class__ is list for t in holders):
+                found[number] = [t._writes for t in holders]
+        return found
+
     def _entry(self, watch: Watch) -> tuple[list[int], list[str], dict[str, Any]]:
         """The buffers that a run is given, and the lines that give them."""
         recording = self.recording

@@ -8,11 +8,12 @@ from threading import get_ident
 from typing import Any
 
 from nnkit.backend.program.outside import RECORDERS
-from nnkit.compiler.compiled import ALL, DISABLED, Compiled
+from nnkit.compiler.compiled import ALL, Compiled
+from nnkit.compiler.modes import DISABLED
 from nnkit.compiler.module import OptimizedModule
 from nnkit.nn.modules.module import Module
 
-OPTIONS = ("cache", "check")
+OPTIONS = ("cache", "check", "freezing")
 BACKENDS = ("native", "inductor", "eager", "aot_eager")
 
 
@@ -44,7 +45,9 @@ def compile(
         backend: accepted under torch's names; there is one.
         mode: accepted.
         options: ``{"cache": n}``, how many programs are kept (8); ``{"check": n}``, how many
-            replays of each run beside the eager function, with a RuntimeError for other bits.
+            replays of each run beside the eager function, with a RuntimeError for other bits;
+            ``{"freezing": True}``, whether weights stay packed where nothing is trained: they must
+            not be written past their counters, as through ``numpy()`` or ``data``.
         disable: return what is given, unchanged.
 
     Raises:

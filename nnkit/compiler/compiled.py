@@ -4,27 +4,18 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable
-from threading import get_ident
 from typing import Any
 from weakref import WeakSet
 
-from nnkit.autograd.arguments.casting import cast_state
-from nnkit.autograd.arguments.overriding import THREAD
-from nnkit.autograd.engine import node as node_module
-from nnkit.autograd.engine.backward_pass import RUNNING
-from nnkit.autograd.engine.saved import ACTIVE
-from nnkit.autograd.grad_mode import MODE
 from nnkit.autograd.tensor import Tensor
-from nnkit.backend.device import cpu, get_default_device
-from nnkit.backend.dtype import default_dtype
-from nnkit.backend.program import Program, difference, geometry, print_program
-from nnkit.backend.program.outside import RECORDERS
+from nnkit.backend.device import cpu
+from nnkit.backend.program import Program, difference, frozen, geometry, runnable
 from nnkit.backend.program.passes import improved
 from nnkit.backend.program.source import defined
-from nnkit.backend.reproducibility import are_deterministic_algorithms_enabled
 from nnkit.backend.warning import warn
 from nnkit.compiler.attempt import RECORDED, Attempt
 from nnkit.compiler.checking import checked
+from nnkit.compiler.modes import as_now, is_eager, modes
 from nnkit.compiler.watch import PLAIN, Watch
 from nnkit.nn.modules.module import Module
 from nnkit.utils._pytree import tree_flatten
@@ -41,7 +32,7 @@ class Entry:
         program: the forward, or the whole step; None while it is not known well enough.
         reason: why there is none, and never will be.
         takes: whether the program is for these arguments, all tensors, and nothing has changed:
-            `signature` and `fits` in one, for the calls that follow one another.
+            `is_eager`, `signature` and `fits` in one, for the calls that follow one another.
     """
 
     program: Program | None = None
@@ -104,11 +95,11 @@ class Compiled:
         self.told = False
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        if is_eager():
-            return self.function(*args, **kwargs)
         last = self.last
         if last is not None and not kwargs and last.takes(args):  # type: ignore[misc]
             return last.run(args)  # type: ignore[misc]
+        if is_eager():
+            return self.function(*args, **kwargs)
         leaves, key = signature(args, kwargs)
         for entry in self.entries.get(key, ()):
             if entry.run is not None and entry.fits(leaves):
@@ -264,10 +255,13 @@ class Compiled:
         program, lines, scope = made
         backend = cpu.backend
         entry.program = improved(program, backend)
-        scope["run"] = print_program(entry.program, backend)
+        run = runnable(entry.program, backend)
+        if self.options.get("freezing") and attempt.backward is None:
+            run = frozen(run, entry.program, backend, attempt.counters(entry.program.constants))
+        scope["run"] = run
         if attempt.backward is not None:
             entry.backward = improved(attempt.backward.program, backend)
-            attempt.backward.run = print_program(entry.backward, backend)
+            attempt.backward.run = runnable(entry.backward, backend)
         source = "def replay(leaves):\n" + "".join(f"    {line}\n" for line in lines)
         entry.run = defined("replay", source, "<effects>", scope)
         entry.unchecked = self.options.get("check", 0)
@@ -288,31 +282,6 @@ def _is_ambiguous(attempt: Attempt, watch: Watch, tensor: Tensor) -> bool:
         return True
     holders = attempt.world.holders.get(id(tensor._data), ())
     return any(t is not tensor and id(t) in watch.tensors for t in holders)
-
-
-def is_eager() -> bool:
-    """Whether something is on that has to see each operation by itself."""
-    return bool(
-        get_ident() in RECORDERS
-        or DISABLED.count
-        or MODE.transforms
-        or MODE.wrapping is not None
-        or ACTIVE
-        or RUNNING.innermost is not None
-        or THREAD.modes
-        or hasattr(node_module.sequence, "made_at")  # an anomaly is looked for
-        or type(cpu.backend) is not RAW
-    )
-
-
-RAW = type(cpu.backend)
-
-
-class _Disabled:
-    count = 0
-
-
-DISABLED = _Disabled()
 
 
 def signature(args: tuple, kwargs: dict) -> tuple[list, Any]:
@@ -339,20 +308,13 @@ def signature(args: tuple, kwargs: dict) -> tuple[list, Any]:
     return leaves, tuple(key)
 
 
-def modes() -> tuple:
-    """The modes that decide what a call does."""
-    return (
-        MODE.enabled, MODE.inference, default_dtype(), get_default_device(),
-        are_deterministic_algorithms_enabled(), *cast_state(),
-    )  # fmt: skip
-
-
 def print_takes(entry: Entry, key: tuple, leaves: list) -> Callable[[tuple], bool] | None:
-    """The function for `Entry.takes`; None where not all arguments are tensors with strides."""
-    count, known_modes, *looks = key
+    """The function for `Entry.takes`, in the modes of now; None where not all arguments are tensors
+    with strides."""
+    count, _, *looks = key
     if type(count) is not int or count > 8 or any(len(look) != 12 for look in looks):
         return None
-    scope = {"modes": modes, "known_modes": known_modes, "holds": entry.holds}
+    scope = {"as_now": as_now(), "holds": entry.holds}
     scope["known"] = entry.watch.tensors  # type: ignore[union-attr]
     pinned = dict(entry.pinned)
     tests = [f"len(args) == {count}"]
@@ -377,7 +339,7 @@ def print_takes(entry: Entry, key: tuple, leaves: list) -> Callable[[tuple], boo
             f"a{i}._writes.__class__ is writes{i}",
             *others,
         ]
-    tests += ["modes() == known_modes", "holds()"]
+    tests += ["as_now()", "holds()"]
     source = f"def takes(args):\n    return {' and '.join(tests)}\n"
     return defined("takes", source, "<takes>", scope)
 

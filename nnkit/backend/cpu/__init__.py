@@ -25,9 +25,9 @@ def _fuse(steps: tuple, *rest: Any) -> Callable:
     return native.fuse(kernels, *rest)
 
 
-BACKEND = Backend(
-    "nnkit.backend.cpu", _formula, native.bind, None if native.MODULE is None else _fuse
-)
+_M = native.MODULE
+_IN_PROGRAMS = {} if _M is None else {"fuse": _fuse, "plan": _M.Planned, "freeze": _M.Frozen}
+BACKEND = Backend("nnkit.backend.cpu", _formula, native.bind, **_IN_PROGRAMS)
 
 # As in torch, a division by zero or an overflow gives inf or NaN without a word. NumPy's errstate
 # would cost 1 us an operation and does not reach new threads; a filter on our own frames does.

@@ -9,6 +9,7 @@
 #include <string>
 #include <string_view>
 
+#include "arena.h"
 #include "entry.h"
 #include "formula.h"
 #include "fused.h"
@@ -22,6 +23,7 @@
 #include "owned.h"
 #include "parallel.h"
 #include "planned.h"
+#include "prepared.h"
 #include "program.h"
 #include "tensor.h"
 #include "tracing.h"
@@ -32,7 +34,7 @@ namespace nnkit {
 namespace {
 
 // Of what this file offers to native/__init__.py, where the same number stands.
-constexpr long interface_number = 6;
+constexpr long interface_number = 7;
 
 // Filled by static objects in the other files while the module is loaded.
 std::map<std::string, KernelFunction>& kernels() {
@@ -307,12 +309,16 @@ PyMODINIT_FUNC NNKIT_INIT() {
     nnkit::Owned entry(nnkit::make_entry_type()), held(nnkit::make_held_type(true));
     nnkit::Owned unbound(nnkit::make_held_type(false));
     nnkit::Owned modes(nnkit::make_modes_type()), living(nnkit::make_living_type());
-    nnkit::Owned checks(nnkit::make_checks_type());
-    if (nnkit::kernel_type == nullptr || !entry || !held || !unbound || !modes || !living || !checks ||
+    nnkit::Owned checks(nnkit::make_checks_type()), planned(nnkit::make_planned_type());
+    nnkit::Owned frozen(nnkit::make_frozen_type());
+    if (nnkit::kernel_type == nullptr || !entry || !held || !unbound || !modes || !living ||
+        !checks || !planned || !frozen ||
         PyModule_AddObjectRef(module, "Kernel", nnkit::kernel_type) < 0 ||
         PyModule_AddObjectRef(module, "Entry", entry.object()) < 0 ||
         PyModule_AddObjectRef(module, "Living", living.object()) < 0 ||
         PyModule_AddObjectRef(module, "Checks", checks.object()) < 0 ||
+        PyModule_AddObjectRef(module, "Planned", planned.object()) < 0 ||
+        PyModule_AddObjectRef(module, "Frozen", frozen.object()) < 0 ||
         PyModule_AddObjectRef(module, "Held", held.object()) < 0 ||
         PyModule_AddObjectRef(module, "Unbound", unbound.object()) < 0 ||
         PyModule_AddObjectRef(module, "Modes", modes.object()) < 0 ||

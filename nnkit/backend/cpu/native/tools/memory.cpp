@@ -5,12 +5,16 @@
 #if defined(__linux__)
 #include <sys/mman.h>
 #endif
+#if defined(__GLIBC__)
+#include <malloc.h>
+#endif
 
 #include <array>
 #include <cstdlib>
 #include <mutex>
 #include <vector>
 
+#include "arena.h"
 #include "owned.h"
 
 namespace nnkit {
@@ -125,6 +129,21 @@ void* aligned(std::size_t bytes) {
     return std::aligned_alloc(alignment, rounded == 0 ? alignment : rounded);
 }
 
+// Of the cache, or of the system where it has none.
+void* take(std::size_t bytes) {
+    SizeClass kind = size_class(bytes);
+    if (kind.number >= 0) {
+        if (void* block = cache.take(kind)) return block;
+    }
+    void* block = aligned(kind.bytes);
+    if (block == nullptr) {
+        cache.clear();
+        block = aligned(kind.bytes);
+    }
+    if (block == nullptr) throw std::bad_alloc();
+    return block;
+}
+
 constexpr const char* owner_name = "nnkit.native.block";
 
 void free_owned(PyObject* capsule) {
@@ -140,21 +159,17 @@ void* allocate(std::size_t bytes) {
         if (void* block = aligned(bytes)) return block;
         throw std::bad_alloc();
     }
-    SizeClass kind = size_class(bytes);
-    if (kind.number >= 0) {
-        if (void* block = cache.take(kind)) return block;
-    }
-    void* block = aligned(kind.bytes);
-    if (block == nullptr) {
-        cache.clear();
-        block = aligned(kind.bytes);
-    }
-    if (block == nullptr) throw std::bad_alloc();
+    if (void* block = take_planned(bytes)) return block;
+    void* block = take(bytes);
+    note_taken(block, bytes);
     return block;
 }
 
+void* allocate_lasting(std::size_t bytes) { return take(bytes); }
+
 void deallocate(void* block, std::size_t bytes) noexcept {
     if (bytes >= smallest_cached) {
+        if (return_planned(block)) return;
         SizeClass kind = size_class(bytes);
         if (kind.number >= 0 && cache.keep(block, kind)) return;
     }
@@ -162,7 +177,14 @@ void deallocate(void* block, std::size_t bytes) noexcept {
 }
 
 std::size_t cached_bytes() { return cache.held(); }
-void empty_cache() { cache.clear(); }
+
+void empty_cache() {
+    cache.clear();
+#if defined(__GLIBC__)
+    malloc_trim(0);  // which keeps what lies before a block that is in use
+#endif
+}
+
 void set_cache_limit(std::size_t bytes) { cache.shrink(bytes); }
 
 PyObject* memory_is_out(PyObject* what) {

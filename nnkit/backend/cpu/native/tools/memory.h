@@ -12,6 +12,8 @@ constexpr std::size_t alignment = 64;
 // A 64-byte aligned block; large ones are kept for reuse when they are freed. Throws bad_alloc.
 void* allocate(std::size_t bytes);
 void deallocate(void* block, std::size_t bytes) noexcept;
+// A block that outlives the program's run that asks for it: it lies in no arena.
+void* allocate_lasting(std::size_t bytes);
 
 // The bytes that lie in the cache unused, and their release to the system.
 std::size_t cached_bytes();

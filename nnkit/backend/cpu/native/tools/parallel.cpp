@@ -255,6 +255,7 @@ void take_gil_back(PyThreadState* state) {
 
 int thread_count() { return threads.load(std::memory_order_relaxed); }
 void set_thread_count(int count) { threads.store(std::max(1, count)); }
+bool is_in_section() { return inside_section; }
 int thread_index() { return index_of_thread; }
 
 void poll() {

@@ -50,6 +50,9 @@ private:
 int thread_count();
 void set_thread_count(int count);
 
+// Whether the calling thread works on a piece.
+bool is_in_section();
+
 // The number of the thread in the pool that calls: 0 for one from outside.
 int thread_index();
 

@@ -81,7 +81,8 @@ Owned convolve(Direction direction, const Geometry& given, const Input& x, const
     const Index channel = g.places(), output = g.channels * channel, group = g.outputs * output;
     Product<T> product{x.data<T>(), weight.data<T>(), bias.data<T>(),
                        result.array().data<T>(), g.batch, g.groups, g.channels, g.outputs,
-                       group, output, channel, g.kernel, {}, channels_last};
+                       group, output, channel, g.kernel, {}, g.numbers(), channels_last};
+    product.recipe.push_back(is_forward);
     if (is_forward) {
         product.passes = {g.forward()};
     } else {

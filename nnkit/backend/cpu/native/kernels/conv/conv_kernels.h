@@ -2,6 +2,7 @@
 #pragma once
 
 #include "conv_plan.h"
+#include "prepared.h"
 
 namespace nnkit {
 
@@ -17,6 +18,7 @@ template <class T> struct Product {
     Index group_step, output_step, channel_step;
     const Index* kernel;
     std::vector<Pass> passes;
+    Recipe recipe;  // all that packed weights depend on besides their elements
     bool channels_last = false;  // in memory; known to `multiply_lanes` of one channel each alone
 };
 

@@ -42,6 +42,14 @@ Geometry Geometry::along_lines() const {
     return result;
 }
 
+std::vector<Index> Geometry::numbers() const {
+    std::vector<Index> all{batch, groups, channels, outputs};
+    for (auto values : {input, output, kernel, stride, padding, dilation}) {
+        all.insert(all.end(), values, values + axis_count);
+    }
+    return all;
+}
+
 Pass Geometry::forward() const {
     Pass pass;
     for (int a = 0; a < axis_count; ++a) {

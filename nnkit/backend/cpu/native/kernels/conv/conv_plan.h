@@ -50,6 +50,7 @@ struct Geometry {
     Index output_plane() const { return output[0] * output[1] * output[2]; }
     Index places() const { return kernel[0] * kernel[1] * kernel[2]; }
 
+    std::vector<Index> numbers() const;
     // The same with a single axis as the inner one instead of the outer one.
     Geometry along_lines() const;
     Pass forward() const;

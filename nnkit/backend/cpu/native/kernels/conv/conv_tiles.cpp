@@ -143,14 +143,16 @@ template <class T> void multiply_tiles(const Product<T>& product) {
         tasks += plans.back().tasks();
         work += plans.back().work() * product.batch * product.groups;
     }
-    Scratch<T> packed(packed_size);
     const Index panels = product.groups * plans[0].panels;
     const Index packing = packed_size / panels;
-    parallel_for(panels, std::max<Index>(1, work_of_piece / 8 / (packing + 1)),
-                 [&](Index begin, Index end) {
-        for (const PassPlan<T>& plan : plans) {
-            for (Index i = begin; i < end; ++i) plan.pack_panel(i, packed.data());
-        }
+    const Prepared<T> packed(product.weight, Preparation::conv_tiles, product.recipe, packed_size,
+                             [&](T* to) {
+        parallel_for(panels, std::max<Index>(1, work_of_piece / 8 / (packing + 1)),
+                     [&](Index begin, Index end) {
+            for (const PassPlan<T>& plan : plans) {
+                for (Index i = begin; i < end; ++i) plan.pack_panel(i, to);
+            }
+        });
     });
     const Index grain = std::max<Index>(1, work_of_piece / (work / tasks + 1));
     parallel_for(tasks, grain, [&](Index begin, Index end) {

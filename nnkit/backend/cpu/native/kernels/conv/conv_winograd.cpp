@@ -193,10 +193,12 @@ void WinogradPlan<T>::gather(Index count, Index across, const T* sums, const T* 
 template <class T> void multiply_winograd(const Product<T>& product) {
     const WinogradPlan<T> plan(product);
     const Index panels = product.groups * plan.panels;
-    Scratch<T> weights(panels * plan.panel_size());
-    parallel_for(panels, std::max<Index>(1, work_of_piece / 4 / plan.panel_size()),
-                 [&](Index begin, Index end) {
-        for (Index i = begin; i < end; ++i) plan.pack(i, weights.data());
+    const Prepared<T> weights(product.weight, Preparation::conv_winograd, product.recipe,
+                              panels * plan.panel_size(), [&](T* to) {
+        parallel_for(panels, std::max<Index>(1, work_of_piece / 4 / plan.panel_size()),
+                     [&](Index begin, Index end) {
+            for (Index i = begin; i < end; ++i) plan.pack(i, to);
+        });
     });
     const Index tasks = product.batch * product.groups * plan.tiles.runs();
     const Index work = plan.tiles.size() * plan.panels * panel<T>;

@@ -223,9 +223,9 @@ private:
 
 template <class T>
 Panels<T>::Panels(Index columns, Index depth_of, Matrix<T> b)
-    : n(columns), k(depth_of), packed_(padded<T>(columns) * depth_of) {
-    pack_panels(n, k, b, packed_.data());
-}
+    : n(columns), k(depth_of),
+      packed_(b.data, Preparation::panels, {n, k, b.row, b.column}, padded<T>(n) * k,
+              [&](T* to) { pack_panels(n, k, b, to); }) {}
 
 template <class T>
 void multiply_here(Index m, Matrix<T> a, const Panels<T>& b, T* out, Index row, const T* bias,
@@ -253,15 +253,16 @@ void multiply(Index m, Index n, Index k, Matrix<T> a, Matrix<T> b, T* out, Index
     const Index rows = height, columns = width;  // a lambda takes no structured bindings
     Index across = (n + columns - 1) / columns, down = (m + rows - 1) / rows;
     Product<T> product{m, k, a, b, out, row, bias, write == Write::add};
-    bool packs_a = is_awkward(m, n, a), packs_b = down > 1;
-    Scratch<T> left(packs_a ? m * k : 0), right(packs_b ? padded<T>(n) * k : 0);
+    bool packs_a = is_awkward(m, n, a), packs_b = down > 1 || is_frozen(b.data);
+    Scratch<T> left(packs_a ? m * k : 0);
+    std::optional<Panels<T>> right;
     if (packs_a) {
         pack_strips(m, k, a, left.data());
         product.strips_of_a = left.data();
     }
     if (packs_b) {
-        pack_panels(n, k, b, right.data());
-        product.panels_of_b = right.data();
+        right.emplace(n, k, b);
+        product.panels_of_b = right->data();
     }
     parallel_for(across * down, 1, [&](Index begin, Index end) {
         for (Index piece = begin; piece < end; ++piece) {

@@ -4,6 +4,7 @@
 
 #include "array.h"
 #include "memory.h"
+#include "prepared.h"
 
 namespace nnkit {
 
@@ -38,7 +39,7 @@ public:
     const Index n, k;
 
 private:
-    Scratch<T> packed_;
+    const Prepared<T> packed_;
 };
 
 // `multiply_here` with all columns of b.
