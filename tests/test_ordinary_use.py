@@ -7,6 +7,7 @@ import os
 import subprocess
 import sys
 import warnings
+from collections.abc import Sequence
 from types import ModuleType
 from typing import Any
 
@@ -278,6 +279,15 @@ def test_assert_close(lib: ModuleType) -> None:
     close(lib.tensor([float("nan")]), lib.tensor([float("nan")]), equal_nan=True)
     close(one, one.double(), check_dtype=False)
     close(one, one * 1.1, rtol=0.2, atol=0)
+
+    @Sequence.register
+    class Table(dict):
+        """What is a mapping too is compared by its rows."""
+
+        def __getitem__(self, row: int) -> Any:
+            return super().__getitem__("column")[row]
+
+    close(Table(column=[one]), Table(column=(one,)))
     differing = [
         (one, one + 1e-3, "not close"), (one, one.double(), "dtype"), (one, lib.ones(3), "shape"),
         ([one], [one, one], "length"), ({"a": 1}, {"b": 1}, "keys"), (1, 2, "close"),
