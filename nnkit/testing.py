@@ -96,8 +96,9 @@ def _difference(
             )
         parts = [(f"{path}[{k!r}]", actual[k], expected[k]) for k in actual.keys()]
         return next(filter(None, (_difference(*part, *rest) for part in parts)), "")
-    if (actual is None) != (expected is None):
-        return f"None{where} does not match: {actual} and {expected}"
+    if actual is None or expected is None:
+        same = actual is expected
+        return "" if same else f"None{where} does not match: {actual} and {expected}"
     if isinstance(actual, Tensor) != isinstance(expected, Tensor) or isinstance(actual, str):
         raise TypeError(
             f"assert_close(): cannot compare {type(actual).__name__} with "

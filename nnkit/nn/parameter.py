@@ -165,8 +165,11 @@ class UninitializedTensorMixin:
     device: Any
 
     def __getattribute__(self, name: str) -> Any:
-        # Operations read the array in `_data`; what else is private says nothing of the values.
+        # Operations read the array in `_data`; what else is private says nothing of the values, nor
+        # does what a subclass adds.
         if name in _KNOWN_BEFORE_SHAPE or (name[0] == "_" and name != "_data"):
+            return super().__getattribute__(name)
+        if not hasattr(Tensor, name):
             return super().__getattribute__(name)
         if name in _SAID_BEFORE_SHAPE:
             return getattr(_without_guard(self), name)

@@ -116,6 +116,8 @@ def test_uninitialized_in_another_dtype(lib: ModuleType) -> None:
     for moved in (buffer.double(), buffer.to(lib.float64)):
         assert type(moved) is lib.nn.UninitializedBuffer and moved.dtype == lib.float64
     assert type(parameter.half()) is lib.Tensor
+    parameter.extent = 3
+    assert parameter.extent == 3
     for change in (lambda layer: layer.double(), lambda layer: layer.half().to(lib.float64)):
         layer = change(lib.nn.LazyBatchNorm1d())
         assert repr(layer.running_mean) == "<UninitializedBuffer>"
