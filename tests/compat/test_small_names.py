@@ -104,7 +104,7 @@ print(set_device("meta")(torch.ones)(1).device, torch.distributions.constraints.
 print(torch.serialization.normalize_storage_type(torch.FloatStorage))
 x, n = torch.arange(6.0).view(1, 1, 2, 3), torch._C._nn
 print(torch._C._is_alias_of(x, x[0, 0, 1]), torch._C._is_alias_of(x, x + 1))
-print(n.upsample_nearest2d(x, [2, 6])[0, 0, 1].tolist(), n.upsample_nearest2d(x, None, [2, 2]).shape)
+print(n.upsample_nearest2d(x, [2, 6])[0, 0, 1], n.upsample_nearest2d(x, None, [2, 2]).shape)
 print(n._upsample_bilinear2d_aa(x, [1, 2], False), n.upsample_linear1d(x[0], [2], True))
 torch._inductor.config.triton.unique_kernel_names = True
 with torch._dynamo.config.patch(verbose=True):
@@ -158,7 +158,7 @@ tensor([-inf, 0., -inf]) Support for mismatched a and b is
 meta <class 'torch.distributions.constraints._IndependentConstraint'>
 <class 'torch.FloatStorage'>
 True False
-[3.0, 3.0, 4.0, 4.0, 5.0, 5.0] torch.Size([1, 1, 4, 6])
+tensor([3., 3., 4., 4., 5., 5.]) torch.Size([1, 1, 4, 6])
 tensor([[[[1.8750, 3.1250]]]]) tensor([[[0., 2.],
          [3., 5.]]])"""
 
