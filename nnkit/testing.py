@@ -82,18 +82,23 @@ def _difference(
     """The first disagreement, in words; empty if there is none."""
     rest = (tolerances, equal_nan, attributes)
     where = f" at {path}" if path else ""
-    if isinstance(actual, Mapping) and isinstance(expected, Mapping):
-        if actual.keys() != expected.keys():
-            return f"The keys of the mappings{where} do not match: {[*actual]} and {[*expected]}"
-        parts = [(f"{path}[{k!r}]", actual[k], expected[k]) for k in actual]
-        return next(filter(None, (_difference(*part, *rest) for part in parts)), "")
+    # What is both a list and a mapping, as a TensorDict, is compared as a list.
     if _is_list(actual) and _is_list(expected):
         if len(actual) != len(expected):
             return f"The lengths{where} do not match: {len(actual)} and {len(expected)}"
-        parts = [(f"{path}[{i}]", a, e) for i, (a, e) in enumerate(zip(actual, expected))]
+        parts = [(f"{path}[{i}]", actual[i], expected[i]) for i in range(len(actual))]
         return next(filter(None, (_difference(*part, *rest) for part in parts)), "")
-    if (actual is None) != (expected is None):
-        return f"None{where} does not match: {actual} and {expected}"
+    if isinstance(actual, Mapping) and isinstance(expected, Mapping):
+        if set(actual.keys()) != set(expected.keys()):
+            return (
+                f"The keys of the mappings{where} do not match: {[*actual.keys()]} and "
+                f"{[*expected.keys()]}"
+            )
+        parts = [(f"{path}[{k!r}]", actual[k], expected[k]) for k in actual.keys()]
+        return next(filter(None, (_difference(*part, *rest) for part in parts)), "")
+    if actual is None or expected is None:
+        same = actual is expected
+        return "" if same else f"None{where} does not match: {actual} and {expected}"
     if isinstance(actual, Tensor) != isinstance(expected, Tensor) or isinstance(actual, str):
         raise TypeError(
             f"assert_close(): cannot compare {type(actual).__name__} with "

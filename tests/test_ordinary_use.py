@@ -7,6 +7,7 @@ import os
 import subprocess
 import sys
 import warnings
+from collections.abc import Sequence
 from types import ModuleType
 from typing import Any
 
@@ -274,13 +275,23 @@ def test_assert_close(lib: ModuleType) -> None:
     close = lib.testing.assert_close
     one = lib.ones(2)
     close(one, one + 1e-7)
-    close({"a": [one, 1.0]}, {"a": (one, 1.0)})
+    close({"a": [one, 1.0], "b": None}, {"a": (one, 1.0), "b": None})
     close(lib.tensor([float("nan")]), lib.tensor([float("nan")]), equal_nan=True)
     close(one, one.double(), check_dtype=False)
     close(one, one * 1.1, rtol=0.2, atol=0)
+
+    @Sequence.register
+    class Table(dict):
+        """What is a mapping too is compared by its rows."""
+
+        def __getitem__(self, row: int) -> Any:
+            return super().__getitem__("column")[row]
+
+    close(Table(column=[one]), Table(column=(one,)))
     differing = [
         (one, one + 1e-3, "not close"), (one, one.double(), "dtype"), (one, lib.ones(3), "shape"),
         ([one], [one, one], "length"), ({"a": 1}, {"b": 1}, "keys"), (1, 2, "close"),
+        (None, one, "None"),
         ({"a": one}, {"a": one * 2}, "'a'"), (lib.tensor([True]), lib.tensor([False]), "1 of 1"),
     ]  # fmt: skip
     for actual, expected, noun in differing:

@@ -30,6 +30,15 @@ SUBJECTS = {
     "torch.utils.cpp_extension": "extensions compiled for torch",
 }
 
+# The packages that pass on what was moved elsewhere.
+MOVED = {
+    "torch.quantization": "torch.ao.quantization",
+    "torch.nn.intrinsic": "torch.ao.nn.intrinsic",
+    "torch.nn.qat": "torch.ao.nn.qat",
+    "torch.nn.quantizable": "torch.ao.nn.quantizable",
+    "torch.nn.quantized": "torch.ao.nn.quantized",
+}
+
 
 @functools.cache
 def root(module: str) -> str | None:
@@ -43,6 +52,12 @@ def subject(module: str) -> str | None:
     """The missing feature that a module of torch belongs to, None if nnkit has the module too."""
     found = root(module)
     return None if found is None else SUBJECTS[found]
+
+
+def moved(module: str) -> str:
+    """Where the names of a module are today: the module itself, if they were not moved."""
+    old = root(module)
+    return module.replace(old, MOVED[old], 1) if old in MOVED else module
 
 
 def is_private_class(name: str) -> bool:

@@ -99,9 +99,10 @@ def find(
         return load(inner)
     if found is _MISSING and (module not in packages() or name in defined().get(module, ())):
         found = _inherited(module, name)
-    listed = name in defined().get(module, ()) or foreign.is_private_class(name)
-    if found is _MISSING and listed and foreign.subject(module):
-        found = foreign.stand_in(homes().get((part(module), name), module), name)
+    if found is _MISSING and foreign.subject(module):
+        found = _stand_in(foreign.moved(module), name)
+    if found is _MISSING and foreign.subject(module):
+        found = _stand_in(module, name)
     if found is _MISSING:
         raise AttributeError(
             f"module {module!r} has no attribute {name!r}: nnkit has nothing of that name "
@@ -123,13 +124,21 @@ def _first(modules: tuple[ModuleType, ...], name: str) -> Any:
     return _MISSING
 
 
+def _stand_in(module: str, name: str) -> Any:
+    """The stand-in for a name of a module of a subject that nnkit has not."""
+    if name in defined().get(module, ()) or foreign.is_private_class(name):
+        return foreign.stand_in(homes().get((part(module), name), module), name)
+    return _MISSING
+
+
 def _inherited(module: str, name: str) -> Any:
     """A name of the packages above, where nnkit has another file for it than torch.
 
-    Of torch itself a file further down has the classes alone: its functions are others.
+    Of torch itself a file further down has the classes alone: its functions are others. A subject
+    that nnkit has not takes nothing from above: a quantized Linear is no Linear.
     """
-    above = module.rpartition(".")[0]
-    while above:
+    above, top = module.rpartition(".")[0], foreign.root(module) or ROOT
+    while above.startswith(top):
         found = _first(namesakes(above), name)
         near = above != ROOT or part(module) == module
         if isinstance(found, type) or (near and not isinstance(found, ModuleType)):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import logging
 from typing import Any
@@ -37,7 +38,7 @@ def false(*args: Any, **kwargs: Any) -> bool:
     return False
 
 
-class Inert:
+class Inert(contextlib.ContextDecorator):
     """A class of torch's of which programs make objects that they never ask for a result."""
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:

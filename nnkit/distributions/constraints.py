@@ -118,7 +118,7 @@ class _DependentProperty(property, _Dependent):
         return _DependentProperty(fn, is_discrete=self._is_discrete, event_dim=self._event_dim)
 
 
-class _Independent(Constraint):
+class _IndependentConstraint(Constraint):
     """Values of which some further dimensions belong together: all must be in the set."""
 
     def __init__(self, base_constraint: Any, reinterpreted_batch_ndims: int) -> None:
@@ -279,14 +279,14 @@ def is_dependent(constraint: Any) -> bool:
 
 dependent = _Dependent()
 dependent_property = _DependentProperty
-independent = _Independent
+independent = _IndependentConstraint
 boolean = _Boolean()
 one_hot = _OneHot()
 nonnegative_integer = _IntegerGreaterThan(0)
 positive_integer = _IntegerGreaterThan(1)
 integer_interval = _IntegerInterval
 real = _Real()
-real_vector = _Independent(real, 1)
+real_vector = _IndependentConstraint(real, 1)
 positive = _GreaterThan(0.0)
 nonnegative = _GreaterThanEq(0.0)
 greater_than = _GreaterThan

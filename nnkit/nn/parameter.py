@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from typing import Any
 
 from nnkit.autograd import Tensor
@@ -139,13 +140,20 @@ _KNOWN_BEFORE_SHAPE = frozenset(
     {"cls_to_become", "data", "device", "dtype", "grad", "grad_fn", "is_cpu", "is_cuda", "is_leaf"}
     | {"is_meta", "layout", "materialize", "persistent", "requires_grad", "share_memory_"}
 )
+# What an empty tensor of the dtype and on the device says, and what gives one of another.
+_SAID_BEFORE_SHAPE = frozenset(
+    {"get_device", "is_complex", "is_floating_point", "is_sparse", "ndim", "size"}
+)
+_CONVERSIONS = frozenset(
+    {"char", "cpu", "cuda", "double", "float", "half", "int", "long", "short", "to"}
+)
 
 
 class UninitializedTensorMixin:
     """A registered tensor whose shape comes with the first batch (see LazyModuleMixin).
 
-    Only its dtype, device and ``requires_grad`` are known. Everything else raises until
-    ``materialize`` has given it a shape, which also gives it its final class.
+    Only its dtype, device and ``requires_grad`` are known, and it can be cast and moved. Everything
+    else raises until ``materialize`` has given it a shape, which also gives it its final class.
 
     Raises:
         RuntimeError: ``shape`` and ``share_memory_`` before there is a shape.
@@ -157,9 +165,16 @@ class UninitializedTensorMixin:
     device: Any
 
     def __getattribute__(self, name: str) -> Any:
-        # Operations read the array in `_data`; what else is private says nothing of the values.
+        # Operations read the array in `_data`; what else is private says nothing of the values, nor
+        # does what a subclass adds.
         if name in _KNOWN_BEFORE_SHAPE or (name[0] == "_" and name != "_data"):
             return super().__getattribute__(name)
+        if not hasattr(Tensor, name):
+            return super().__getattribute__(name)
+        if name in _SAID_BEFORE_SHAPE:
+            return getattr(_without_guard(self), name)
+        if name in _CONVERSIONS:
+            return functools.partial(_converted, self, name)
         kind = type(self).__name__
         if name == "shape":
             raise RuntimeError(
@@ -221,6 +236,18 @@ class UninitializedTensorMixin:
 
 def _without_guard(tensor: Any) -> Tensor:
     return wrap(object.__getattribute__(tensor, "_data"), tensor.device)
+
+
+def _converted(tensor: Any, method: str, *args: Any, **kwargs: Any) -> Any:
+    """What a tensor without a shape gives when it is cast or moved: as torch has it, a buffer a
+    buffer without a shape, a parameter an empty tensor."""
+    plain = _without_guard(tensor)
+    moved = getattr(plain, method)(*args, **kwargs)
+    if moved is plain:
+        return tensor
+    if not isinstance(tensor, Parameter):
+        moved.__class__ = type(tensor)
+    return moved
 
 
 class UninitializedParameter(UninitializedTensorMixin, Parameter):

@@ -158,11 +158,25 @@ def test_the_tensor_class_as_a_constructor():
     assert nnkit.Tensor([1, 2]).dtype is nnkit.float32
     assert nnkit.Tensor(nnkit.Size([4])).shape == (4,)
     x = nnkit.ones(2)
-    assert nnkit.Tensor(x)._data is x._data
+    assert nnkit.Tensor(x).data_ptr() == x.data_ptr()
     assert x.new([1, 2]).tolist() == [1, 2]
     assert nnkit.tensor([1]).new(2).dtype is nnkit.int64
     with pytest.raises(TypeError, match="sequence"):
         nnkit.Tensor(2.5)
+
+
+def test_gradients_go_through_the_constructor(lib):
+    class Mine(lib.Tensor):
+        def __new__(cls, x):
+            return super().__new__(cls, x)
+
+    x = lib.ones(2, requires_grad=True)
+    for make in (lib.Tensor, Mine, lib.FloatTensor, x.new):
+        y = make(x * 3)
+        assert type(y) is (make if make in (lib.Tensor, Mine) else lib.Tensor)
+        assert y.grad_fn.name() == "AliasBackward0" and y._is_view()
+        assert lib.autograd.grad(y.sum(), x)[0].tolist() == [3, 3]
+    assert not Mine(lib.ones(2)).requires_grad and Mine(x.data)._version == x._version
 
 
 def test_to_returns_the_tensor_itself_where_nothing_changes():

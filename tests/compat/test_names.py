@@ -187,6 +187,9 @@ from torch._subclasses.fake_tensor import FakeTensor
 from torch.ao.quantization import DeQuantStub, QuantStub
 from torch.distributed.tensor import DTensor
 print(isinstance(torch.ones(1), (FakeTensor, DTensor)), QuantStub.__module__)
+from torch.quantization.observer import HistogramObserver
+from torch.nn.quantized.modules.linear import Linear
+print(HistogramObserver.__module__, isinstance(torch.nn.Linear(1, 1), Linear))
 class Mine(torch.nn.Module, FakeTensor): ...
 try: Mine()
 except NotImplementedError as error: print(error)
@@ -195,6 +198,7 @@ except ImportError: print("no such name")
 """
     assert run(program).splitlines() == [
         "False torch.ao.quantization.stubs",
+        "torch.ao.quantization.observer False",
         "__main__.Mine: nnkit has no tracing for a compiler",
         "no such name",
     ]

@@ -88,6 +88,27 @@ with torch.utils._mode_utils.no_dispatch():
     print(torch.utils._mode_utils.__name__)
 x = torch.tensor([0.2, 0.8])
 print(torch.distributions.dirichlet._Dirichlet_backward(x, x, x))
+import warnings
+import torch._dynamo.config, torch._inductor.config
+from torch.utils._device import set_device
+F = torch.nn.functional
+x, w = torch.arange(6.0).view(3, 1, 2), torch.arange(12.0).view(6, 2)
+print(F._mha_shape_check(x, x, x, None, None, 1), F._none_or_dtype(None), F._none_or_dtype(x))
+with warnings.catch_warnings(record=True) as told:
+    warnings.simplefilter("always")
+    print(F._canonical_mask(some, "a", x.dtype, "b", x.dtype), str(told[0].message)[:33])
+packed, parted = F._in_projection_packed(x, x, x, w), F._in_projection(x, x, x, *w.chunk(3))
+print([p.sum().item() for p in packed], all(map(torch.equal, packed, parted)))
+print(torch.jit.wait(torch.jit.fork(max, 1, 2)), torch.cuda._initialized)
+print(set_device("meta")(torch.ones)(1).device, torch.distributions.constraints.independent)
+print(torch.serialization.normalize_storage_type(torch.FloatStorage))
+x, n = torch.arange(6.0).view(1, 1, 2, 3), torch._C._nn
+print(torch._C._is_alias_of(x, x[0, 0, 1]), torch._C._is_alias_of(x, x + 1))
+print(n.upsample_nearest2d(x, [2, 6])[0, 0, 1], n.upsample_nearest2d(x, None, [2, 2]).shape)
+print(n._upsample_bilinear2d_aa(x, [1, 2], False), n.upsample_linear1d(x[0], [2], True))
+torch._inductor.config.triton.unique_kernel_names = True
+with torch._dynamo.config.patch(verbose=True):
+    torch._dynamo.config.cache_size_limit = 8
 """
 PRINTED = """\
 RuntimeError RuntimeError RuntimeError
@@ -129,7 +150,17 @@ tensor([[2., 3., 0.],
 RuntimeError
 RuntimeError
 torch.utils._mode_utils
-tensor([-1.0794,  0.2033])"""
+tensor([-1.0794,  0.2033])
+True None torch.float32
+tensor([-inf, 0., -inf]) Support for mismatched a and b is
+[48.0, 168.0, 288.0] True
+2 False
+meta <class 'torch.distributions.constraints._IndependentConstraint'>
+<class 'torch.FloatStorage'>
+True False
+tensor([3., 3., 4., 4., 5., 5.]) torch.Size([1, 1, 4, 6])
+tensor([[[[1.8750, 3.1250]]]]) tensor([[[0., 2.],
+         [3., 5.]]])"""
 
 
 def test_what_they_print() -> None:

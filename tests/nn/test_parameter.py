@@ -109,6 +109,22 @@ def test_uninitialized_copies(kind: str) -> None:
         assert twin.dtype == nnkit.float64 and twin.requires_grad
 
 
+def test_uninitialized_in_another_dtype(lib: ModuleType) -> None:
+    buffer, parameter = lib.nn.UninitializedBuffer(), lib.nn.UninitializedParameter()
+    assert buffer.is_floating_point() and not parameter.is_complex() and buffer.get_device() == -1
+    assert buffer.float() is buffer and parameter.cpu() is parameter
+    for moved in (buffer.double(), buffer.to(lib.float64)):
+        assert type(moved) is lib.nn.UninitializedBuffer and moved.dtype == lib.float64
+    assert type(parameter.half()) is lib.Tensor
+    parameter.extent = 3
+    assert parameter.extent == 3
+    for change in (lambda layer: layer.double(), lambda layer: layer.half().to(lib.float64)):
+        layer = change(lib.nn.LazyBatchNorm1d())
+        assert repr(layer.running_mean) == "<UninitializedBuffer>"
+        layer(lib.ones(2, 3, dtype=lib.float64))
+        assert type(layer) is lib.nn.BatchNorm1d and layer.running_mean.dtype == lib.float64
+
+
 def test_lazy_linear(lib: ModuleType) -> None:
     lazy = lib.nn.LazyLinear(3)
     assert repr(lazy) == "LazyLinear(in_features=0, out_features=3, bias=True)"

@@ -6,6 +6,7 @@ import enum
 import sys
 from typing import Any
 
+import nnkit
 from nnkit import serialization, torch_checkpoint
 from nnkit.serialization import DEFAULT_PROTOCOL as DEFAULT_PROTOCOL
 from nnkit.torch_rebuild import _layout as _get_layout
@@ -18,6 +19,11 @@ MAP_LOCATION = Any
 def save(obj: Any, f: Any, *arguments: Any, **options: Any) -> None:
     """`nnkit.save` in torch's format, also of plain states: programs give their files to others."""
     serialization.save(obj, f, *arguments, **options, format="torch")
+
+
+def normalize_storage_type(storage_type: type) -> type:
+    """The class of storages that ``torch`` has by the name of another."""
+    return getattr(nnkit, storage_type.__name__)
 
 
 class LoadEndianness(enum.Enum):

@@ -39,11 +39,15 @@ def additive_mask(mask: Any, name: str, dtype: Any) -> Any:
     return zeros_like(mask, dtype=dtype).masked_fill_(mask, -math.inf)
 
 
-def _check_dimensions(
+def check_dimensions(
     query: Tensor, key: Tensor, value: Tensor, key_padding_mask: Tensor | None,
-    attn_mask: Tensor | None, embed_dim: int, num_heads: int,
-) -> None:  # fmt: skip
-    """AssertionError where the tensors do not fit each other."""
+    attn_mask: Tensor | None, num_heads: int,
+) -> bool:  # fmt: skip
+    """Whether the tensors are a batch.
+
+    Raises:
+        AssertionError: they do not fit each other.
+    """
     if query.ndim not in (2, 3):
         raise AssertionError(
             "query should be unbatched 2D or batched 3D tensor but received "
@@ -70,12 +74,7 @@ def _check_dimensions(
                 f"multi_head_attention_forward(): Expected `attn_mask` shape to be {shape}, "
                 f"got {tuple(attn_mask.shape)}"
             )
-    if query.shape[-1] != embed_dim:
-        raise AssertionError(
-            f"was expecting embedding dimension of {embed_dim}, but got {query.shape[-1]}"
-        )
-    if embed_dim % num_heads:
-        raise AssertionError(f"embed_dim {embed_dim} not divisible by num_heads {num_heads}")
+    return query.ndim == 3
 
 
 def _masks(
@@ -103,7 +102,7 @@ def _masks(
     return masks
 
 
-def _project(inputs: tuple[Tensor, ...], weights, biases) -> tuple[Tensor, ...]:
+def project(inputs: tuple[Tensor, ...], weights, biases) -> tuple[Tensor, ...]:
     """Query, key and value, each by its own linear map."""
     query, key, value = inputs
     error = RuntimeError if isinstance(weights, Tensor) else AssertionError  # as in torch
@@ -204,13 +203,20 @@ def multi_head_attention_forward(
         RuntimeError: ``attn_mask`` has a wrong shape, or is missing with ``is_causal``.
     """
     inputs = (query, key, value)
-    _check_dimensions(*inputs, key_padding_mask, attn_mask, embed_dim_to_check, num_heads)
+    batched = check_dimensions(*inputs, key_padding_mask, attn_mask, num_heads)
+    if query.shape[-1] != embed_dim_to_check:
+        raise AssertionError(
+            f"was expecting embedding dimension of {embed_dim_to_check}, but got {query.shape[-1]}"
+        )
+    if embed_dim_to_check % num_heads:
+        raise AssertionError(
+            f"embed_dim {embed_dim_to_check} not divisible by num_heads {num_heads}"
+        )
     if is_causal and attn_mask is None:
         raise RuntimeError(
             "multi_head_attention_forward(): is_causal needs attn_mask, which "
             "Transformer.generate_square_subsequent_mask makes"
         )
-    batched = query.ndim == 3
     if not batched:
         same = query is key and key is value
         inputs = (query.unsqueeze(1),) * 3 if same else tuple(x.unsqueeze(1) for x in inputs)
@@ -232,7 +238,7 @@ def multi_head_attention_forward(
         if in_proj_weight is None:
             raise AssertionError("use_separate_proj_weight is False but in_proj_weight is None")
         weights = in_proj_weight
-    q, k, v = _project(inputs, weights, in_proj_bias)
+    q, k, v = project(inputs, weights, in_proj_bias)
     if (bias_k is None) != (bias_v is None):
         raise AssertionError("bias_k and bias_v must be given together")
     if bias_k is not None and bias_v is not None:

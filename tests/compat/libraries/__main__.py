@@ -27,10 +27,11 @@ def run(framework: str, path: str, words: list[str]) -> None:
         nnkit.compat.install()
     import torch
 
-    from tests.compat.libraries import language, science, training, vision
+    from tests.compat.libraries import language, research, science, training, vision
 
     torch.set_num_threads(1)
-    uses = {n: f for m in (vision, language, training, science) for n, f in vars(m).items()}
+    modules = vision, language, training, science, research
+    uses = {n: f for module in modules for n, f in vars(module).items()}
     found = json.loads(Path(path).read_text()) if Path(path).exists() else {}
     for name, use in uses.items():
         if "__" not in name or name.startswith("_"):

@@ -10,10 +10,11 @@ from nnkit.autograd.grad_mode import is_grad_enabled
 from nnkit.autograd.op.public import attach, public
 from nnkit.autograd.ops.creation.conversion import clone, converted, to
 from nnkit.autograd.ops.exchange.dlpack import from_dlpack, is_capsule
+from nnkit.autograd.ops.indexing.expressions import as_subclass
 from nnkit.autograd.surface.limits import fitting
 from nnkit.autograd.surface.metadata import check_has_memory, is_conj, is_neg
 from nnkit.autograd.surface.storage import Storage
-from nnkit.autograd.tensor import Size, Tensor, blank, fill, wrap
+from nnkit.autograd.tensor import Size, Tensor, blank, fill, recast, wrap
 from nnkit.backend.device import cpu
 from nnkit.backend.dtype import (
     FLOATING,
@@ -515,14 +516,13 @@ def _refuse_device(name: str, arguments: tuple, device: Any) -> None:
 
 def _legacy(name: str, cls: type, arguments: tuple, place: Any, d: dtype_type) -> Tensor:
     self, first = blank(cls), arguments[0] if arguments else ()
-    if isinstance(first, Storage):
-        first = first.tensor(d)
+    if len(arguments) == 1 and isinstance(first, Storage):
+        return recast(first.tensor(d), cls)
+    if len(arguments) == 1 and isinstance(first, Tensor):
+        return as_subclass(first, cls)  # a view, through which gradients go
     counted = hasattr(first, "__index__") and not isinstance(first, bool)
     counted = counted and not getattr(first, "ndim", 0)  # an array has that method too
-    if len(arguments) == 1 and isinstance(first, Tensor):
-        fill(self, first._data, first._device)
-        self._writes = first._writes
-    elif counted or isinstance(first, Size):
+    if counted or isinstance(first, Size):
         fill(self, place.backend.empty(shape_of(name, arguments), d.array), place)
     elif len(arguments) > 1:
         got = ", ".join(type(argument).__name__ for argument in arguments)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import enum
 import functools
+import re
 from collections.abc import Callable
 from typing import Any
 
@@ -169,6 +170,29 @@ def _plain_convolution(axes: int) -> Callable:
     return convolve
 
 
+def _is_alias_of(tensor: Tensor, other: Tensor) -> bool:
+    """Whether two tensors lie in the same memory."""
+    return tensor.untyped_storage()._cdata == other.untyped_storage()._cdata
+
+
+def _upsample(way: str, axes: int, antialias: bool) -> Callable:
+    """`interpolate` by one of its modes; a size, or the factors of scale."""
+
+    def upsample(input: Tensor, output_size: Any, *rest: Any, **named: Any) -> Tensor:
+        options: dict[str, Any] = {"antialias": True} if antialias else {}
+        if not way.startswith("nearest"):
+            options["align_corners"] = named.get("align_corners", rest[0] if rest else None)
+            rest = rest[1:]
+        scales = named.get("scale_factors", rest[0] if rest else None)
+        if output_size is not None:
+            scales = None
+            ints("upsample", "output_size", output_size, axes)
+        mode = way.replace("_", "-")
+        return F.interpolate(input, output_size, scales, mode, **options)
+
+    return upsample
+
+
 def _are_functorch_transforms_active() -> bool:
     return MODE.transforms > 0
 
@@ -188,6 +212,9 @@ class _NN:
         modes = {"reflection": "reflect", "replication": "replicate"}
         if way in modes and rest in ("1d", "2d", "3d"):
             return functools.partial(F.pad, mode=modes[way])
+        found = re.fullmatch(r"_?upsample_([a-z_]+)([123])d(_aa)?", name)
+        if found:
+            return _upsample(found[1], int(found[2]), found[3] is not None)
         return getattr(F, name)
 
 

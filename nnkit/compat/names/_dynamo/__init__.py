@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from types import SimpleNamespace
 from typing import Any
 
+from nnkit.compat.names._dynamo import config as config
 from nnkit.compat.passing import nothing, unchanged
 from nnkit.compiler import OptimizedModule as OptimizedModule
 from nnkit.compiler import allow_in_graph as allow_in_graph
@@ -12,15 +12,6 @@ from nnkit.compiler import disable as disable
 from nnkit.compiler import is_compiling as is_compiling
 from nnkit.compiler import reset as reset
 
-
-class _Config(SimpleNamespace):
-    """Settings that a program may set; nobody reads them."""
-
-    def patch(self, *args: Any, **kwargs: Any) -> Any:
-        return unchanged
-
-
-config = _Config(suppress_errors=False)
 disallow_in_graph = nonstrict_trace = substitute_in_graph = unchanged
 assume_constant_result = unchanged
 forbid_in_graph = graph_break = mark_dynamic = mark_static = nothing

@@ -11,6 +11,7 @@ from nnkit.compat.passing import false, nothing
 
 init = _lazy_init = ipc_collect = nothing  # a GPU is started by what is first done on it
 _is_in_bad_fork = is_tf32_supported = false
+_initialized = cuda.is_available()
 
 
 has_half, has_magma = True, False

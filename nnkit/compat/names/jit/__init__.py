@@ -6,6 +6,7 @@ from typing import Any, TypeVar
 from typing import Final as Final
 
 from nnkit.compat.passing import Inert, false, nothing, say, unchanged
+from nnkit.futures import Future
 from nnkit.nn import Module
 
 T = TypeVar("T")
@@ -55,6 +56,27 @@ def save(m: Any, f: Any, *args: Any, **kwargs: Any) -> None:
         NotImplementedError: always.
     """
     raise NotImplementedError("torch.jit.save: save the module's state_dict with torch.save")
+
+
+def fork(func: Any, *args: Any, **kwargs: Any) -> Future:
+    """What a function gives, as a future that is done: it is called here and now, as in torch."""
+    done: Future = Future()
+    done.set_result(func(*args, **kwargs))
+    return done
+
+
+def wait(future: Future) -> Any:
+    """The value of a future."""
+    return future.wait()
+
+
+def _get_trace_graph(f: Any, *args: Any, **kwargs: Any) -> Any:
+    """Graphs of TorchScript cannot be had; `nnkit.fx` and `nnkit.export` trace otherwise.
+
+    Raises:
+        NotImplementedError: always.
+    """
+    raise NotImplementedError("torch.jit._get_trace_graph: nnkit has no graphs of TorchScript")
 
 
 class ScriptModule(Module):

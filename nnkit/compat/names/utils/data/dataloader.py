@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from abc import ABC
 from collections.abc import Callable
-from typing import Any
+from typing import Any, TypeVar
 
 from nnkit.utils.data.dataloader import _Iteration as _SingleProcessDataLoaderIter
 from nnkit.utils.data.fetch import _DatasetKind as _DatasetKind
 from nnkit.utils.data.workers import WorkerIteration as _MultiProcessingDataLoaderIter
 
+T_co = TypeVar("T_co", covariant=True)
 _collate_fn_t = Callable[[list[Any]], Any]
 
 

@@ -1,0 +1,5 @@
+"""torch._inductor: the settings of a compiler that nnkit has not."""
+
+from __future__ import annotations
+
+from nnkit.compat.names._inductor import config as config
