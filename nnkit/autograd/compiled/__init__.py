@@ -82,6 +82,7 @@ def bind_op(
     dtypes: tuple | None = None,
     number: bool = False,
     exact: bool = False,
+    link: Callable | None = None,
 ) -> Callable:
     """The compiled form of an op on Tensors.
 
@@ -92,6 +93,7 @@ def bind_op(
         dtypes: for a formula, what its operands may have.
         number: whether the second operand may be a number.
         exact: whether half precision does not round that before it computes.
+        link: of an op that gives views what makes its results views.
     """
     if MODULE is None:
         return twin
@@ -102,7 +104,7 @@ def bind_op(
     simple = (op.only_first or not several) and not op.broadcasts
     return MODULE.bind_op(
         twin, op, connect, op.name, dtypes, optional, flowing, len(op.rules), number, exact,
-        several, simple, None,
+        several, simple, None, link,
     )  # fmt: skip
 
 
@@ -124,7 +126,7 @@ def bind_write(
     if MODULE is None:
         return twin
     return MODULE.bind_op(
-        twin, None, None, name, dtypes, 0, 0, inputs, number, exact, False, True, operation
+        twin, None, None, name, dtypes, 0, 0, inputs, number, exact, False, True, operation, None
     )
 
 

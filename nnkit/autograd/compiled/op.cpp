@@ -39,6 +39,7 @@ struct Op {
     PyObject* name;       // of the primitive
     PyObject* dtypes;     // None, or the only ones (of NumPy) that operands may have
     PyObject* operation;  // None, or what the writes to the first operand are called
+    PyObject* link;       // None, or what makes a result a view of the first operand in all cases
     unsigned optional;    // inputs that may be None, a bit for each
     unsigned flowing;     // inputs that a gradient flows to
     int inputs;
@@ -144,6 +145,14 @@ bool fits_into(Array target, Array operand) {
     return true;
 }
 
+// Whether an array, made of another one or that itself, lies in its memory.
+bool looks_into(PyObject* result, PyObject* source) {
+    if (result == source) return true;
+    PyObject* parent = PyArray_BASE(reinterpret_cast<PyArrayObject*>(result));
+    PyObject* above = PyArray_BASE(reinterpret_cast<PyArrayObject*>(source));
+    return parent != nullptr && (parent == source || parent == above);
+}
+
 // One call. What it returns without an error set, if null, is "declined".
 class Call {
 public:
@@ -173,6 +182,7 @@ public:
             PyObject* output = wrap(one, device_);
             if (output == nullptr) return nullptr;
             PyTuple_SET_ITEM(outputs.object(), i, output);
+            if (op_->link != Py_None && !link(output)) return nullptr;
         }
         if (wanted_ && modes.enabled && !record(outputs.object())) return nullptr;
         if (op_->several) return outputs.release();
@@ -285,6 +295,40 @@ private:
         return made;
     }
 
+    // Makes an output a view of the first operand; its twin is `link_view` (views/history.py).
+    bool link(PyObject* output) const {
+        PyObject *source = arguments_[0], *writes = slot(source, tensors.writes);
+        PyObject *base = slot(source, tensors.base), *view = slot(source, tensors.view);
+        PyObject *count = count_of(writes), *made = slot(output, tensors.data);
+        bool usual = modes.enabled && !op_->several && count != nullptr && PyLong_CheckExact(count);
+        if (!usual || PyUnicode_Check(view) || !PyArray_CheckExact(made) ||
+            !PyArray_CheckExact(values_[0])) {
+            return link_otherwise(output);
+        }
+        if (!looks_into(made, values_[0])) return true;
+        Owned statics(slice(op_->inputs, count_));
+        if (!statics) return false;
+        PyObject* above = base == Py_None ? values_[0] : view;
+        Owned way(PyTuple_Pack(3, op_->name, statics.object(), above));
+        PyObject* root = base == Py_None ? source : base;
+        bool wanted = slot(root, tensors.requires_grad) == Py_True;
+        Owned viewed(wanted ? Py_NewRef(count) : PyNumber_Invert(count));
+        if (!way || !viewed) return false;
+        set_slot(output, tensors.writes, writes);
+        set_slot(output, tensors.base, root);
+        set_slot(output, tensors.view, way.object());
+        set_slot(output, tensors.viewed, viewed.object());
+        return true;
+    }
+
+    bool link_otherwise(PyObject* output) const {
+        Owned statics(slice(op_->inputs, count_));
+        if (!statics) return false;
+        PyObject* several = op_->several ? Py_True : Py_False;
+        PyObject* values[] = {output, arguments_[0], op_->name, statics.object(), several};
+        return bool(Owned(PyObject_Vectorcall(op_->link, values, 5, nullptr)));
+    }
+
     bool record(PyObject* outputs) const {
         Owned inputs(slice(0, op_->inputs)), statics(slice(op_->inputs, count_)), to(edges());
         if (!inputs || !statics || !to) return false;
@@ -342,7 +386,8 @@ void free_op(PyObject* self) {
     auto* op = reinterpret_cast<Op*>(self);
     PyTypeObject* type = Py_TYPE(self);
     PyObject_GC_UnTrack(self);
-    for (PyObject* part : {op->twin, op->op, op->connect, op->name, op->dtypes, op->operation}) {
+    for (PyObject* part : {op->twin, op->op, op->connect, op->name, op->dtypes, op->operation,
+                           op->link}) {
         Py_XDECREF(part);
     }
     PyObject_GC_Del(self);
@@ -423,12 +468,12 @@ PyTypeObject* op_type = nullptr;
 }  // namespace
 
 PyObject* bind_op(PyObject*, PyObject* args) {
-    PyObject *twin, *rules, *connect, *name, *dtypes, *operation;
+    PyObject *twin, *rules, *connect, *name, *dtypes, *operation, *link;
     unsigned optional, flowing;
     int inputs, takes_number, exact, several, simple;
-    if (!PyArg_ParseTuple(args, "OOOUOIIippppO:bind_op", &twin, &rules, &connect, &name, &dtypes,
+    if (!PyArg_ParseTuple(args, "OOOUOIIippppOO:bind_op", &twin, &rules, &connect, &name, &dtypes,
                           &optional, &flowing, &inputs, &takes_number, &exact, &several, &simple,
-                          &operation)) {
+                          &operation, &link)) {
         return nullptr;
     }
     if (tensors.type == nullptr || inputs > most_arguments) return Py_NewRef(twin);
@@ -444,6 +489,7 @@ PyObject* bind_op(PyObject*, PyObject* args) {
     PyUnicode_InternInPlace(&op->name);
     op->dtypes = Py_NewRef(dtypes);
     op->operation = Py_NewRef(operation);
+    op->link = Py_NewRef(link);
     op->optional = optional;
     op->flowing = flowing;
     op->inputs = inputs;
