@@ -1,7 +1,6 @@
 // Systems of equations with triangular matrices, by substitution. The unknowns of a right side lie
 // next to each other, so each is found by one product of a row with those that are known.
-#include "layout.h"
-#include "owned.h"
+#include "columns.h"
 #include "parallel.h"
 #include "rows.h"
 
@@ -30,13 +29,8 @@ template <class T> void substitute(const Triangle& triangle, const T* x, T* out)
 
 template <class T> PyObject* solve(const Triangle& triangle, Array x, Array y) {
     const int ndim = y.ndim();
-    Owned turned(with_axis_moved(y, ndim - 2, ndim - 1));  // right sides as rows
-    if (!turned) return nullptr;
-    auto* source = reinterpret_cast<PyArrayObject*>(turned.object());
-    Owned result(empty<T>(ndim, PyArray_DIMS(source)));
-    if (!result || PyArray_CopyInto(reinterpret_cast<PyArrayObject*>(result.object()), source) < 0) {
-        return nullptr;
-    }
+    Owned result = by_columns<T>(y);
+    if (!result) return nullptr;
     const Index count = triangle.count, sides = y.shape(-1);
     const T* matrices = x.data<T>();
     T* out = result.array().data<T>();
