@@ -15,7 +15,7 @@ from tests.backend.native_cases import needs_native
 
 pytestmark = needs_native
 F4, BF16 = np.dtype(np.float32), nnkit.bfloat16.array
-add_ = bind_write("add_", "add_", 2, (F4, BF16), declined, True)
+add_ = bind_write("add_", "add_", 2, (F4, BF16), declined, 2)
 scaled_ = bind_write("add_scaled_", "add_", 2, (F4,), declined)
 
 

@@ -80,7 +80,7 @@ def bind_op(
     twin: Callable,
     connect: Callable | None = None,
     dtypes: tuple | None = None,
-    number: bool = False,
+    numbers: int = 0,
     exact: bool = False,
     link: Callable | None = None,
 ) -> Callable:
@@ -91,8 +91,8 @@ def bind_op(
         twin: gets the operands that need more than to be unwrapped.
         connect: records the node where ``op.record`` does not say all of it; no formula needs it.
         dtypes: for a formula, what its operands may have.
-        number: whether the second operand may be a number.
-        exact: whether half precision does not round that before it computes.
+        numbers: which operands may be numbers: 2 for the second, 3 for either of the first two.
+        exact: whether half precision does not round the second before it computes.
         link: of an op that gives views what makes its results views.
     """
     if MODULE is None:
@@ -103,13 +103,13 @@ def bind_op(
     several = len(primitive.outputs) > 1 or primitive.many
     simple = (op.only_first or not several) and not op.broadcasts
     return MODULE.bind_op(
-        twin, op, connect, op.name, dtypes, optional, flowing, len(op.rules), number, exact,
+        twin, op, connect, op.name, dtypes, optional, flowing, len(op.rules), numbers, exact,
         several, simple, None, link,
     )  # fmt: skip
 
 
 def bind_write(
-    name: str, operation: str, inputs: int, dtypes: tuple, twin: Callable, number: bool = False,
+    name: str, operation: str, inputs: int, dtypes: tuple, twin: Callable, numbers: int = 0,
     exact: bool = False,
 ) -> Callable:  # fmt: skip
     """The compiled form of what writes into a Tensor where that becomes no history.
@@ -120,13 +120,13 @@ def bind_write(
         inputs: how many operands there are before the numbers.
         dtypes: what they may have.
         twin: gets the operands that need more.
-        number: whether the second operand may be a number.
+        numbers: 2 where the second operand may be a number.
         exact: whether half precision does not round that before it computes.
     """
     if MODULE is None:
         return twin
     return MODULE.bind_op(
-        twin, None, None, name, dtypes, 0, 0, inputs, number, exact, False, True, operation, None
+        twin, None, None, name, dtypes, 0, 0, inputs, numbers, exact, False, True, operation, None
     )
 
 

@@ -43,8 +43,8 @@ struct Op {
     unsigned optional;    // inputs that may be None, a bit for each
     unsigned flowing;     // inputs that a gradient flows to
     int inputs;
-    bool takes_number;    // the second operand may be a number
-    bool exact;           // which half precision does not round
+    int numbers;          // which of the operands may be a number: a bit for each of the first two
+    bool exact;           // whether half precision does not round the second one
     bool several;         // outputs
     bool simple;          // the first output's node needs no more than `record` gives it
 };
@@ -97,14 +97,15 @@ struct Look {
     }
 };
 
-// Arrays that need no promotion; whether all have one shape.
+// Arrays that need no promotion, and numbers beside them; whether all have one shape.
 bool are_alike(const Op* op, PyObject* const* operands, bool* of_one_shape) {
-    Look first(operands[0]);
-    if (first.dtype == nullptr) return false;
+    int leading = is_number(operands[0]) ? 1 : 0;
+    Look first(operands[leading]);
+    if (first.dtype == nullptr || (leading != 0 && !first.takes_numbers())) return false;
     Py_ssize_t known = 0, count = PyTuple_GET_SIZE(op->dtypes);
     while (known < count && PyTuple_GET_ITEM(op->dtypes, known) != first.dtype) ++known;
     if (known == count) return false;
-    for (int i = 1; i < op->inputs; ++i) {
+    for (int i = leading + 1; i < op->inputs; ++i) {
         Look other(operands[i]);
         if (other.dtype == nullptr) {
             if (!first.takes_numbers()) return false;
@@ -208,7 +209,7 @@ private:
             PyObject* operand = arguments_[i];
             if (!is_tensor(operand)) {
                 bool absent = operand == Py_None && (op_->optional >> i & 1);
-                bool number = op_->takes_number && i == 1 && is_number(operand);
+                bool number = i < 2 && (op_->numbers >> i & 1) && is_number(operand);
                 if (!absent && !number) return false;
                 keep(operand);
                 continue;
@@ -227,8 +228,11 @@ private:
         if (device_ == nullptr) return false;
         bool formula = op_->dtypes != Py_None;
         if (formula && !are_alike(op_, values_, &of_one_shape_)) return false;
-        bool rounds = op_->takes_number && !op_->exact && is_number(values_[1]);
-        if (rounds && !round_number()) return false;
+        bool reflected = op_->numbers != 0 && is_number(values_[0]);
+        if (reflected && wanted_ && modes.enabled) return false;  // another node
+        if (reflected && !round_number(0, 1)) return false;
+        bool rounds = op_->numbers != 0 && !op_->exact && is_number(values_[1]);
+        if (rounds && !round_number(1, 0)) return false;
         for (Py_ssize_t i = op_->inputs; i < count_; ++i) {
             if (formula && !is_number(arguments_[i])) return false;
             values_[i] = arguments_[i];
@@ -236,12 +240,13 @@ private:
         return op_->operation == Py_None || may_write();
     }
 
-    bool round_number() {
-        Look first(values_[0]);
-        if (!first.is_half()) return true;
-        PyObject* rounded = rounded_to_half(values_[1], first.number());
+    // Rounds the number among two operands where the array is of half precision.
+    bool round_number(int number, int array) {
+        Look beside(values_[array]);
+        if (!beside.is_half()) return true;
+        PyObject* rounded = rounded_to_half(values_[number], beside.number());
         if (rounded == nullptr) return false;
-        Py_SETREF(values_[1], rounded);
+        Py_SETREF(values_[number], rounded);
         return true;
     }
 
@@ -470,9 +475,9 @@ PyTypeObject* op_type = nullptr;
 PyObject* bind_op(PyObject*, PyObject* args) {
     PyObject *twin, *rules, *connect, *name, *dtypes, *operation, *link;
     unsigned optional, flowing;
-    int inputs, takes_number, exact, several, simple;
-    if (!PyArg_ParseTuple(args, "OOOUOIIippppOO:bind_op", &twin, &rules, &connect, &name, &dtypes,
-                          &optional, &flowing, &inputs, &takes_number, &exact, &several, &simple,
+    int inputs, numbers, exact, several, simple;
+    if (!PyArg_ParseTuple(args, "OOOUOIIiipppOO:bind_op", &twin, &rules, &connect, &name, &dtypes,
+                          &optional, &flowing, &inputs, &numbers, &exact, &several, &simple,
                           &operation, &link)) {
         return nullptr;
     }
@@ -493,7 +498,7 @@ PyObject* bind_op(PyObject*, PyObject* args) {
     op->optional = optional;
     op->flowing = flowing;
     op->inputs = inputs;
-    op->takes_number = takes_number != 0 && inputs > 1;
+    op->numbers = inputs > 1 ? numbers : 0;
     op->exact = exact != 0;
     op->several = several != 0;
     op->simple = simple != 0;

@@ -419,7 +419,8 @@ def _binary(op: Op, kind: str, refuses: tuple[str, ...], numbers: str) -> Any:
     i8 = None if kind == "float" or "integer" in refuses else int64.array
 
     dtypes = tuple([d for d in ((f4, f8, *HALVES) if f4 else ()) + (i8,) if d])
-    compiled = functools.partial(bind_op, op, dtypes=dtypes, number=bool(weak), exact=name in EXACT)
+    places = {"both": 3, "other": 2, "none": 0}[numbers]
+    compiled = functools.partial(bind_op, op, dtypes=dtypes, numbers=places, exact=name in EXACT)
     attempt = compiled(declined)
 
     def binary(input: Any, other: Any) -> Tensor:
@@ -530,7 +531,7 @@ def _in_place(
         return write_in_place
     dtypes = fast if FORMULAS[name].stepwise else (*fast, *HALVES)
     inputs = len(op.primitive.arrays)
-    return bind_write(label, label, inputs, dtypes, write_in_place, weak, name in EXACT)
+    return bind_write(label, label, inputs, dtypes, write_in_place, 2 if weak else 0, name in EXACT)
 
 
 def writing(apply: Callable, operation: str) -> Callable:
