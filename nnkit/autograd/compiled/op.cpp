@@ -146,6 +146,11 @@ bool fits_into(Array target, Array operand) {
     return true;
 }
 
+// Whether no level of a transform is entered: views made meanwhile, and what is written, may join one.
+bool no_levels() {
+    return overriding.levels != nullptr && PySet_GET_SIZE(overriding.levels) == 0;
+}
+
 // Whether an array, made of another one or that itself, lies in its memory.
 bool looks_into(PyObject* result, PyObject* source) {
     if (result == source) return true;
@@ -252,8 +257,7 @@ private:
 
     // Whether nothing but the array of the first operand and its counter changes.
     bool may_write() const {
-        if (overriding.levels == nullptr || PySet_GET_SIZE(overriding.levels) != 0) return false;
-        if (!is_tensor(arguments_[0])) return false;
+        if (!no_levels() || !is_tensor(arguments_[0])) return false;
         PyObject* count = count_of(slot(arguments_[0], tensors.writes));
         if (count == nullptr || !PyLong_CheckExact(count)) return false;
         if (!PyArray_CheckExact(values_[0])) return false;
@@ -305,7 +309,8 @@ private:
         PyObject *source = arguments_[0], *writes = slot(source, tensors.writes);
         PyObject *base = slot(source, tensors.base), *view = slot(source, tensors.view);
         PyObject *count = count_of(writes), *made = slot(output, tensors.data);
-        bool usual = modes.enabled && !op_->several && count != nullptr && PyLong_CheckExact(count);
+        bool usual = modes.enabled && !op_->several && count != nullptr &&
+                     PyLong_CheckExact(count) && no_levels();
         if (!usual || PyUnicode_Check(view) || !PyArray_CheckExact(made) ||
             !PyArray_CheckExact(values_[0])) {
             return link_otherwise(output);
