@@ -11,7 +11,7 @@ from nnkit.autograd.compiled import bind_op
 from nnkit.autograd.forward.dual import fixed_zeros_like
 from nnkit.autograd.op.pointwise import F4, F8, declined, fn, is_plain_operand, pointwise, writing
 from nnkit.autograd.op.promotion import check_dtype, check_steps, promote, promoted_dtype
-from nnkit.autograd.op.public import public
+from nnkit.autograd.op.public import PUBLIC, public
 from nnkit.autograd.op.registry import OPS
 from nnkit.autograd.op.rule import rule
 from nnkit.autograd.ops.creation.conversion import converted
@@ -447,9 +447,10 @@ def _real(name: str, value: Any, operand: Tensor) -> None:
         raise RuntimeError(f"{name}(): value {value} cannot be converted to {operand.dtype}")
 
 
-def _in_place_by_value(apply: Any, compute: Callable) -> Callable:
+def _in_place_by_value(apply: Any) -> Callable:
     """``addcmul_`` and ``addcdiv_``: one kernel that writes."""
-    name = f"{apply.op.name}_"
+    plain = apply.op.name
+    name = f"{plain}_"
     attempt = writing(apply, name)
 
     def write_in_place(
@@ -459,12 +460,12 @@ def _in_place_by_value(apply: Any, compute: Callable) -> Callable:
             out = attempt(self, tensor1, tensor2, value)
             if out is not None:
                 return out
-        return write(self, name, compute, tensor1, tensor2, value=value)
+        return write(self, name, PUBLIC[plain], tensor1, tensor2, value=value)
 
     return write_in_place
 
 
-@public(out=True, in_place=_in_place_by_value(_addcmul, lambda *x, **value: addcmul(*x, **value)))
+@public(out=True, in_place=_in_place_by_value(_addcmul))
 def addcmul(input: Tensor, tensor1: Tensor, tensor2: Tensor, *, value: complex = 1) -> Tensor:
     """``input + value * tensor1 * tensor2``.
 
@@ -486,7 +487,7 @@ def addcmul(input: Tensor, tensor1: Tensor, tensor2: Tensor, *, value: complex =
     return _addcmul(*operands, value)
 
 
-@public(out=True, in_place=_in_place_by_value(_addcdiv, lambda *x, **value: addcdiv(*x, **value)))
+@public(out=True, in_place=_in_place_by_value(_addcdiv))
 def addcdiv(input: Tensor, tensor1: Tensor, tensor2: Tensor, *, value: complex = 1) -> Tensor:
     """``input + value * tensor1 / tensor2``; floating point only.
 

@@ -66,19 +66,13 @@ inline T sum_of(const PowerOfE<T>& power) {
     return sum + (lost + power.low);
 }
 
-// A power is lifted by 2^lift where it may underflow, and halved where it may overflow; the second
-// factor takes that back, and rounds.
 template <typename T>
 inline T exp(T x) {
+    const PowerOfE<T> power(x);
+    const T value = times_power_of_two(sum_of(power), power.shifted);
     constexpr bool single = sizeof(T) == sizeof(float);
-    constexpr T lowest = single ? -104 : -746, highest = single ? 89 : 710;
-    constexpr int lift = single ? 64 : 512;
-    constexpr T back = single ? T(0x1p-64) : T(0x1p-512);
-    const T above = lowest > x ? lowest : x;
-    const PowerOfE<T> power(highest < above ? highest : above);
-    const bool shrinks = x < T(0);
-    const T first = power_of_two(power.shifted, shrinks ? lift : -1);
-    return sum_of(power) * first * (shrinks ? back : T(2));
+    return within(x, T(single ? -104 : -746), T(single ? 89 : 710), T(0), value,
+                  Format<T>::infinity);
 }
 
 // The same bits with less work for x <= 0 and NaN: 2^(n + lift) cannot overflow.
