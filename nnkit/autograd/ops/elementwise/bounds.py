@@ -170,8 +170,8 @@ def _between(attempt: Callable, input: Tensor, low: Any, high: Any) -> Tensor | 
     for bound in (low, high):
         if bound.__class__ not in (int, float):
             return None
-        if not -LARGEST <= bound <= LARGEST and bound.__class__ is int or bound != bound:
-            return None
+        if not -LARGEST <= bound <= LARGEST and bound not in (math.inf, -math.inf):
+            return None  # NaN, or what may overflow
     return attempt(input, low, high)
 
 
