@@ -407,7 +407,7 @@ def round(
 
 
 def _lerp_in_place(self: Tensor, end: Tensor, weight: Tensor | complex) -> Tensor:
-    if weight.__class__ is float:
+    if weight.__class__ is float and -LARGEST <= weight <= LARGEST:  # type: ignore
         attempt = _write_lerp_near if builtins.abs(weight) < 0.5 else _write_lerp_far
         out = attempt(self, end, weight)
         if out is not None:
