@@ -30,13 +30,13 @@ def refuse(*arguments: Any, **keywords: Any) -> None:
     raise TwinError
 
 
-def alone(name: str, dtypes: tuple | None = None, number: bool = False) -> Any:
+def alone(name: str, dtypes: tuple | None = None, numbers: int = 0) -> Any:
     """An op without a twin behind it."""
-    return bind_op(OPS[name].op, refuse, refuse, dtypes, number)
+    return bind_op(OPS[name].op, refuse, refuse, dtypes, numbers)
 
 
 F4 = np.dtype(np.float32)
-add = alone("add", (F4,), True)
+add = alone("add", (F4,), 2)
 
 
 def example(shape: tuple[int, ...] = (2, 3), grad: bool = False) -> Tensor:
@@ -137,6 +137,17 @@ def test_an_operator_is_an_op_that_is_bound_as_functions_are() -> None:
     assert x.__add__(x).equal(x + x)
     assert x.__add__(object()) is NotImplemented
     assert (x + nnkit.ones(3)).tolist() == [[1, 2, 3], [4, 5, 6]]  # by the twin
+
+
+def test_a_number_before_a_tensor() -> None:
+    sub = alone("sub", (F4, nnkit.bfloat16.array), 3)
+    assert sub(1.5, example()).tolist() == [[1.5, 0.5, -0.5], [-1.5, -2.5, -3.5]]
+    assert sub(1.002, nnkit.zeros(1, dtype=nnkit.bfloat16)).item() == 1.0
+    with nnkit.no_grad():
+        assert sub(1, example(grad=True))[0, 0] == 1
+    for operands in ((1, 2), (1, example(grad=True)), (True, example()), (1, example().long())):
+        with pytest.raises(TwinError):
+            sub(*operands)
 
 
 def test_history() -> None:

@@ -99,3 +99,15 @@ def test_views_have_the_strides_of_their_twins():
             ours, theirs = B.unsqueeze(layout, axis), B.unsqueeze.twin(layout, axis)
             assert (ours.shape, ours.strides) == (theirs.shape, theirs.strides)
             assert np.shares_memory(ours, layout)
+        for name in ("reshape", "view"):
+            kernel = getattr(B, name)
+            for shape in ((3, 4), (3, 4, 1), (1, 3, 2, 2), (12,), (4, 3)):
+                try:
+                    theirs = kernel.twin(layout, shape)
+                except RuntimeError:  # no view has these sizes
+                    with pytest.raises(RuntimeError, match="is not compatible"):
+                        kernel(layout, shape)
+                    continue
+                ours = kernel(layout, shape)
+                assert (ours.shape, ours.strides) == (theirs.shape, theirs.strides)
+                np.testing.assert_array_equal(ours, theirs)

@@ -111,7 +111,7 @@ def complete_shape(name: str, shape: tuple[int, ...], numel: int) -> tuple[int, 
             ``numel`` elements.
     """
     known = math.prod(shape)
-    lowest = min(shape, default=0)
+    lowest = min(shape) if shape else 0
     if known == numel and lowest >= 0:
         return shape
     if known < 0 and lowest == -1 and shape.count(-1) == 1 and numel % known == 0:

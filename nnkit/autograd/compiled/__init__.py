@@ -44,6 +44,12 @@ def tell_overriding(plain: set[type], guarded: bool, intercepted: bool) -> None:
         MODULE.tell_overriding(plain, guarded, intercepted)
 
 
+def tell_levels(entered: set) -> None:
+    """Tell compiled callers the set of the levels of transforms that are entered."""
+    if MODULE is not None:
+        MODULE.tell_levels(entered)
+
+
 def bind_unpack(node: Any, saved_output: type, hooked: set, twin: Callable) -> Callable:
     """The compiled form of `nnkit.autograd.engine.unpacking.unpack_array`.
 
@@ -74,7 +80,9 @@ def bind_op(
     twin: Callable,
     connect: Callable | None = None,
     dtypes: tuple | None = None,
-    number: bool = False,
+    numbers: int = 0,
+    exact: bool = False,
+    link: Callable | None = None,
 ) -> Callable:
     """The compiled form of an op on Tensors.
 
@@ -83,7 +91,9 @@ def bind_op(
         twin: gets the operands that need more than to be unwrapped.
         connect: records the node where ``op.record`` does not say all of it; no formula needs it.
         dtypes: for a formula, what its operands may have.
-        number: whether the second operand may be a number.
+        numbers: which operands may be numbers: 2 for the second, 3 for either of the first two.
+        exact: whether half precision does not round the second before it computes.
+        link: of an op that gives views what makes its results views.
     """
     if MODULE is None:
         return twin
@@ -93,9 +103,31 @@ def bind_op(
     several = len(primitive.outputs) > 1 or primitive.many
     simple = (op.only_first or not several) and not op.broadcasts
     return MODULE.bind_op(
-        twin, op, connect, op.name, dtypes, optional, flowing, len(op.rules), number, several,
-        simple,
+        twin, op, connect, op.name, dtypes, optional, flowing, len(op.rules), numbers, exact,
+        several, simple, None, link,
     )  # fmt: skip
+
+
+def bind_write(
+    name: str, operation: str, inputs: int, dtypes: tuple, twin: Callable, numbers: int = 0,
+    exact: bool = False,
+) -> Callable:  # fmt: skip
+    """The compiled form of what writes into a Tensor where that becomes no history.
+
+    Args:
+        name: of the primitive, which writes into its first array.
+        operation: what the write is called.
+        inputs: how many operands there are before the numbers.
+        dtypes: what they may have.
+        twin: gets the operands that need more.
+        numbers: 2 where the second operand may be a number.
+        exact: whether half precision does not round that before it computes.
+    """
+    if MODULE is None:
+        return twin
+    return MODULE.bind_op(
+        twin, None, None, name, dtypes, 0, 0, inputs, numbers, exact, False, True, operation, None
+    )
 
 
 def bind_entry(twin: type) -> Any:

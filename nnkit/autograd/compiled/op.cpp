@@ -1,24 +1,28 @@
 // Ops on Tensors: unwrap the arrays, call the primitive, wrap its results and record their node.
 // An op takes the Tensors that need nothing else; its twin in Python (autograd/op/rule.py, pointwise.py)
-// gets all others: views that were written to, several devices, promotion, broadcasting, errors.
+// gets all others: views that were written to, several devices, promotion, broadcasting, errors. An
+// op that writes into its first operand does so where that becomes no history.
 #include "op.h"
 
 #include <structmember.h>
 
+#include "formula.h"
 #include "gpu_array.h"
+#include "half.h"
 #include "owned.h"
 #include "tensor.h"
 
 namespace nnkit {
 namespace {
 
-// Attribute names, made once.
+// Attribute names, and a number, made once.
 struct Names {
     PyObject* backend = PyUnicode_InternFromString("backend");
     PyObject* record = PyUnicode_InternFromString("record");
     PyObject* shape = PyUnicode_InternFromString("shape");
     PyObject* dtype = PyUnicode_InternFromString("dtype");
     PyObject* meta = PyUnicode_InternFromString("meta");
+    PyObject* one = PyLong_FromLong(1);
 };
 
 const Names& names() {
@@ -34,10 +38,13 @@ struct Op {
     PyObject* connect;    // records the nodes that are not simple
     PyObject* name;       // of the primitive
     PyObject* dtypes;     // None, or the only ones (of NumPy) that operands may have
+    PyObject* operation;  // None, or what the writes to the first operand are called
+    PyObject* link;       // None, or what makes a result a view of the first operand in all cases
     unsigned optional;    // inputs that may be None, a bit for each
     unsigned flowing;     // inputs that a gradient flows to
     int inputs;
-    bool takes_number;    // the second operand may be a number
+    int numbers;          // which of the operands may be a number: a bit for each of the first two
+    bool exact;           // whether half precision does not round the second one
     bool several;         // outputs
     bool simple;          // the first output's node needs no more than `record` gives it
 };
@@ -83,20 +90,22 @@ struct Look {
     bool same_shape(const Look& other) const {
         return ndim == other.ndim && PyArray_CompareLists(shape, other.shape, ndim);
     }
+    int number() const { return reinterpret_cast<PyArray_Descr*>(dtype)->type_num; }
+    bool is_half() const { return number() == NPY_HALF || number() == bfloat16_number; }
     bool takes_numbers() const {
-        int number = reinterpret_cast<PyArray_Descr*>(dtype)->type_num;
-        return number == NPY_FLOAT || number == NPY_DOUBLE;
+        return number() == NPY_FLOAT || number() == NPY_DOUBLE || is_half();
     }
 };
 
-// Arrays that need no promotion; whether all have one shape.
+// Arrays that need no promotion, and numbers beside them; whether all have one shape.
 bool are_alike(const Op* op, PyObject* const* operands, bool* of_one_shape) {
-    Look first(operands[0]);
-    if (first.dtype == nullptr) return false;
+    int leading = is_number(operands[0]) ? 1 : 0;
+    Look first(operands[leading]);
+    if (first.dtype == nullptr || (leading != 0 && !first.takes_numbers())) return false;
     Py_ssize_t known = 0, count = PyTuple_GET_SIZE(op->dtypes);
     while (known < count && PyTuple_GET_ITEM(op->dtypes, known) != first.dtype) ++known;
     if (known == count) return false;
-    for (int i = 1; i < op->inputs; ++i) {
+    for (int i = leading + 1; i < op->inputs; ++i) {
         Look other(operands[i]);
         if (other.dtype == nullptr) {
             if (!first.takes_numbers()) return false;
@@ -106,6 +115,48 @@ bool are_alike(const Op* op, PyObject* const* operands, bool* of_one_shape) {
         if (!first.same_shape(other)) *of_one_shape = false;
     }
     return true;
+}
+
+// A number as an array of half precision holds it, by way of float32; null where it is too large.
+PyObject* rounded_to_half(PyObject* number, int type) {
+    const float value = static_cast<float>(PyFloat_AsDouble(number));
+    if (PyErr_Occurred()) {
+        PyErr_Clear();
+        return nullptr;
+    }
+    return PyFloat_FromDouble(type == NPY_HALF ? widen(narrow_float16(value))
+                                               : widen(narrow_bfloat16(value)));
+}
+
+// Whether a write to a tensor could become history, or be part of one.
+bool is_of_history(PyObject* tensor) {
+    if (slot(tensor, tensors.requires_grad) != Py_False) return true;
+    PyObject* base = slot(tensor, tensors.base);
+    return base != Py_None && slot(base, tensors.requires_grad) != Py_False;
+}
+
+// Whether an operand goes into each element of what is written, and lies apart from it or is the
+// very same.
+bool fits_into(Array target, Array operand) {
+    int shift = target.ndim() - operand.ndim();
+    if (shift < 0 || may_interfere(target, operand)) return false;
+    for (int i = 0; i < operand.ndim(); ++i) {
+        if (operand.shape(i) != 1 && operand.shape(i) != target.shape(i + shift)) return false;
+    }
+    return true;
+}
+
+// Whether no level of a transform is entered: views made meanwhile, and what is written, may join one.
+bool no_levels() {
+    return overriding.levels != nullptr && PySet_GET_SIZE(overriding.levels) == 0;
+}
+
+// Whether an array, made of another one or that itself, lies in its memory.
+bool looks_into(PyObject* result, PyObject* source) {
+    if (result == source) return true;
+    PyObject* parent = PyArray_BASE(reinterpret_cast<PyArrayObject*>(result));
+    PyObject* above = PyArray_BASE(reinterpret_cast<PyArrayObject*>(source));
+    return parent != nullptr && (parent == source || parent == above);
 }
 
 // One call. What it returns without an error set, if null, is "declined".
@@ -126,6 +177,7 @@ public:
         if (!primitive) return nullptr;
         Owned result(PyObject_Vectorcall(primitive.object(), values_, count_, nullptr));
         if (!result) return is_refusal() ? decline() : nullptr;
+        if (op_->operation != Py_None) return count_write();
         if (op_->several) result = Owned(PySequence_Tuple(result.object()));
         if (!result) return nullptr;
         Py_ssize_t count = op_->several ? PyTuple_GET_SIZE(result.object()) : 1;
@@ -136,6 +188,7 @@ public:
             PyObject* output = wrap(one, device_);
             if (output == nullptr) return nullptr;
             PyTuple_SET_ITEM(outputs.object(), i, output);
+            if (op_->link != Py_None && !link(output)) return nullptr;
         }
         if (wanted_ && modes.enabled && !record(outputs.object())) return nullptr;
         if (op_->several) return outputs.release();
@@ -161,13 +214,14 @@ private:
             PyObject* operand = arguments_[i];
             if (!is_tensor(operand)) {
                 bool absent = operand == Py_None && (op_->optional >> i & 1);
-                bool number = op_->takes_number && i == 1 && is_number(operand);
+                bool number = i < 2 && (op_->numbers >> i & 1) && is_number(operand);
                 if (!absent && !number) return false;
                 keep(operand);
                 continue;
             }
             PyObject *data = slot(operand, tensors.data), *device = slot(operand, tensors.device);
-            if (data == nullptr || device == nullptr || is_stale(operand)) return false;
+            if (data == nullptr || device == nullptr) return false;
+            if (op_->operation == Py_None && is_stale(operand)) return false;
             if (device_ != nullptr && device != device_) return false;
             device_ = device;
             if ((op_->flowing >> i & 1) && slot(operand, tensors.requires_grad) == Py_True) {
@@ -179,11 +233,50 @@ private:
         if (device_ == nullptr) return false;
         bool formula = op_->dtypes != Py_None;
         if (formula && !are_alike(op_, values_, &of_one_shape_)) return false;
+        bool reflected = op_->numbers != 0 && is_number(values_[0]);
+        if (reflected && wanted_ && modes.enabled) return false;  // another node
+        if (reflected && !round_number(0, 1)) return false;
+        bool rounds = op_->numbers != 0 && !op_->exact && is_number(values_[1]);
+        if (rounds && !round_number(1, 0)) return false;
         for (Py_ssize_t i = op_->inputs; i < count_; ++i) {
             if (formula && !is_number(arguments_[i])) return false;
             values_[i] = arguments_[i];
         }
+        return op_->operation == Py_None || may_write();
+    }
+
+    // Rounds the number among two operands where the array is of half precision.
+    bool round_number(int number, int array) {
+        Look beside(values_[array]);
+        if (!beside.is_half()) return true;
+        PyObject* rounded = rounded_to_half(values_[number], beside.number());
+        if (rounded == nullptr) return false;
+        Py_SETREF(values_[number], rounded);
         return true;
+    }
+
+    // Whether nothing but the array of the first operand and its counter changes.
+    bool may_write() const {
+        if (!no_levels() || !is_tensor(arguments_[0])) return false;
+        PyObject* count = count_of(slot(arguments_[0], tensors.writes));
+        if (count == nullptr || !PyLong_CheckExact(count)) return false;
+        if (!PyArray_CheckExact(values_[0])) return false;
+        Array target(values_[0]);
+        if (!target.is_plain() || !target.is_writeable()) return false;
+        for (int i = 0; i < op_->inputs; ++i) {
+            if (!is_tensor(arguments_[i])) continue;
+            if (modes.enabled && is_of_history(arguments_[i])) return false;
+            if (!fits_into(target, Array(values_[i]))) return false;
+        }
+        return true;
+    }
+
+    PyObject* count_write() const {
+        PyObject* writes = slot(arguments_[0], tensors.writes);
+        PyObject* count = PyNumber_Add(count_of(writes), names().one);
+        if (count == nullptr || PyList_SetItem(writes, 0, count) < 0) return nullptr;
+        if (PyList_SetItem(writes, 1, Py_NewRef(op_->operation)) < 0) return nullptr;
+        return Py_NewRef(arguments_[0]);
     }
 
     void keep(PyObject* value) { values_[kept_++] = Py_NewRef(value); }
@@ -209,6 +302,41 @@ private:
             PyTuple_SET_ITEM(made, i, Py_NewRef(to));
         }
         return made;
+    }
+
+    // Makes an output a view of the first operand; its twin is `link_view` (views/history.py).
+    bool link(PyObject* output) const {
+        PyObject *source = arguments_[0], *writes = slot(source, tensors.writes);
+        PyObject *base = slot(source, tensors.base), *view = slot(source, tensors.view);
+        PyObject *count = count_of(writes), *made = slot(output, tensors.data);
+        bool usual = modes.enabled && !op_->several && count != nullptr &&
+                     PyLong_CheckExact(count) && no_levels();
+        if (!usual || PyUnicode_Check(view) || !PyArray_CheckExact(made) ||
+            !PyArray_CheckExact(values_[0])) {
+            return link_otherwise(output);
+        }
+        if (!looks_into(made, values_[0])) return true;
+        Owned statics(slice(op_->inputs, count_));
+        if (!statics) return false;
+        PyObject* above = base == Py_None ? values_[0] : view;
+        Owned way(PyTuple_Pack(3, op_->name, statics.object(), above));
+        PyObject* root = base == Py_None ? source : base;
+        bool wanted = slot(root, tensors.requires_grad) == Py_True;
+        Owned viewed(wanted ? Py_NewRef(count) : PyNumber_Invert(count));
+        if (!way || !viewed) return false;
+        set_slot(output, tensors.writes, writes);
+        set_slot(output, tensors.base, root);
+        set_slot(output, tensors.view, way.object());
+        set_slot(output, tensors.viewed, viewed.object());
+        return true;
+    }
+
+    bool link_otherwise(PyObject* output) const {
+        Owned statics(slice(op_->inputs, count_));
+        if (!statics) return false;
+        PyObject* several = op_->several ? Py_True : Py_False;
+        PyObject* values[] = {output, arguments_[0], op_->name, statics.object(), several};
+        return bool(Owned(PyObject_Vectorcall(op_->link, values, 5, nullptr)));
     }
 
     bool record(PyObject* outputs) const {
@@ -268,7 +396,10 @@ void free_op(PyObject* self) {
     auto* op = reinterpret_cast<Op*>(self);
     PyTypeObject* type = Py_TYPE(self);
     PyObject_GC_UnTrack(self);
-    for (PyObject* part : {op->twin, op->op, op->connect, op->name, op->dtypes}) Py_XDECREF(part);
+    for (PyObject* part : {op->twin, op->op, op->connect, op->name, op->dtypes, op->operation,
+                           op->link}) {
+        Py_XDECREF(part);
+    }
     PyObject_GC_Del(self);
     Py_DECREF(type);
 }
@@ -307,6 +438,7 @@ PyMethodDef op_methods[] = {
 };
 
 PyGetSetDef op_getset[] = {
+    {"__doc__", get_of_twin, nullptr, nullptr, const_cast<char*>("__doc__")},
     {"__module__", get_of_twin, nullptr, nullptr, const_cast<char*>("__module__")},
     {"__qualname__", get_of_twin, nullptr, nullptr, const_cast<char*>("__qualname__")},
     {nullptr, nullptr, nullptr, nullptr, nullptr},
@@ -346,11 +478,12 @@ PyTypeObject* op_type = nullptr;
 }  // namespace
 
 PyObject* bind_op(PyObject*, PyObject* args) {
-    PyObject *twin, *rules, *connect, *name, *dtypes;
+    PyObject *twin, *rules, *connect, *name, *dtypes, *operation, *link;
     unsigned optional, flowing;
-    int inputs, takes_number, several, simple;
-    if (!PyArg_ParseTuple(args, "OOOUOIIippp:bind_op", &twin, &rules, &connect, &name, &dtypes,
-                          &optional, &flowing, &inputs, &takes_number, &several, &simple)) {
+    int inputs, numbers, exact, several, simple;
+    if (!PyArg_ParseTuple(args, "OOOUOIIiipppOO:bind_op", &twin, &rules, &connect, &name, &dtypes,
+                          &optional, &flowing, &inputs, &numbers, &exact, &several, &simple,
+                          &operation, &link)) {
         return nullptr;
     }
     if (tensors.type == nullptr || inputs > most_arguments) return Py_NewRef(twin);
@@ -365,10 +498,13 @@ PyObject* bind_op(PyObject*, PyObject* args) {
     op->name = Py_NewRef(name);
     PyUnicode_InternInPlace(&op->name);
     op->dtypes = Py_NewRef(dtypes);
+    op->operation = Py_NewRef(operation);
+    op->link = Py_NewRef(link);
     op->optional = optional;
     op->flowing = flowing;
     op->inputs = inputs;
-    op->takes_number = takes_number != 0;
+    op->numbers = inputs > 1 ? numbers : 0;
+    op->exact = exact != 0;
     op->several = several != 0;
     op->simple = simple != 0;
     PyObject_GC_Track(op);

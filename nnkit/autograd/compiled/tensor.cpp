@@ -111,6 +111,12 @@ PyObject* tell_overriding(PyObject*, PyObject* args) {
     return none();
 }
 
+PyObject* tell_levels(PyObject*, PyObject* levels) {
+    if (!PySet_CheckExact(levels)) return fail(PyExc_TypeError, "tell_levels: %R is no set", levels);
+    Py_XSETREF(overriding.levels, Py_NewRef(levels));
+    return none();
+}
+
 PyObject* set_tensor(PyObject*, PyObject* args) {
     PyObject *type, *cpu, *untracked;
     if (!PyArg_ParseTuple(args, "O!OO!:set_tensor", &PyType_Type, &type, &cpu, &PyList_Type,

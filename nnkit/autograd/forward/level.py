@@ -13,6 +13,7 @@ from collections.abc import Callable
 from functools import partial
 from typing import Any
 
+from nnkit.autograd.compiled import tell_levels
 from nnkit.autograd.grad_mode import MODE
 from nnkit.autograd.tensor import Tensor, wrap
 from nnkit.autograd.views.replay import replay, strided
@@ -20,6 +21,7 @@ from nnkit.backend.device import device
 
 # The levels that are entered, in whatever thread, and the views that are made meanwhile.
 ENTERED_LEVELS: set[Any] = set()
+tell_levels(ENTERED_LEVELS)
 _VIEWS: list[weakref.ref[Any]] = []
 
 

@@ -18,11 +18,12 @@ from nnkit.autograd.arguments.annotations import held
 from nnkit.autograd.arguments.casting import CASTING, cast_operands
 from nnkit.autograd.arguments.dims import broadcast_shape, broadcasts
 from nnkit.autograd.arguments.overriding import ENTERED, NOBODY, PLAIN, ask
-from nnkit.autograd.compiled import bind_op
+from nnkit.autograd.compiled import bind_op, bind_write
 from nnkit.autograd.engine.node import edge_of
 from nnkit.autograd.grad_mode import MODE
 from nnkit.autograd.op.code import identity
 from nnkit.autograd.op.promotion import (
+    EXACT,
     check_dtype,
     on_one_device,
     operands_of,
@@ -43,11 +44,13 @@ from nnkit.autograd.op.rule import (
 )
 from nnkit.autograd.tensor import Tensor, wrap
 from nnkit.autograd.views.history import check_cast, check_fits, refresh, write
-from nnkit.backend.algebra import register_formula
+from nnkit.backend.algebra import FORMULAS, register_formula
 from nnkit.backend.dtype import (
     BOOL,
     FLOATING,
     OF_ARRAY,
+    bfloat16,
+    float16,
     float32,
     float64,
     int64,
@@ -56,9 +59,10 @@ from nnkit.backend.dtype import (
 )
 from nnkit.backend.formula import Formula, fn
 
-__all__ = ["fn", "over_input", "pointwise"]
+__all__ = ["declined", "fn", "over_input", "pointwise", "writing"]
 
 F4, F8 = float32.array, float64.array
+HALVES = float16.array, bfloat16.array
 # The ops that take dtypes which are only stored; unsigned integers are also what becomes floats.
 _OF_STORED = {
     "unsigned": frozenset(
@@ -190,7 +194,6 @@ def pointwise(
     offered = held(promoting, name, out=True)
     known_as(offered, name)
     known_as(promoting, f"Tensor.{name}")
-    known_as(write_in_place, f"Tensor.{name}_")
     for each in (name, *aliases):
         PUBLIC[each] = offered
         attach(each, promoting)
@@ -361,7 +364,7 @@ def _number(name: str, parameter: str, value: Any) -> Any:
     return value
 
 
-def _declined(*arguments: Any) -> None:
+def declined(*arguments: Any) -> None:
     """None, the sign that a compiled op declines, for the function that attempted it."""
 
 
@@ -375,7 +378,7 @@ def _unary(op: Op, kind: str, refuses: tuple[str, ...]) -> Any:
     count = len(op.primitive.statics)
     f4, f8 = _unchecked(refuses)
 
-    attempt = bind_op(op, _declined, dtypes=tuple([d for d in (f4, f8) if d]))
+    attempt = bind_op(op, declined, dtypes=(f4, f8, *HALVES) if f4 else ())
 
     def unary(input: Any, *scalars: Any) -> Tensor:
         out = attempt(input, *scalars)
@@ -415,9 +418,10 @@ def _binary(op: Op, kind: str, refuses: tuple[str, ...], numbers: str) -> Any:
     f4, f8 = _unchecked(refuses)
     i8 = None if kind == "float" or "integer" in refuses else int64.array
 
-    dtypes = tuple([d for d in (f4, f8, i8) if d])
-    compiled = functools.partial(bind_op, op, dtypes=dtypes, number=bool(weak))
-    attempt = compiled(_declined)
+    dtypes = tuple([d for d in ((f4, f8, *HALVES) if f4 else ()) + (i8,) if d])
+    places = {"both": 3, "other": 2, "none": 0}[numbers]
+    compiled = functools.partial(bind_op, op, dtypes=dtypes, numbers=places, exact=name in EXACT)
+    attempt = compiled(declined)
 
     def binary(input: Any, other: Any) -> Tensor:
         out = attempt(input, other)
@@ -520,6 +524,19 @@ def _in_place(
         return write(input, label, promoting, other, kernel=kernel)
 
     write_in_place: Any = write_one if len(op.primitive.arrays) == 1 else write_two
-    write_in_place.__name__ = write_in_place.__qualname__ = label
+    write_in_place.__name__ = label
     write_in_place.__doc__ = f"In-place version of `{name}`; returns the tensor."
-    return write_in_place
+    known_as(write_in_place, f"Tensor.{label}")
+    if not any(d is F4 for d in fast):
+        return write_in_place
+    dtypes = fast if FORMULAS[name].stepwise else (*fast, *HALVES)
+    inputs = len(op.primitive.arrays)
+    return bind_write(label, label, inputs, dtypes, write_in_place, 2 if weak else 0, name in EXACT)
+
+
+def writing(apply: Callable, operation: str) -> Callable:
+    """The op ``apply`` of a formula as one that writes into its first operand; None where that
+    takes more than its kernel. Messages call the write ``operation``."""
+    op: Op = apply.op  # pyright: ignore[reportFunctionMemberAccess]
+    inputs = len(op.primitive.arrays)
+    return bind_write(f"{op.name}_", operation, inputs, (F4, F8), declined)

@@ -76,7 +76,7 @@ _CHECKED_FOR_BOOL = frozenset(("relu", "tanhshrink"))
 
 
 # Of half tensors these read a single `other` in float32; elsewhere it is rounded to half first.
-_EXACT = frozenset(("mul", "div", "div_floor", "div_trunc", "floor_divide"))
+EXACT = frozenset(("mul", "div", "div_floor", "div_trunc", "floor_divide"))
 # What stands for `-` where one mask is meant, or two.
 _INVERTED = (
     "with a bool tensor is not supported. If you are trying to invert a mask, use the `~` or "
@@ -147,7 +147,7 @@ def operands_of(name: str, input: Any, other: Any, kind: str, refuses: tuple[str
     B = device.backend
     converted = []
     # Beside a number it is rounded with the result alone.
-    single = isinstance(input, Tensor) and name in _EXACT
+    single = isinstance(input, Tensor) and name in EXACT
     # Numbers of examples beside what is no such number are cast by an operation of its own.
     apart = device.depth and [is_batched(v) and not v._data.ndim for v in tensors].count(True) == 1
     for value, exact in ((input, False), (other, single)):

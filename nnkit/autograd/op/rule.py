@@ -327,8 +327,8 @@ def rule(
     apply = _make_apply(op)
     apply.__name__ = apply.__qualname__ = name
     apply.op = op
-    if not view and not primitive.sequences and not primitive.indices:
-        apply = bind_op(op, apply, connect)
+    if not primitive.sequences and not primitive.indices:
+        apply = bind_op(op, apply, connect, link=link_view if view else None)
     OPS[name] = apply
     return apply
 

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 from numpy import linalg
 
+from nnkit.backend.cpu import native
 from nnkit.backend.errors import INDEFINITE, SINGULAR, UNSOLVED, LinAlgError
 
 _BOUND = (1 + math.sqrt(17)) / 8  # of how much elements grow, which Bunch and Kaufman found best
@@ -88,7 +89,7 @@ def _pivots(x: np.ndarray) -> tuple[np.ndarray, Any]:
     their product."""
     if x.ndim == 2:
         return _pivots_of_one(x)
-    factors, exchanged, _ = lu_factor(x.swapaxes(-1, -2))
+    factors, exchanged, _ = _factored(x.swapaxes(-1, -2))
     odd = (exchanged != np.arange(1, x.shape[-1] + 1)).sum(-1) % 2
     return factors.diagonal(axis1=-2, axis2=-1), (1 - 2 * odd).astype(x.dtype)
 
@@ -221,6 +222,9 @@ def lu_factor(x: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         info = np.zeros(count, np.int32)
     shape = (*batch, rows, columns)
     return _by_columns(out.reshape(shape)), pivots.reshape(*batch, steps), info.reshape(batch)
+
+
+_factored = native.bind("lu_factor", lu_factor)
 
 
 def pivot_order(pivots: np.ndarray, size: int) -> np.ndarray:

@@ -8,12 +8,14 @@ from typing import Any
 from nnkit.autograd.arguments.dims import check_tensor, expanded_shape
 from nnkit.autograd.arguments.factory import dtype_of
 from nnkit.autograd.arguments.overriding import overridable
+from nnkit.autograd.compiled import bind_write
 from nnkit.autograd.engine.node import Node, edge_of
 from nnkit.autograd.grad_mode import MODE
+from nnkit.autograd.op.pointwise import declined
 from nnkit.autograd.op.public import attach, known_as, public
 from nnkit.autograd.op.rule import rule
 from nnkit.autograd.ops.creation.memory_format import in_format, ordered
-from nnkit.autograd.surface.limits import fitting
+from nnkit.autograd.surface.limits import LARGEST, fitting
 from nnkit.autograd.tensor import Tensor, wrap
 from nnkit.autograd.views.history import write
 from nnkit.autograd.views.overlap import check_expanded
@@ -26,6 +28,7 @@ from nnkit.backend.dtype import (
     SCALAR_TYPES,
     complex128,
     default_dtype,
+    float32,
     float64,
     of_number,
     package_of,
@@ -44,6 +47,10 @@ _copy = rule("copy", node="CloneBackward0", alone="recorded", x=lambda B, g: g)
 # Whatever was written over has no influence any more.
 _fill = rule("fill", x=lambda B, g: B.zeros_like(g))
 _zero = rule("fill", node="ZeroBackward0", x=lambda B, g: B.zeros_like(g))
+_WRITTEN = tuple([d.array for d in (float32, float64)])
+_attempt_copy = bind_write("copy_", "copy_", 2, _WRITTEN, declined)
+_attempt_fill = bind_write("fill_", "fill_", 1, _WRITTEN, declined)
+_attempt_zero = bind_write("fill_", "zero_", 1, _WRITTEN, declined)
 fill_with, _overwrite = (
     rule(
         "overwrite", node=node, broadcasts=True,
@@ -307,6 +314,9 @@ def copy_(input: Tensor, other: Tensor | complex, non_blocking: bool = False) ->
         tensor([[1., 2.],
                 [1., 2.]])
     """
+    out = _attempt_copy(input, other)
+    if out is not None:
+        return out
     source: Any = other
     if isinstance(other, numbers.Number):
         B, value = input._device.backend, python_number(other)
@@ -328,6 +338,10 @@ def fill_(input: Tensor, value: Tensor | complex) -> Tensor:
         RuntimeError: the value has dimensions or does not fit the dtype.
         TypeError: it is no number.
     """
+    if value.__class__ in (int, float) and -LARGEST <= value <= LARGEST:  # type: ignore
+        out = _attempt_fill(input, value)
+        if out is not None:
+            return out
     if isinstance(value, Tensor):
         if value.ndim:
             raise RuntimeError(
@@ -363,4 +377,7 @@ def fill(input: Tensor, value: Tensor | complex) -> Tensor:
 @public(namespace=False)
 def zero_(input: Tensor) -> Tensor:
     """Overwrite every element with 0; returns the tensor."""
+    out = _attempt_zero(input, 0)
+    if out is not None:
+        return out
     return write(input, "zero_", _zero, 0, kernel=input._device.backend.fill_)

@@ -7,10 +7,11 @@ from collections.abc import Callable
 from typing import Any
 
 from nnkit.autograd.arguments.dims import broadcast_shape, check_tensor
+from nnkit.autograd.compiled import bind_op
 from nnkit.autograd.forward.dual import fixed_zeros_like
-from nnkit.autograd.op.pointwise import F4, F8, fn, is_plain_operand, pointwise
+from nnkit.autograd.op.pointwise import F4, F8, declined, fn, is_plain_operand, pointwise, writing
 from nnkit.autograd.op.promotion import check_dtype, check_steps, promote, promoted_dtype
-from nnkit.autograd.op.public import public
+from nnkit.autograd.op.public import PUBLIC, public
 from nnkit.autograd.op.registry import OPS
 from nnkit.autograd.op.rule import rule
 from nnkit.autograd.ops.creation.conversion import converted
@@ -204,6 +205,8 @@ BY_NUMBER: dict[str, Any] = {
 }
 _lerp_near = pointwise("lerp_near", lambda x, y, weight: x + weight * (y - x), **BY_NUMBER)
 _lerp_far = pointwise("lerp_far", lambda x, y, weight: y - (y - x) * (1 - weight), **BY_NUMBER)
+_write_lerp_near = writing(_lerp_near, "lerp_")
+_write_lerp_far = writing(_lerp_far, "lerp_")
 _addcmul = pointwise(
     "addcmul", lambda x, y, z, value: x + value * y * z, scalars=("value",), function=False,
     x=lambda g: g, y=lambda g, z, value: g * fn.conj(z * value),
@@ -250,10 +253,17 @@ def _product(other: Any, alpha: Any) -> Any:
     return bool(other * alpha) if alpha.__class__ is bool else other * alpha
 
 
+_attempts = {by: bind_op(by.op, declined, dtypes=(F4, F8)) for by in (_add_scaled, _sub_scaled)}
+
+
 def _combined(plain: Any, by: Any, input: Any, other: Any, alpha: Any) -> Tensor:
     """``plain`` of ``input`` and ``other``, or ``by`` of them and ``alpha``."""
     if alpha.__class__ is int and alpha == 1:
         return plain(input, other)
+    if alpha.__class__ in (int, float) and -LARGEST <= alpha <= LARGEST:
+        out = _attempts[by](input, other, alpha)
+        if out is not None:
+            return out
     alpha = factor_of(plain.__name__, alpha, input, other)
     if not isinstance(other, Tensor):
         return plain(input, _product(other, alpha))
@@ -263,10 +273,15 @@ def _combined(plain: Any, by: Any, input: Any, other: Any, alpha: Any) -> Tensor
 def _in_place_of(plain: Any, by: Any) -> Callable:
     """``add_`` and ``sub_``: one kernel that writes."""
     name = plain.__name__ + "_"
+    attempt = writing(by, name)
 
     def write_in_place(self: Tensor, other: Any, *, alpha: Any = 1) -> Tensor:
         if alpha.__class__ is int and alpha == 1:
             return plain.in_place(self, other)
+        if alpha.__class__ in (int, float) and -LARGEST <= alpha <= LARGEST:
+            out = attempt(self, other, alpha)
+            if out is not None:
+                return out
         is_tensor = isinstance(other, Tensor)
         simple = is_tensor and self._data.dtype in (F4, F8) and is_plain_operand(other, self)
         if not (simple and alpha.__class__ is float and -LARGEST <= alpha <= LARGEST):
@@ -391,7 +406,16 @@ def round(
     return _round_to(input, finer, coarser)
 
 
-@public(out=True, in_place=True)
+def _lerp_in_place(self: Tensor, end: Tensor, weight: Tensor | complex) -> Tensor:
+    if weight.__class__ is float and -LARGEST <= weight <= LARGEST:  # type: ignore
+        attempt = _write_lerp_near if builtins.abs(weight) < 0.5 else _write_lerp_far
+        out = attempt(self, end, weight)
+        if out is not None:
+            return out
+    return write(self, "lerp_", lerp, end, weight)
+
+
+@public(out=True, in_place=_lerp_in_place)
 def lerp(input: Tensor, end: Tensor, weight: Tensor | complex) -> Tensor:
     """``input + weight * (end - input)``, computed from the nearer end.
 
@@ -423,7 +447,25 @@ def _real(name: str, value: Any, operand: Tensor) -> None:
         raise RuntimeError(f"{name}(): value {value} cannot be converted to {operand.dtype}")
 
 
-@public(out=True, in_place=True)
+def _in_place_by_value(apply: Any) -> Callable:
+    """``addcmul_`` and ``addcdiv_``: one kernel that writes."""
+    plain = apply.op.name
+    name = f"{plain}_"
+    attempt = writing(apply, name)
+
+    def write_in_place(
+        self: Tensor, tensor1: Tensor, tensor2: Tensor, *, value: complex = 1
+    ) -> Tensor:
+        if value.__class__ in (int, float) and -LARGEST <= value <= LARGEST:  # type: ignore
+            out = attempt(self, tensor1, tensor2, value)
+            if out is not None:
+                return out
+        return write(self, name, PUBLIC[plain], tensor1, tensor2, value=value)
+
+    return write_in_place
+
+
+@public(out=True, in_place=_in_place_by_value(_addcmul))
 def addcmul(input: Tensor, tensor1: Tensor, tensor2: Tensor, *, value: complex = 1) -> Tensor:
     """``input + value * tensor1 * tensor2``.
 
@@ -445,7 +487,7 @@ def addcmul(input: Tensor, tensor1: Tensor, tensor2: Tensor, *, value: complex =
     return _addcmul(*operands, value)
 
 
-@public(out=True, in_place=True)
+@public(out=True, in_place=_in_place_by_value(_addcdiv))
 def addcdiv(input: Tensor, tensor1: Tensor, tensor2: Tensor, *, value: complex = 1) -> Tensor:
     """``input + value * tensor1 / tensor2``; floating point only.
 

@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from typing import Any
 
 from nnkit.autograd.arguments.dims import check_tensor
+from nnkit.autograd.compiled import bind_op
 from nnkit.autograd.grad_mode import MODE
-from nnkit.autograd.op.pointwise import fn, pointwise
+from nnkit.autograd.op.pointwise import F4, F8, declined, fn, pointwise, writing
 from nnkit.autograd.op.promotion import check_dtype, promote, scalar
 from nnkit.autograd.op.public import public
 from nnkit.autograd.op.rule import real_gradient, refusal
 from nnkit.autograd.ops.creation.factories import complex_
 from nnkit.autograd.ops.shape.strided import imag, real
-from nnkit.autograd.surface.limits import finfo, fitting_beside
+from nnkit.autograd.surface.limits import LARGEST, finfo, fitting_beside
 from nnkit.autograd.tensor import Tensor
 from nnkit.autograd.views.history import is_unseen, write
 from nnkit.backend.dtype import BOOL, COMPLEX, FLOATING, python_number
@@ -158,7 +160,32 @@ def clamp_max(input: Tensor, max: Tensor | complex) -> Tensor:
     return _clamp_max(*_beside("clamp_max", input, max))
 
 
-@public(out=True, in_place=True, aliases=("clip",))
+_attempt_clamp = bind_op(_clamp_between.op, declined, dtypes=(F4, F8))
+_write_clamp = writing(_clamp_between, "clamp_")
+
+
+def _between(attempt: Callable, input: Tensor, low: Any, high: Any) -> Tensor | None:
+    """What ``attempt`` does with two numbers, either of which may be None; None for others."""
+    low, high = -math.inf if low is None else low, math.inf if high is None else high
+    for bound in (low, high):
+        if bound.__class__ not in (int, float):
+            return None
+        if not -LARGEST <= bound <= LARGEST and bound not in (math.inf, -math.inf):
+            return None  # NaN, or what may overflow
+    return attempt(input, low, high)
+
+
+def _clamp_in_place(
+    self: Tensor, min: Tensor | complex | None = None, max: Tensor | complex | None = None
+) -> Tensor:
+    if min is not max:
+        out = _between(_write_clamp, self, min, max)
+        if out is not None:
+            return out
+    return write(self, "clamp_", clamp, min, max)
+
+
+@public(out=True, in_place=_clamp_in_place, aliases=("clip",))
 def clamp(
     input: Tensor, min: Tensor | complex | None = None, max: Tensor | complex | None = None
 ) -> Tensor:
@@ -174,6 +201,10 @@ def clamp(
         >>> nnkit.clamp(nnkit.tensor([-1.0, 0.5, 2.0]), 0, 1)
         tensor([0.0000, 0.5000, 1.0000])
     """
+    if min is not max:
+        out = _between(_attempt_clamp, input, min, max)
+        if out is not None:
+            return out
     if min is None and max is None:
         raise RuntimeError("clamp(): At least one of 'min' or 'max' must not be None")
     if isinstance(min, Tensor) != isinstance(max, Tensor) and None not in (min, max):

@@ -244,6 +244,7 @@ PyMethodDef methods[] = {
     {"fuse", fuse, METH_VARARGS, "A function that runs the formulas of several kernels together."},
     {"set_tensor", set_tensor, METH_VARARGS, "Tell the class of Tensors."},
     {"tell_overriding", tell_overriding, METH_VARARGS, "Tell what answers for functions."},
+    {"tell_levels", tell_levels, METH_O, "Tell the set of the levels that are entered."},
     {"wrap", reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(wrap_array)),
      METH_FASTCALL, "A new leaf on an array."},
     {"bind_op", bind_op, METH_VARARGS, "An op on Tensors, or its twin."},

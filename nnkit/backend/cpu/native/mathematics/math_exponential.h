@@ -200,14 +200,17 @@ inline double log2(double x) { return std::log2(x); }
 inline float log10(float x) { return float(log(double(x)) * (1 / log_10)); }
 inline double log10(double x) { return std::log10(x); }
 
-// 1 / (1 + e^-x), for negative x as e^x / (1 + e^x), which does not lose its last values to
-// an overflow of e^-x. The rounding error of the sum is given back as if the sum were 1: where it
-// is more, the error is small beside that of the quotient.
+// 1 / (1 + e^-x), of which both parts are made smaller by 2^-drop: e^-x may overflow where the
+// quotient is not yet 0. The exponential's last sum is a plain one.
 template <typename T>
 inline T sigmoid(T x) {
-    const T power = exp_of_negative(-std::fabs(x)), sum = T(1) + power;
-    const T lost = power - (sum - T(1)), value = (x < T(0) ? power : T(1)) / sum;
-    return value - value * lost;
+    constexpr bool single = sizeof(T) == sizeof(float);
+    constexpr T lowest = single ? -20 : -40, highest = single ? 104 : 746;
+    constexpr int drop = single ? 64 : 512;
+    constexpr T one = single ? T(0x1p-64) : T(0x1p-512);
+    const T above = lowest > -x ? lowest : -x;
+    const PowerOfE<T> power(highest < above ? highest : above);
+    return one / (one + (T(1) + (power.high + power.low)) * power_of_two(power.shifted, -drop));
 }
 
 // Near 0 x + x^3 P(x^2), elsewhere 1 - 2 / (e^(2 x) + 1), which is 1 from 10 on.

@@ -65,13 +65,14 @@ template <> inline BFloat16 convert<BFloat16, double>(double x) {
     return narrow_bfloat16(static_cast<float>(x));
 }
 
-// Numbers of one type, one after the other, as another; float16 by the processor's own instructions
-// where it has them.
+// Numbers of one type, one after the other, as another; halves by instructions of the processor
+// that GCC does not find.
 template <class To, class From>
 inline void convert_row(const From* from, To* to, std::ptrdiff_t count) {
     for (std::ptrdiff_t i = 0; i < count; ++i) to[i] = convert<To>(from[i]);
 }
 void convert_row(const Float16* from, float* to, std::ptrdiff_t count);
 void convert_row(const float* from, Float16* to, std::ptrdiff_t count);
+void convert_row(const float* from, BFloat16* to, std::ptrdiff_t count);
 
 }  // namespace nnkit

@@ -151,26 +151,6 @@ bool repeats(Array a) {
     return false;
 }
 
-// Whether writing `out` could change an element of `in` that is read later.
-bool may_interfere(Array out, Array in) {
-    if (out.bytes() == in.bytes() && out.same_shape(in) &&
-        PyArray_CompareLists(out.strides(), in.strides(), out.ndim())) {
-        return false;
-    }
-    auto extent = [](Array a, char** low, char** high) {
-        *low = *high = a.bytes();
-        for (int i = 0; i < a.ndim(); ++i) {
-            Index reach = a.strides()[i] * (a.shape()[i] - 1);
-            (reach < 0 ? *low : *high) += reach;
-        }
-        *high += PyArray_ITEMSIZE(reinterpret_cast<PyArrayObject*>(a.object()));
-    };
-    char *low_out, *high_out, *low_in, *high_in;
-    extent(out, &low_out, &high_out);
-    extent(in, &low_in, &high_in);
-    return low_out < high_in && low_in < high_out;
-}
-
 int result_number(const Call& call) {
     if (call.entry.predicate) return NPY_BOOL;
     switch (call.type) {
@@ -226,6 +206,25 @@ PyObject* run_general(Call& call, Array target) {
 }
 
 }  // namespace
+
+bool may_interfere(Array out, Array in) {
+    if (out.bytes() == in.bytes() && out.same_shape(in) &&
+        PyArray_CompareLists(out.strides(), in.strides(), out.ndim())) {
+        return false;
+    }
+    auto extent = [](Array a, char** low, char** high) {
+        *low = *high = a.bytes();
+        for (int i = 0; i < a.ndim(); ++i) {
+            Index reach = a.strides()[i] * (a.shape()[i] - 1);
+            (reach < 0 ? *low : *high) += reach;
+        }
+        *high += PyArray_ITEMSIZE(reinterpret_cast<PyArrayObject*>(a.object()));
+    };
+    char *low_out, *high_out, *low_in, *high_in;
+    extent(out, &low_out, &high_out);
+    extent(in, &low_in, &high_in);
+    return low_out < high_in && low_in < high_out;
+}
 
 FormulaRegistration::FormulaRegistration(const FormulaEntry& entry) {
     formulas().emplace(entry.name, entry);

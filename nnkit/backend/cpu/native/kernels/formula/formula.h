@@ -29,6 +29,9 @@ struct FormulaRegistration {
 
 const FormulaEntry* find_formula(const char* name);
 
+// Whether writing `out` could change an element of `in` that is read later.
+bool may_interfere(Array out, Array in);
+
 // The formula of the arguments: arrays of one floating type (or bool), numbers, then the scalars.
 PyObject* run_formula(const FormulaEntry& entry, Arguments arguments, bool in_place);
 

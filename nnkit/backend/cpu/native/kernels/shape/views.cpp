@@ -19,7 +19,7 @@ PyObject* view_of(Array x, int ndim, const npy_intp* shape, const npy_intp* stri
     return view;
 }
 
-// reshape(x; shape): where that takes no copy. Dimensions that follow on each other are one.
+// reshape(x; shape) and view(x; shape): where that takes no copy. Dimensions that follow on each other are one.
 PyObject* reshape(Arguments arguments) {
     Array x = arguments.array(0);
     npy_intp shape[most_axes], strides[most_axes];
@@ -89,6 +89,7 @@ PyObject* expand(Arguments arguments) {
 
 Registration registrations[] = {
     {"reshape", reshape},
+    {"view", reshape},
     {"unsqueeze", unsqueeze},
     {"expand", expand},
 };
