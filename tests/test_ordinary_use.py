@@ -280,7 +280,7 @@ def test_assert_close(lib: ModuleType) -> None:
     close(one, one.double(), check_dtype=False)
     close(one, one * 1.1, rtol=0.2, atol=0)
 
-    @Sequence.register
+    @Sequence.register  # type: ignore[attr-defined]
     class Table(dict):
         """What is a mapping too is compared by its rows."""
 
