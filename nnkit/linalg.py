@@ -14,6 +14,7 @@ from nnkit.autograd import Tensor
 from nnkit.autograd.arguments.annotations import hold_all
 from nnkit.autograd.arguments.dims import broadcast_shape, normalize_dim, normalize_dims
 from nnkit.autograd.batch.examples import lowest
+from nnkit.autograd.grad_mode import MODE
 from nnkit.autograd.op.promotion import check_defined, scalar
 from nnkit.autograd.op.rule import guarded
 from nnkit.autograd.ops.creation.memory_format import column_major
@@ -109,7 +110,15 @@ def svd(A: Tensor, full_matrices: bool = True) -> Any:
 
 def svdvals(A: Tensor) -> Tensor:
     """The singular values, in falling order."""
-    return svd(A, False).S
+    if _may_be_differentiated(A):
+        return svd(A, False).S
+    check_matrices("linalg.svd", A, WHOLE)
+    return rules.svdvals(A)
+
+
+def _may_be_differentiated(A: Any) -> bool:
+    """Whether a derivative of a tensor's singular values or eigenvalues may be asked for."""
+    return isinstance(A, Tensor) and (A._device.depth > 0 or MODE.enabled and A.requires_grad)
 
 
 def eigh(A: Tensor, UPLO: str = "L") -> Any:
@@ -127,10 +136,15 @@ def eigh(A: Tensor, UPLO: str = "L") -> Any:
         >>> values
         tensor([1., 2.])
     """
+    return return_types.linalg_eigh(rules.eigh(A, _triangle_of(A, UPLO)))
+
+
+def _triangle_of(A: Tensor, UPLO: str) -> str:
+    """The triangle of square matrices that counts, ``L`` or ``U``."""
     check_square("linalg.eigh", A, ())
     if UPLO not in ("L", "U", "l", "u"):
         raise RuntimeError(f"linalg.eigh: Expected UPLO argument to be 'L' or 'U', but got {UPLO}")
-    return return_types.linalg_eigh(rules.eigh(A, UPLO.upper()))
+    return UPLO.upper()
 
 
 def eigvalsh(A: Tensor, UPLO: str = "L") -> Tensor:
@@ -141,7 +155,9 @@ def eigvalsh(A: Tensor, UPLO: str = "L") -> Tensor:
         >>> nnkit.linalg.eigvalsh(nnkit.tensor([[2.0, 0.0], [0.0, 1.0]]))
         tensor([1., 2.])
     """
-    return eigh(A, UPLO).eigenvalues
+    if _may_be_differentiated(A):
+        return eigh(A, UPLO).eigenvalues
+    return rules.eigvalsh(A, _triangle_of(A, UPLO))
 
 
 def eig(A: Tensor) -> Any:
@@ -166,7 +182,10 @@ def eigvals(A: Tensor) -> Tensor:
         >>> nnkit.linalg.eigvals(nnkit.tensor([[2.0, 0.0], [0.0, 1.0]]))
         tensor([2.+0.j, 1.+0.j])
     """
-    return eig(A).eigenvalues
+    if _may_be_differentiated(A):
+        return eig(A).eigenvalues
+    check_square("linalg.eig", A, WHOLE)
+    return rules.eigvals(A)
 
 
 def solve(A: Tensor, B: Tensor, *, left: bool = True) -> Tensor:

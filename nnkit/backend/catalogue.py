@@ -113,8 +113,11 @@ SIGNATURES = {
         cholesky(x)
         qr(x; mode) -> q, r
         svd(x; full_matrices) -> u, s, vh
+        svdvals(x)
         eigh(x; uplo) -> values, vectors
+        eigvalsh(x; uplo)
         eig(x) -> values, vectors
+        eigvals(x)
         solve_triangular(x, y; upper, unitriangular)
         geqrf(x) -> a, tau
         lu_factor(x) -> out, pivots, info
@@ -383,8 +386,8 @@ REFUSED = {
     "bool uint8 int8 int16 int32": "conv_transpose",
     "complex": "amax amin cummax cummin mode",
     "bool complex": "kthvalue median median_all nanmedian",
-    "bool integer half": "inverse solve det slogdet cholesky qr svd eigh eig solve_triangular geqrf"
-    " cholesky_solve lu_factor cholesky_info ldl_factor ldl_solve",
+    "bool integer half": "inverse solve det slogdet cholesky qr svd svdvals eigh eigvalsh eig"
+    " eigvals solve_triangular geqrf cholesky_solve lu_factor cholesky_info ldl_factor ldl_solve",
     "bool integer complex": "softmax log_softmax bernoulli layer_norm rms_norm group_norm"
     " batch_norm batch_norm_eval standardize adaptive_avg_pool adaptive_max_pool max_unpool"
     " fractional_max_pool",
@@ -399,6 +402,6 @@ REFUSED = {
 # What torch copies where it has no dimension, whatever its dtype.
 COPIED_SCALARS = frozenset(("cummax", "cummin", "kthvalue", "mode"))
 ALWAYS_REFUSED = frozenset(
-    "dot vdot adaptive_max_pool qr eig geqrf solve_triangular cholesky_solve logcumsumexp cross"
-    " kthvalue median nanmedian layer_norm rms_norm group_norm".split()
+    "dot vdot adaptive_max_pool qr eig eigvals geqrf solve_triangular cholesky_solve logcumsumexp"
+    " cross kthvalue median nanmedian layer_norm rms_norm group_norm".split()
 )

@@ -156,18 +156,39 @@ def svd(x: np.ndarray, full_matrices: bool) -> tuple[np.ndarray, np.ndarray, np.
 
 
 @_checked
+def svdvals(x: np.ndarray) -> np.ndarray:
+    return linalg.svd(x, compute_uv=False)
+
+
+@_checked
 def eigh(x: np.ndarray, uplo: Any) -> tuple[np.ndarray, np.ndarray]:
     values, vectors = linalg.eigh(x, uplo)
     return values, _by_columns(vectors)
 
 
 @_checked
-def eig(x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+def eigvalsh(x: np.ndarray, uplo: Any) -> np.ndarray:
+    return linalg.eigvalsh(x, uplo)
+
+
+def _complex_of(x: np.ndarray) -> Any:
+    """The dtype of eigenvalues; RuntimeError where they have none."""
     if not np.isfinite(x).all():
         raise RuntimeError("torch.linalg.eig: input tensor should not contain infs or NaNs.")
+    return np.result_type(x.dtype, np.complex64)
+
+
+@_checked
+def eig(x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    kind = _complex_of(x)
     values, vectors = linalg.eig(x)
-    kind = np.result_type(x.dtype, np.complex64)
     return values.astype(kind), _by_columns(vectors.astype(kind))
+
+
+@_checked
+def eigvals(x: np.ndarray) -> np.ndarray:
+    kind = _complex_of(x)
+    return linalg.eigvals(x).astype(kind)
 
 
 def solve_triangular(x: np.ndarray, y: np.ndarray, upper: bool, unitriangular: bool) -> np.ndarray:

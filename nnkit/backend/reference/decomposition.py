@@ -44,6 +44,18 @@ def cholesky_solve(B, x, y, upper):
     return B.solve_triangular(B.mH(lower), B.solve_triangular(lower, x, False, False), True, False)
 
 
+def svdvals(B, x):
+    return B.svd(x, False)[1]
+
+
+def eigvalsh(B, x, uplo):
+    return B.eigh(x, uplo)[0]
+
+
+def eigvals(B, x):
+    return B.eig(x)[0]
+
+
 def pinv(B, x, atol, rtol, hermitian):
     """The Moore-Penrose inverse, from what exceeds ``max(atol, rtol * largest)`` of the singular
     values, or of the eigenvalues' sizes; the bounds have a last dimension of size 1."""
