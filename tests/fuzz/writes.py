@@ -62,7 +62,7 @@ LIMITS = (
     "Batching rule not implemented", "that does not support it", "mutate a captured Tensor",
     "fallback path doesn't work", "do not support batching", "does not support forward AD",
     "INTERNAL ASSERT", "data-dependent", "Trying to set a forward gradient that has a different",
-    "is not possible because there exists a Tensor",
+    "is not possible because there exists a Tensor", "returned an invalid gradient",
 )  # fmt: skip
 
 

@@ -71,7 +71,7 @@ CASES: list[Case] = [
      lambda T: T.nn.FractionalMaxPool2d(2, output_ratio=0)),
     (AssertionError, "update was called before anything was scaled",
      lambda T: T.amp.GradScaler("cpu").update(4.0)),
-    (AssertionError, "unscale_ was called before anything was scaled",
+    (AssertionError, "step was called before anything was scaled",
      lambda T: T.amp.GradScaler("cpu").step(T.optim.SGD([T.ones(1)]))),
     (ValueError, "scale takes a Tensor or an iterable of them, got int",
      lambda T: T.amp.GradScaler("cpu").scale(3)),

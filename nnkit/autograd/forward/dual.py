@@ -76,18 +76,28 @@ class Dual:
             else:
                 self._tangent = new
             return
-        whole = self.source.tangent
+        links, root = [self.link], self.source
+        while root.source is not None:
+            links.append(root.link)
+            root = root.source
+        whole = root.tangent
+        if whole is None and new is None:
+            return
         if whole is None:
-            if new is None:
-                return
-            whole = self._zeros(new)
-        written = laid_out(whole, self.source.primal).clone()
-        _write(self.link(written), new)
-        self.source.tangent = written
+            written = root._zeros(new)
+        elif new is None or not new._device.depth or root.given:
+            written = laid_out(whole, root.primal).clone()
+        else:  # it may differ between examples, where the whole does not
+            written = laid_out(root._zeros(new).copy_(whole), root.primal)
+        part = written
+        for link in reversed(links):
+            part = link(part)
+        _write(part, new)
+        root.tangent = written
 
     def _zeros(self, tangent: Tensor) -> Tensor:
-        """A tangent of zeros for the source, of the level that ``tangent`` is of."""
-        place, data = tangent._device.home, self.source.primal._data
+        """A tangent of zeros, of the level that ``tangent`` is of."""
+        place, data = tangent._device.home, self.primal._data
         return wrap(place.backend.zeros(data.shape, data.dtype), place)
 
 

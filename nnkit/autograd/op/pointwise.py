@@ -373,12 +373,17 @@ def _unchecked(refuses: tuple[str, ...]) -> tuple:
     return (None, None) if "floating" in refuses else (F4, F8)
 
 
+def _halves(refuses: tuple[str, ...]) -> tuple:
+    """Those of half precision that are not refused."""
+    return tuple([d for d in HALVES if OF_ARRAY[d].kinds.isdisjoint(refuses)])
+
+
 def _unary(op: Op, kind: str, refuses: tuple[str, ...]) -> Any:
     name = op.name
     count = len(op.primitive.statics)
     f4, f8 = _unchecked(refuses)
 
-    attempt = bind_op(op, declined, dtypes=(f4, f8, *HALVES) if f4 else ())
+    attempt = bind_op(op, declined, dtypes=(f4, f8, *_halves(refuses)) if f4 else ())
 
     def unary(input: Any, *scalars: Any) -> Tensor:
         out = attempt(input, *scalars)
@@ -418,7 +423,7 @@ def _binary(op: Op, kind: str, refuses: tuple[str, ...], numbers: str) -> Any:
     f4, f8 = _unchecked(refuses)
     i8 = None if kind == "float" or "integer" in refuses else int64.array
 
-    dtypes = tuple([d for d in ((f4, f8, *HALVES) if f4 else ()) + (i8,) if d])
+    dtypes = tuple([d for d in ((f4, f8, *_halves(refuses)) if f4 else ()) + (i8,) if d])
     places = {"both": 3, "other": 2, "none": 0}[numbers]
     compiled = functools.partial(bind_op, op, dtypes=dtypes, numbers=places, exact=name in EXACT)
     attempt = compiled(declined)
@@ -485,7 +490,7 @@ def _in_place(
 
     def write_one(input: Any) -> Tensor:
         if input.__class__ not in PLAIN or ENTERED:
-            answered = ask(write_one, (input,))
+            answered = ask(METHODS.get(label, write_one), (input,))
             if answered is not NOBODY:
                 return answered
         kernel = None
@@ -504,7 +509,7 @@ def _in_place(
 
     def write_two(input: Any, other: Any) -> Tensor:
         if input.__class__ not in PLAIN or other.__class__ not in PLAIN or ENTERED:
-            answered = ask(write_two, (input, other))
+            answered = ask(METHODS.get(label, write_two), (input, other))
             if answered is not NOBODY:
                 return answered
         kernel = None
@@ -529,7 +534,7 @@ def _in_place(
     known_as(write_in_place, f"Tensor.{label}")
     if not any(d is F4 for d in fast):
         return write_in_place
-    dtypes = fast if FORMULAS[name].stepwise else (*fast, *HALVES)
+    dtypes = fast if FORMULAS[name].stepwise else (*fast, *_halves(refuses))
     inputs = len(op.primitive.arrays)
     return bind_write(label, label, inputs, dtypes, write_in_place, 2 if weak else 0, name in EXACT)
 
