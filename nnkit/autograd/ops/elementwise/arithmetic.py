@@ -462,6 +462,7 @@ def _in_place_by_value(apply: Any) -> Callable:
                 return out
         return write(self, name, PUBLIC[plain], tensor1, tensor2, value=value)
 
+    write_in_place.__name__ = write_in_place.__qualname__ = name
     return write_in_place
 
 
