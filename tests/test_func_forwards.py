@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 import nnkit
+from nnkit.autograd.forward.level import _VIEWS as VIEWS
 from tests.frameworks import raises
 from tests.test_func import cube, inferred, of, scalar, without_grad
 
@@ -120,6 +121,16 @@ def test_forwards_in_place(lib: ModuleType) -> None:
         f.jvp(lambda a: a.mul_(2), (leaf,), (v,))
     with raises(lib, RuntimeError, "single memory location"):
         f.jacfwd(lambda a: a)(lib.ones(1).expand(2))
+
+
+def test_views_are_not_kept_while_a_level_is_open() -> None:
+    x, before = nnkit.ones(3), len(VIEWS)
+    with nnkit.autograd.forward_ad.dual_level():
+        kept = x[1:]
+        for _ in range(100):
+            x[:2]
+        assert len(VIEWS) == before + 1 and kept.shape == (2,)
+    assert len(VIEWS) == 0
 
 
 def test_joining_a_level_ends_with_it(lib: ModuleType) -> None:

@@ -165,7 +165,8 @@ class Tensor(Living):
     def data(self, new: Tensor) -> None:
         if not isinstance(new, Tensor):
             raise TypeError(f"Variable data has to be a tensor, but got {type(new).__name__}")
-        if any(t._device.depth and not t._device.by_hand for t in (self, new)):
+        depth = self._device.depth or new._device.depth
+        if depth and not (self._device.by_hand or new._device.by_hand):
             raise RuntimeError(
                 "data of a tensor cannot be set inside of a function that nnkit.func transforms"
             )

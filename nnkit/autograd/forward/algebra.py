@@ -329,10 +329,11 @@ def _copy(B: Forward, primitive: Primitive, x: Dual, source: Any) -> Dual:
     tangent = source.tangent if source.__class__ is Dual and not MODE.inference else None
     if tangent is None:
         return _without_tangent(x)
-    if (source.base or source).given or tangent.shape != x.primal.shape:
+    fitted = _fitted(tangent, x.primal)
+    if (source.base or source).given or fitted.shape != tangent.shape:
         # One that was given is written with its primal, and of an expanded one there are no views.
-        tangent = _fitted(tangent, x.primal).clone()
-    x.tangent = _fitted(tangent, x.primal)
+        fitted = fitted.clone()
+    x.tangent = fitted
     return x
 
 

@@ -8,10 +8,10 @@ one of the level.
 
 from __future__ import annotations
 
-import weakref
 from collections.abc import Callable
 from functools import partial
 from typing import Any
+from weakref import WeakValueDictionary
 
 from nnkit.autograd.compiled import tell_levels
 from nnkit.autograd.grad_mode import MODE
@@ -19,15 +19,16 @@ from nnkit.autograd.tensor import Tensor, wrap
 from nnkit.autograd.views.replay import replay, strided
 from nnkit.backend.device import device
 
-# The levels that are entered, in whatever thread, and the views that are made meanwhile.
+# The levels that are entered, in whatever thread, and the views that are made meanwhile, by their
+# id.
 ENTERED_LEVELS: set[Any] = set()
 tell_levels(ENTERED_LEVELS)
-_VIEWS: list[weakref.ref[Any]] = []
+_VIEWS: WeakValueDictionary[int, Tensor] = WeakValueDictionary()
 
 
 def keep_view(view: Tensor) -> None:
     """Remember a view, made while a level is entered: it joins a level when its base does."""
-    _VIEWS.append(weakref.ref(view))
+    _VIEWS[id(view)] = view
 
 
 class Level(device):
@@ -86,10 +87,9 @@ class Level(device):
     def _views_of(self, base: Tensor, views: list) -> list:
         """All that are known to be views of a tensor, these among them."""
         if self.by_hand and not self.joined:  # elsewhere torch forbids writes to what was before
-            _VIEWS[:] = [weakref.ref(t) for t in Tensor._living() if t._base is not None]
-        known = [view for one in _VIEWS if (view := one()) is not None]
-        _VIEWS[:] = map(weakref.ref, known)
-        found = {id(view): view for view in [*views, *known] if view._base is base}
+            _VIEWS.update({id(t): t for t in Tensor._living() if t._base is not None})
+        known = [view for view in _VIEWS.values() if view._base is base]
+        found = {id(view): view for view in [*views, *known]}
         return list(found.values())
 
     def _hold(self, x: Any, inner: Tensor, base: Any, link: Any) -> None:

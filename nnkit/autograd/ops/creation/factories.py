@@ -284,13 +284,13 @@ def _new(name: str, value: Any) -> None:
         requires_grad: bool = False, pin_memory: bool = False, **keyword: Any,
     ) -> Tensor:  # fmt: skip
         dtype = self.dtype if dtype is None else dtype
-
-        def make(shape: tuple[int, ...], device: Any) -> Tensor:
-            return _filled(name, (shape,), None, value, None, dtype, layout, device, requires_grad)
-
+        named, options = _size(name, keyword), (value, None, dtype, layout)
         try:
-            shape = shape_of(name, size, _size(name, keyword))
-            return make_beside(self, shape, make) if device is None else make(shape, device)
+            if device is not None or not self._device.depth:
+                place = self._device if device is None else device
+                return _filled(name, size, named, *options, place, requires_grad)
+            make = lambda shape, place: _filled(name, shape, None, *options, place, requires_grad)
+            return make_beside(self, shape_of(name, size, named), make)
         except MemoryError as error:
             raise HostMemoryError.having(error) from None
 
@@ -339,8 +339,9 @@ def new_full(
     """`full` with the dtype and device of this tensor, unless given."""
     options: dict = {"layout": layout, "requires_grad": requires_grad}
     options["dtype"] = input.dtype if dtype is None else dtype
-    if device is not None or not isinstance(size, (tuple, list)):
-        return full(size, fill_value, device=device, **options)
+    if device is not None or not (input._device.depth and isinstance(size, (tuple, list))):
+        place = input._device if device is None else device
+        return full(size, fill_value, device=place, **options)
     make = lambda shape, device: full(shape, fill_value, device=device, **options)
     return make_beside(input, tuple(size), make)
 
