@@ -15,6 +15,7 @@ class _Modes(threading.local):
     enabled = True  # whether operations are recorded
     inference = False
     grad_in_inference = False  # what `enable_grad` said in inference mode, which records nothing
+    origin: int | None = None  # the number of the innermost transform that is differentiated
 
 
 class _Mode(bind_modes(_Modes)):
@@ -26,6 +27,9 @@ class _Mode(bind_modes(_Modes)):
     derivatives = 0
     batches = 0
     level: Any = None
+    # Of the transforms that are differentiated, from the innermost on: its number, the writes of
+    # its inputs, and the same of the one around it.
+    captures: tuple[int, list, Any] | None = None
     saves_inference: bool | None = None
     refuses_random = False
     # Whether what `enable_grad` says records nothing: in a forward transform in inference mode.

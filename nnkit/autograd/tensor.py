@@ -158,7 +158,8 @@ class Tensor(Living):
         """The same memory without history; writing to it is not seen by autograd."""
         out = self.detach()
         if not out.is_inference():
-            out._writes = [0, None]
+            counter = counter_of(self._writes)
+            out._writes = [0, None, counter and counter[2]]
         return out
 
     @data.setter
@@ -517,8 +518,7 @@ def _place_of(x: Any) -> str:
 
 def can_take_memory(x: Any, new: Any) -> bool:
     """Whether ``x.data = new`` is possible: both have a memory or neither, in one layout."""
-    is_meta = x._device.type == "meta"
-    return is_meta == (new._device.type == "meta") and x.layout is new.layout
+    return (x._device.type == "meta") == (new._device.type == "meta") and x.layout is new.layout
 
 
 def replace_memory(x: Tensor, data: Any) -> None:
@@ -536,7 +536,7 @@ def on_its_own(result: Tensor) -> Tensor:
     """``result``, which nobody else will see, as no view of anything; its writes count alone."""
     result._base = result._view = None
     if not result.is_inference():
-        result._writes = [0, None]
+        result._writes = [0, None, MODE.origin]
     return result
 
 
@@ -563,9 +563,9 @@ def fill(self: Tensor, data: Array, place: Any) -> None:
     self._requires_grad = False
     self._grad = None
     self._edge = None
-    # [how many in-place writes, name of the last writing op]; shared by all views. A list,
-    # because making an object of a class costs more than the rest of this function.
-    self._writes = [0, None]
+    # [how many in-place writes, name of the last writing op, `MODE.origin` of its memory]; shared
+    # by all views. A list, because making an object of a class costs more than the rest here.
+    self._writes = [0, None, MODE.origin]
     self._base = None
     self._view = None
     self._viewed = 0
@@ -582,7 +582,7 @@ def wrap_in_python(data: Array, place: Any = cpu) -> Tensor:
     self._requires_grad = False
     self._grad = None
     self._edge = None
-    self._writes = [0, None]
+    self._writes = [0, None, MODE.origin]
     self._base = None
     self._view = None
     self._viewed = 0

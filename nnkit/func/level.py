@@ -12,6 +12,7 @@ transform sees its results only, and these are recorded where the mode around it
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
@@ -277,6 +278,23 @@ def _as_inferred(value: Any, sources: Iterable[Any]) -> Any:
                     whole._writes = InferenceWrites(own.counter) if own.counter else UNTRACKED
                     whole._base = whole._view = None
     return value
+
+
+_NUMBERS = itertools.count(1)  # of the transforms that are differentiated
+
+
+@contextmanager
+def refusing_captured(inputs: Iterable[Any]) -> Iterator[None]:
+    """A block in which a function of these inputs is called that may write to nothing else but what
+    it makes itself, so that no derivative is lost."""
+    before = MODE.origin, MODE.captures
+    MODE.origin = next(_NUMBERS)
+    writes = [value._writes for value in inputs if isinstance(value, Tensor)]
+    MODE.captures = MODE.origin, writes, MODE.captures
+    try:
+        yield
+    finally:
+        MODE.origin, MODE.captures = before
 
 
 @contextmanager

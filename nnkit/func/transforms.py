@@ -21,7 +21,13 @@ from nnkit.autograd.graph import disable_saved_tensors_hooks
 from nnkit.autograd.op.registry import LIFTED
 from nnkit.autograd.ops.creation.factories import zeros
 from nnkit.autograd.ops.shape.joining import cat
-from nnkit.func.level import Level, check_tensors, transforming, without_lost
+from nnkit.func.level import (
+    Level,
+    check_tensors,
+    refusing_captured,
+    transforming,
+    without_lost,
+)
 from nnkit.func.vmap import checked_chunk_size, drawing
 from nnkit.utils._pytree import TreeSpec, tree_flatten, tree_leaves, tree_map, tree_structure
 
@@ -48,7 +54,7 @@ class _Call:
         points = list(args)
         for number, value in zip(numbers, self.structure.unflatten(level.inputs), strict=True):
             points[number] = value
-        with level, _without_hooks():
+        with level, _without_hooks(), refusing_captured(level.inputs):
             result = func(*points, **kwargs)
         self.value, self.aux = _pair(name, result) if has_aux else (result, ())
         self.outputs, _ = _outputs(name, self.value)
@@ -245,10 +251,11 @@ class _Forward:
         points = list(args)
         level = ForwardLevel(values[0].device, batched=name == "jacfwd")
         with level, transforming():
-            lifted = structure.unflatten(list(map(level.point, values, tangents)))
-            for number, point in zip(numbers, lifted, strict=True):
+            duals = list(map(level.point, values, tangents))
+            for number, point in zip(numbers, structure.unflatten(duals), strict=True):
                 points[number] = point
-            result = func(*points)
+            with refusing_captured([*duals, *[level.lower(dual)[0] for dual in duals]]):
+                result = func(*points)
             value, aux = _pair(name, result) if has_aux else (result, ())
             leaves, self.structure = _outputs(name, value)
             # For each output its primal and its tangent, if it has one.
@@ -330,7 +337,8 @@ def _along(
 def linearize(func: Callable, *primals: Any) -> tuple[Any, Callable]:
     """The value of ``func`` and the function from directions to the derivatives in them.
 
-    As `jvp`; each derivative is computed by another call of the function.
+    As `jvp`; each derivative is computed by another call of the function, which may therefore
+    write to nothing that it captures (torch, which records the function once, lets it).
 
     Raises:
         RuntimeError: from the returned function, if the directions differ from the arguments in

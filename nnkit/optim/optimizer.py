@@ -15,6 +15,7 @@ from nnkit.autograd.ops.creation.factories import zeros_like
 from nnkit.autograd.tensor import wrap
 from nnkit.autograd.views.history import clear, wrote
 from nnkit.autograd.views.overlap import check_expanded
+from nnkit.autograd.views.refusals import check_captured
 from nnkit.backend.formula import Update
 from nnkit.backend.lazy import plain
 from nnkit.backend.memory import has_expanded
@@ -367,6 +368,9 @@ class Optimizer(OptimizerState):
         for name, found in states.items():
             if found and found[0].is_inference():
                 wrote(found[0], name)
+        if MODE.captures is not None:
+            for p in params:
+                check_captured(p, "add_")
         data: list[Any] = []
         grads: list[Any] = []
         is_complex = False

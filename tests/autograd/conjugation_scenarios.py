@@ -253,3 +253,38 @@ def transforms(fw):
     pair = fw.func.jvp(lambda t: inner(t * 1), (x,), (x * 1j,))
     back = fw.func.vjp(lambda t: t.mH @ t, x)[1](x)[0]
     return [value.tolist(), tangent.tolist(), [y.tolist() for y in pair], seen, back.tolist()]
+
+
+@scenario
+def modes_settle(fw):
+    """What torch makes of several operations computes what was put off, where no history can be."""
+    F = fw.nn.functional
+    several = {
+        "atleast_2d": fw.atleast_2d,
+        "atleast_3d": fw.atleast_3d,
+        "broadcast_tensors": lambda x: fw.broadcast_tensors(x, x[0])[0],
+        "cartesian_prod": lambda x: fw.cartesian_prod(x[0]),
+        "conj_physical": fw.conj_physical,
+        "dropout": lambda x: F.dropout(x, 0.5, False),
+        "dropout2d": lambda x: F.dropout2d(x[None, None], 0.5, False),
+        "einsum": lambda x: fw.einsum("ij->ji", x),
+        "meshgrid": lambda x: fw.meshgrid(x[0], x[1], indexing="ij")[0],
+        "sum_to_size": lambda x: x.sum_to_size(2, 2),
+        "type_as": lambda x: x.type_as(x),
+        "unsafe_chunk": lambda x: x.unsafe_chunk(2)[0],
+        "unsafe_split": lambda x: x.unsafe_split(1)[0],
+        "movedim": lambda x: x.movedim(0, 1),
+        "reshape": lambda x: x.reshape(4),
+    }
+    with fw.inference_mode():
+        x = matrix(fw).conj()
+    found = []
+    for name, operation in several.items():
+        for operand in (x, x.imag, matrix(fw).conj()):
+            if name == "conj_physical" and operand is not x.imag and operand.is_conj():
+                continue
+            y = operation(operand)
+            with fw.inference_mode():
+                z = operation(operand)
+            found.append((name, [(t.is_conj(), t.is_neg(), t.is_inference()) for t in (y, z)]))
+    return found

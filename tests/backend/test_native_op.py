@@ -56,7 +56,7 @@ def test_wrap_sets_every_slot() -> None:
     data = np.ones(3, np.float32)
     made = wrap(data)
     assert type(made) is Tensor and made._data is data and made._device is cpu
-    assert made._writes == [0, None] and made._viewed == 0 and made._requires_grad is False
+    assert made._writes == [0, None, None] and made._viewed == 0 and made._requires_grad is False
     for slot in ("_grad", "_edge", "_base", "_view", "_hooks"):
         assert getattr(made, slot) is None
     assert not made.is_inference()

@@ -7,20 +7,6 @@ from collections.abc import Callable
 
 from tests.fuzz.evidence import Difference
 
-# What torch makes of several operations, which copy an operand whose conjugation is put off.
-SEVERAL = (
-    r"(atleast_[123]d|meshgrid|broadcast_tensors|type_as|cartesian_prod|sum_to_size|einsum|dropout"
-    r"|conj_physical)\("
-)
-
-
-def _copies_conjugate(d: Difference) -> bool:
-    """Whether an operation in inference mode gives a view of a conjugate, or a copy."""
-    shown = d.aspect in ("requires_grad", "is_leaf", "grad_fn", "is_inference", "base")
-    put_off = re.search(r"conj\(|adjoint\(|\.m?H\b", d.earlier) is not None
-    mode = "inference_mode" in d.statement
-    return shown and put_off and mode and re.search(SEVERAL, d.statement) is not None
-
 
 def _reads_replaced(d: Difference) -> bool:
     """Whether an inference tensor that was given other data is read in inference mode by an index,
@@ -65,9 +51,6 @@ RULES: dict[str, Callable[[Difference], bool]] = {
     ),
     "and counts as written": lambda d: (
         d.aspect == "value" and "._version > 0" in d.statement and "inference_mode" in d.earlier
-    ),
-    "torch's dispatcher copies a conjugate in inference mode for what it makes in several steps": (
-        _copies_conjugate
     ),
     "torch cannot make views of an inference tensor that was given other data, and reads through "
     "one": _reads_replaced,

@@ -57,9 +57,9 @@ TRANSFORMS = (
     "jvp of vmap", "grad of vmap", "vmap of grad", "jvp of grad", "jvp of jvp", "by hand",
     "by hand", "vmap of vmap", "jacfwd of vmap", "by hand, vmap", "plain",
 )  # fmt: skip
-# What torch says that it cannot do, nnkit does; and what torch forbids of tensors from outside.
+# What torch says that it cannot do, and nnkit does.
 LIMITS = (
-    "Batching rule not implemented", "that does not support it", "mutate a captured Tensor",
+    "Batching rule not implemented", "that does not support it",
     "fallback path doesn't work", "do not support batching", "does not support forward AD",
     "INTERNAL ASSERT", "data-dependent", "Trying to set a forward gradient that has a different",
     "is not possible because there exists a Tensor", "returned an invalid gradient",
@@ -106,7 +106,8 @@ class Writer:
         draw, kind = self.draw, self.draw.random()
         x, y = draw.choice(names if draw.random() < 0.4 else names[-3:]), draw.choice(names)
         if kind < 0.45:
-            x = draw.choice(names[2:] or names)  # seldom into an argument
+            # Seldom into an argument, and more seldom into what the function captures.
+            x = "c" if draw.random() < 0.03 else draw.choice(names[2:] or names)
             # torch's tangents are wrong where an operand lies in the memory that is written, and
             # writes to elements that share their memory follow each other.
             memory = space[x].untyped_storage().data_ptr()

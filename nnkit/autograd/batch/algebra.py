@@ -46,6 +46,7 @@ class Batch:
         primitive = CATALOGUE[name]
         function = _WRITES.get(name) or (_write if primitive.writes else _compute)
         bound = partial(function, self, primitive)
+        bound = self.level.lowered(bound) if primitive.writes else bound
         setattr(self, name, bound)
         return bound
 

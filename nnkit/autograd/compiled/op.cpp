@@ -257,7 +257,7 @@ private:
 
     // Whether nothing but the array of the first operand and its counter changes.
     bool may_write() const {
-        if (!no_levels() || !is_tensor(arguments_[0])) return false;
+        if (!no_levels() || modes.origin != nullptr || !is_tensor(arguments_[0])) return false;
         PyObject* count = count_of(slot(arguments_[0], tensors.writes));
         if (count == nullptr || !PyLong_CheckExact(count)) return false;
         if (!PyArray_CheckExact(values_[0])) return false;

@@ -30,12 +30,22 @@ bool* mode_called(PyObject* name) {
 
 PyTypeObject* local = nullptr;  // threading.local
 
+bool is_origin(PyObject* name) {
+    static PyObject* const origin = PyUnicode_InternFromString("origin");
+    return name == origin;
+}
+
 PyObject* get_mode(PyObject* self, PyObject* name) {
+    if (is_origin(name)) return Py_NewRef(modes.origin == nullptr ? Py_None : modes.origin);
     const bool* mode = mode_called(name);
     return mode == nullptr ? local->tp_getattro(self, name) : PyBool_FromLong(*mode);
 }
 
 int set_mode(PyObject* self, PyObject* name, PyObject* value) {
+    if (is_origin(name) && value != nullptr) {
+        Py_XSETREF(modes.origin, value == Py_None ? nullptr : Py_NewRef(value));
+        return 0;
+    }
     bool* mode = mode_called(name);
     if (mode == nullptr || value == nullptr) return local->tp_setattro(self, name, value);
     int truth = PyObject_IsTrue(value);
@@ -79,10 +89,11 @@ PyObject* wrap(PyObject* data, PyObject* device) {
     if (modes.inference) {
         writes.reset(Py_NewRef(tensors.untracked));
     } else {
-        writes.reset(PyList_New(2));
+        writes.reset(PyList_New(3));
         if (!writes) return nullptr;
         PyList_SET_ITEM(writes.object(), 0, Py_NewRef(zero));
         PyList_SET_ITEM(writes.object(), 1, none());
+        PyList_SET_ITEM(writes.object(), 2, modes.origin ? Py_NewRef(modes.origin) : none());
     }
     PyObject* self = tensors.type->tp_alloc(tensors.type, 0);
     if (self == nullptr) return nullptr;

@@ -29,6 +29,7 @@ extern Overriding overriding;
 // The modes of this thread (autograd/grad_mode.py).
 struct Modes {
     bool enabled = true, inference = false, grad_in_inference = false;
+    PyObject* origin = nullptr;  // an int within transforms that are differentiated
 };
 
 extern thread_local Modes modes;

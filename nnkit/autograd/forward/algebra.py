@@ -56,7 +56,8 @@ class Forward:
             raise AttributeError(f"no primitive {name!r} in the algebra")
         primitive = CATALOGUE[name]
         function = _WRITES.get(name) or (_write if primitive.writes else _compute)
-        return partial(function, self, primitive)
+        bound = partial(function, self, primitive)
+        return self.level.lowered(bound) if primitive.writes else bound
 
     def primal(self, value: Any) -> Any:
         """The tensor below a dual or an array; anything else as it is."""

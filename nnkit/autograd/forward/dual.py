@@ -102,7 +102,12 @@ class Dual:
 
 
 def _write(tangent: Tensor, new: Tensor | None) -> None:
-    tangent.zero_() if new is None else tangent.copy_(new)
+    # It may be one that was captured: of what is written, the primal is asked for that.
+    captures, MODE.captures = MODE.captures, None
+    try:
+        tangent.zero_() if new is None else tangent.copy_(new)
+    finally:
+        MODE.captures = captures
 
 
 def laid_out(tangent: Tensor, primal: Tensor) -> Tensor:

@@ -15,7 +15,7 @@ from weakref import WeakValueDictionary
 
 from nnkit.autograd.compiled import tell_levels
 from nnkit.autograd.grad_mode import MODE
-from nnkit.autograd.tensor import Tensor, wrap
+from nnkit.autograd.tensor import Tensor, counter_of, wrap
 from nnkit.autograd.views.replay import replay, strided
 from nnkit.backend.device import device
 
@@ -34,7 +34,7 @@ def keep_view(view: Tensor) -> None:
 class Level(device):
     """The device of the tensors of a transform, while the transform runs."""
 
-    __slots__ = ("around", "depth", "joined", "place")
+    __slots__ = ("around", "captures", "depth", "joined", "place")
     joined: list[tuple[Tensor, Any]]
 
     algebra: Callable[[Any], Any]  # its backend, which the module of its primitives says
@@ -42,7 +42,7 @@ class Level(device):
     def __new__(cls, place: device) -> Any:
         self = object.__new__(cls)
         self.type, self.index = place.type, place.index
-        self.around = MODE.wrapping
+        self.around, self.captures = MODE.wrapping, MODE.captures
         self.depth = 1 + (self.around.depth if self.around else 0)
         self.place = device(place.type, place.index)
         self.joined = []
@@ -66,6 +66,19 @@ class Level(device):
         return isinstance(other, device) and (self.type, self.index) == (other.type, other.index)
 
     __hash__ = device.__hash__
+
+    def lowered(self, write: Callable) -> Callable:
+        """A write of its backend: of what it writes around the level, only the transforms that are
+        there are asked whether it was captured."""
+
+        def write_around(*arguments: Any) -> Any:
+            before, MODE.captures = MODE.captures, self.captures
+            try:
+                return write(*arguments)
+            finally:
+                MODE.captures = before
+
+        return write_around
 
     def hold(self, value: Tensor, source: Any, link: Any) -> Any:
         """The array, in the level's form, that stands for a tensor from around the level."""
@@ -95,7 +108,9 @@ class Level(device):
     def _hold(self, x: Any, inner: Tensor, base: Any, link: Any) -> None:
         self.joined.append((x, x._base))
         give_place(x, inner)
-        x._edge, x._requires_grad, x._writes, x._viewed = None, False, [0, None], 0
+        x._edge, x._requires_grad, x._viewed = None, False, 0
+        counter = counter_of(x._writes)
+        x._writes = [0, None, counter and counter[2]]
         x._data = self.hold(inner, None if base is None else base._data, link)
         x._device = self
         if base is not None:

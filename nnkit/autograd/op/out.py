@@ -316,7 +316,7 @@ def _write(out: Tensor, result: Tensor, name: str, arguments: tuple = ()) -> Ten
             )
         resize(out, source.shape, _axes_resized(name, source))
     if name in COPYING:
-        return write(out, "copy_", OPS["overwrite"], result)
+        return write(out, "copy", OPS["overwrite"], result)
     B.copy_(out._data, source)
     wrote(out, name)
     if name in ENDING and wants_history(out, arguments):

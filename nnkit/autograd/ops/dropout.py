@@ -15,7 +15,7 @@ from nnkit.autograd.grad_mode import MODE
 from nnkit.autograd.op.public import public
 from nnkit.autograd.op.registry import OPS
 from nnkit.autograd.op.rule import real_gradient, rule
-from nnkit.autograd.ops.creation.conversion import contiguous
+from nnkit.autograd.ops.creation.conversion import composite_operands, contiguous
 from nnkit.autograd.ops.elementwise.arithmetic import mul
 from nnkit.autograd.ops.random.inplace import need
 from nnkit.autograd.surface.generator import check_randomness, source_of
@@ -39,7 +39,7 @@ def _apply(name: str, op: Callable, input: Tensor, p: float, train: bool, featur
     if not 0 <= p <= 1:
         raise RuntimeError(f"{name}(): dropout probability has to be between 0 and 1, but got {p}")
     if p == 0 or not train or input._data.size == 0:
-        return input
+        return composite_operands(input)[0]
     if p == 1:
         return mul(input, wrap(input._device.backend.zeros((), input._data.dtype), input._device))
     if feature and input.ndim < 2:

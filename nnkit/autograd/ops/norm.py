@@ -315,7 +315,7 @@ def count_batch(counter: Tensor) -> None:
     if is_intercepted():  # a mode sees the call that users would write
         counter.add_(1)
     else:
-        write(counter, "batch_norm", None, 1, kernel=counter._device.backend.add_)
+        write(counter, "add_", None, 1, kernel=counter._device.backend.add_)
 
 
 def _update(

@@ -42,7 +42,7 @@ from nnkit.autograd.tensor import (
     wrap,
 )
 from nnkit.autograd.views.overlap import REFUSED_FIRST, check_memory, warn_expanded
-from nnkit.autograd.views.refusals import BASE_WRITTEN, WRITTEN, refusal
+from nnkit.autograd.views.refusals import BASE_WRITTEN, WRITTEN, check_captured, refusal
 from nnkit.autograd.views.replay import (
     EXPANDED,
     CopySlices,
@@ -209,15 +209,17 @@ def check_change(x: Tensor, operation: str, operands: Any = ()) -> bool:
     """Whether a change of ``x``, its contents or its shape, becomes history.
 
     Raises:
-        RuntimeError: a leaf that requires grad or a view of one, or a view whose base could not
-            follow.
+        RuntimeError: a leaf that requires grad or a view of one, a view whose base could not
+            follow, or a tensor that a function which is differentiated has captured.
     """
+    if MODE.captures is not None and operation[-1] == "_":  # in place, not into ``out``
+        check_captured(x, operation)
     if operation not in TAKING_NUMBERS:
         operands = [t for t in operands if isinstance(t, (Tensor, tuple))]
     if not wants_history(x, operands) or operation in UNSEEN:
         return False
     if x.dtype.category < FLOATING:
-        if operation != "copy_":
+        if operation not in ("copy_", "copy"):
             check_traceable(x)
         return False
     if x._base is not None and not isinstance(x._view, str):
@@ -465,7 +467,7 @@ def _same(x: Tensor) -> Tensor:
     refresh(x)
     before = wrap(x._data, x._device)
     if MODE.inference and not x.is_inference():
-        before._writes = [0, None]
+        before._writes = [0, None, MODE.origin]
     before._requires_grad = x._requires_grad
     before._edge = x._edge
     return before
@@ -552,6 +554,8 @@ def detach_(self: Tensor) -> Tensor:
     """
     if MODE.inference or self.is_inference():
         return self
+    if MODE.captures is not None:
+        check_captured(self, "detach_")
     if self._base is not None:
         raise RuntimeError(
             "Can't detach views in-place. Use detach() instead: got a view of shape "

@@ -1,10 +1,12 @@
-"""What is said of a write that the history of a view cannot follow, in torch's words."""
+"""What is said of a write that a history cannot follow, in torch's words."""
 
 from __future__ import annotations
 
 from typing import Any
 
 from nnkit.autograd.engine.node import Node, target_of
+from nnkit.autograd.grad_mode import MODE
+from nnkit.autograd.tensor import Tensor
 
 _MODES = {
     "no_grad": ("no_grad mode", "with grad mode enabled", "no_grad"),
@@ -50,3 +52,20 @@ def refusal(view: Any, done: str) -> str:
         f"inplace either both inside the {block} block (if you don't want the inplace to be "
         "tracked) or both outside (if you want the inplace to be tracked)."
     )
+
+
+def check_captured(x: Tensor, operation: str) -> None:
+    """RuntimeError for a tensor that a function which `nnkit.func` differentiates has captured: one
+    that was made before, and is none of its inputs."""
+    writes, level = x._writes, MODE.captures
+    while level is not None and writes.__class__ is list:
+        number, inputs, level = level
+        if (writes[2] or 0) >= number:
+            return
+        if not any(writes is own for own in inputs):
+            raise RuntimeError(
+                "During a grad (vjp, jvp, grad, etc) transform, the function provided attempted to "
+                f"call in-place operation ({operation}) that would mutate a captured Tensor. This "
+                "is not supported; please rewrite the function being transformed to explicitly "
+                "accept the mutated Tensor(s) as inputs."
+            )

@@ -16,6 +16,7 @@ from nnkit.autograd.op.public import attach, known_as, public
 from nnkit.autograd.op.rule import rule
 from nnkit.autograd.ops.creation.memory_format import in_format, ordered
 from nnkit.autograd.surface.limits import LARGEST, fitting
+from nnkit.autograd.surface.metadata import is_conj, is_neg
 from nnkit.autograd.tensor import Tensor, wrap
 from nnkit.autograd.views.history import write
 from nnkit.autograd.views.overlap import check_expanded
@@ -79,6 +80,14 @@ def clone(input: Tensor, *, memory_format: Any = None) -> Tensor:
     check_tensor("clone", input)
     other = in_format(input, memory_format)
     return _copy(input) if other is input else other
+
+
+def composite_operands(*inputs: Tensor) -> tuple[Tensor, ...]:
+    """Operands of what torch makes of several operations: without a history to be had, in inference
+    mode or of inference tensors alone, copies of those whose conjugation or negation is put off."""
+    if MODE.inference or all(x.is_inference() for x in inputs):
+        return tuple(clone(x) if is_conj(x) or is_neg(x) else x for x in inputs)
+    return inputs
 
 
 @public(namespace=False)
@@ -252,7 +261,7 @@ def to_dense(input: Tensor, dtype: Any = None, *, masked_grad: bool | None = Non
 def type_as(input: Tensor, other: Tensor) -> Tensor:
     """``input`` in the dtype and on the device of ``other``."""
     check_tensor("type_as", other, "other")
-    return to(input, other)
+    return to(*composite_operands(input, other))
 
 
 def _conversion(name: str, d: dtype_type) -> None:

@@ -289,7 +289,9 @@ def _new(name: str, value: Any) -> None:
             if device is not None or not self._device.depth:
                 place = self._device if device is None else device
                 return _filled(name, size, named, *options, place, requires_grad)
-            make = lambda shape, place: _filled(name, shape, None, *options, place, requires_grad)
+            make = lambda shape, place: _filled(
+                name, (shape,), None, *options, place, requires_grad
+            )
             return make_beside(self, shape_of(name, size, named), make)
         except MemoryError as error:
             raise HostMemoryError.having(error) from None

@@ -15,7 +15,7 @@ from nnkit.autograd.op.pointwise import fn, pointwise
 from nnkit.autograd.op.public import attach, public
 from nnkit.autograd.op.registry import OPS
 from nnkit.autograd.op.rule import Op, connect
-from nnkit.autograd.ops.creation.conversion import clone
+from nnkit.autograd.ops.creation.conversion import clone, composite_operands
 from nnkit.autograd.surface.metadata import is_conj, is_neg
 from nnkit.autograd.tensor import Tensor, wrap
 from nnkit.autograd.views.history import link_view, refresh
@@ -89,7 +89,7 @@ def conj_physical(input: Tensor) -> Tensor:
         tensor([1.-2.j])
     """
     check_tensor("conj_physical", input)
-    return _conj_physical(input) if input.is_complex() else input
+    return _conj_physical(input) if input.is_complex() else composite_operands(input)[0]
 
 
 @public

@@ -183,6 +183,7 @@ def setitem(self: Tensor, index: Any, value: Any) -> None:
             shared = shared or shares_memory(self, t)
     # The view of what is Uncounted is refused, before anything is written.
     plainly = value._device is self._device and self._writes.__class__ is not Uncounted
+    plainly = plainly and MODE.captures is None
     if plainly and not shared and not wants_history(self, (value, *tensors)):
         B, data = self._device.backend, self._data
         place = data if found.last is type(...) else B.getitem(data, found.basic)

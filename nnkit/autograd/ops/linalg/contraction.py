@@ -21,7 +21,7 @@ from nnkit.autograd.op.public import public
 from nnkit.autograd.op.registry import LIFTED, Lifted
 from nnkit.autograd.op.rule import guarded
 from nnkit.autograd.op.single import single
-from nnkit.autograd.ops.creation.conversion import contiguous
+from nnkit.autograd.ops.creation.conversion import composite_operands, contiguous
 from nnkit.autograd.ops.creation.factories import eye
 from nnkit.autograd.ops.elementwise.arithmetic import mul
 from nnkit.autograd.ops.linalg.products import (
@@ -74,7 +74,7 @@ def einsum(equation: Any, *operands: Any) -> Tensor:
         raise TypeError(f"einsum(): argument 'equation' must be str, not {type(equation).__name__}")
     for i, x in enumerate(operands):
         check_tensor("einsum", x, f"operands[{i}]")
-    operands = tuple(map(viewed, operands))
+    operands = tuple(map(viewed, composite_operands(*operands)))
     if len(operands) == 1:
         out = LIFTED.einsum(operands, equation)
         return out if out is not operands[0] else as_view(out)

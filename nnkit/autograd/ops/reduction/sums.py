@@ -21,7 +21,7 @@ from nnkit.autograd.op.promotion import cast_inside
 from nnkit.autograd.op.public import public
 from nnkit.autograd.op.rule import guarded, rule
 from nnkit.autograd.op.single import single
-from nnkit.autograd.ops.creation.conversion import converted
+from nnkit.autograd.ops.creation.conversion import composite_operands, converted
 from nnkit.autograd.ops.creation.memory_format import in_order_of
 from nnkit.autograd.tensor import Tensor
 from nnkit.backend.axes import terms
@@ -241,7 +241,7 @@ def sum_to_size(input: Tensor, *size: Any) -> Tensor:
     check_integers("sum_to_size", "size", shape)
     expanded_shape("sum_to_size", shape, input._data.shape)
     if shape and shape == tuple(input._data.shape):
-        return input
+        return composite_operands(input)[0]
     summed = input if input.dtype.category >= FLOATING else converted(input, int64)
     return _sum_to(summed, shape)
 

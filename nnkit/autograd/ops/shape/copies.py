@@ -12,6 +12,7 @@ from nnkit.autograd.op.out import write_out
 from nnkit.autograd.op.public import public
 from nnkit.autograd.op.rule import real_gradient, without_derivative
 from nnkit.autograd.ops.creation.conversion import clone
+from nnkit.autograd.ops.elementwise.conjugation import resolve_conj, resolve_neg
 from nnkit.autograd.ops.indexing import expressions
 from nnkit.autograd.ops.shape import joining, reshaping, strided
 from nnkit.autograd.tensor import Tensor, on_its_own
@@ -172,8 +173,11 @@ for _function in (
     _offer(_name, _function, f"What ``{_viewed}`` shows, as a copy.", _EXAMPLES.get(_name))
 
 
-def _pieces(views: tuple[Tensor, ...]) -> tuple[Tensor, ...]:
-    """The pieces, each by itself; what inference mode looks into stays a view."""
+def _pieces(name: str, split: Callable, input: Tensor, sizes: Any, dim: int) -> tuple[Tensor, ...]:
+    """The pieces, each by itself, of a tensor in which nothing is put off any more; what inference
+    mode looks into stays a view."""
+    check_tensor(name, input)
+    views = split(resolve_neg(resolve_conj(input)), sizes, dim)
     if MODE.inference:
         return views
     return tuple(on_its_own(view if MODE.enabled else view.detach()) for view in views)
@@ -188,7 +192,7 @@ def unsafe_split(input: Tensor, split_size: int, dim: int = 0) -> tuple[Tensor, 
         >>> nnkit.unsafe_split(nnkit.arange(3), 2)
         (tensor([0, 1]), tensor([2]))
     """
-    return _pieces(joining.split(input, split_size, dim))
+    return _pieces("unsafe_split", joining.split, input, split_size, dim)
 
 
 @public
@@ -196,10 +200,10 @@ def unsafe_split_with_sizes(
     input: Tensor, split_sizes: Sequence[int], dim: int = 0
 ) -> tuple[Tensor, ...]:
     """`split_with_sizes` into pieces that may be written into one by one."""
-    return _pieces(joining.split_with_sizes(input, split_sizes, dim))
+    return _pieces("unsafe_split_with_sizes", joining.split_with_sizes, input, split_sizes, dim)
 
 
 @public
 def unsafe_chunk(input: Tensor, chunks: int, dim: int = 0) -> tuple[Tensor, ...]:
     """`chunk` into pieces that may be written into one by one."""
-    return _pieces(joining.chunk(input, chunks, dim))
+    return _pieces("unsafe_chunk", joining.chunk, input, chunks, dim)

@@ -11,6 +11,7 @@ from nnkit.autograd.op.promotion import promote
 from nnkit.autograd.op.public import attach, known_as, public
 from nnkit.autograd.op.registry import OPS
 from nnkit.autograd.op.rule import rule
+from nnkit.autograd.ops.creation.conversion import composite_operands
 from nnkit.autograd.ops.shape import reshaping as shapes
 from nnkit.autograd.tensor import Tensor
 from nnkit.backend.dtype import int64
@@ -191,7 +192,7 @@ def _at_least(ndim: int, name: str, tensors: tuple) -> Any:
     many = len(tensors) == 1 and isinstance(tensors[0], (tuple, list))
     given = check_tensors(name, tensors[0] if many else tensors)
     raised = []
-    for tensor in given:
+    for tensor in composite_operands(*given):
         if tensor.ndim < ndim:
             lead = tensor._data.shape if tensor.ndim > 1 else (1, *tensor._data.shape)[-ndim:]
             sizes = (*(lead if ndim > 1 or tensor.ndim else (1,)),)

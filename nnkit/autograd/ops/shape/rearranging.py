@@ -22,7 +22,7 @@ from nnkit.autograd.op.registry import OPS
 from nnkit.autograd.op.rule import guarded, rule
 from nnkit.autograd.op.single import single
 from nnkit.autograd.ops.creation import factories as creation
-from nnkit.autograd.ops.creation.conversion import clone
+from nnkit.autograd.ops.creation.conversion import clone, composite_operands
 from nnkit.autograd.ops.shape import joining
 from nnkit.autograd.ops.shape import reshaping as shapes
 from nnkit.autograd.tensor import Tensor, wrap
@@ -345,7 +345,7 @@ def meshgrid(*tensors: Any, indexing: str | None = None) -> tuple[Tensor, ...]:
     order = [1, 0, *range(2, len(given))] if swap else list(range(len(given)))
     shape = tuple(sizes[k] for k in order)
     grids = []
-    for k, tensor in enumerate(given):
+    for k, tensor in enumerate(composite_operands(*given)):
         place = order.index(k)
         line = shapes.reshape(tensor, (1,) * place + (-1,) + (1,) * (len(given) - place - 1))
         grids.append(shapes.expand(line, shape))
@@ -379,7 +379,7 @@ def cartesian_prod(*tensors: Any) -> Tensor:
                 f"cartesian_prod(): Expect a 1D vector, but got shape {list(tensor.shape)}"
             )
     if len(given) == 1:
-        return given[0]
+        return composite_operands(*given)[0]
     return joining.stack([shapes.reshape(grid, -1) for grid in meshgrid(*given)], 1)
 
 

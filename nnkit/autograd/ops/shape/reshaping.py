@@ -23,6 +23,7 @@ from nnkit.autograd.arguments.overriding import overridable
 from nnkit.autograd.op.public import attach, public
 from nnkit.autograd.op.registry import OPS
 from nnkit.autograd.op.rule import rule
+from nnkit.autograd.ops.creation.conversion import composite_operands
 from nnkit.autograd.surface.metadata import is_conj, is_neg
 from nnkit.autograd.tensor import Size, Tensor
 from nnkit.backend.dtype import dtype as dtype_type
@@ -460,7 +461,10 @@ def broadcast_tensors(*tensors: Any) -> tuple[Tensor, ...]:
     for tensor in tensors:
         check_tensor("broadcast_tensors", tensor, "tensors")
     shape = broadcast_shape("broadcast_tensors", [t._data.shape for t in tensors])
-    return tuple(t if t._data.shape == shape else _expand(t, tuple(shape)) for t in tensors)
+    return tuple(
+        t if t._data.shape == shape else _expand(t, tuple(shape))
+        for t in composite_operands(*tensors)
+    )
 
 
 @public

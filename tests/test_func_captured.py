@@ -1,0 +1,154 @@
+"""Writes to what a function captures: torch refuses them where the function is differentiated."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from types import ModuleType
+from typing import Any
+
+import pytest
+
+from tests.frameworks import raises
+from tests.test_func import of
+
+pytestmark = [
+    pytest.mark.filterwarnings("ignore:.torch.jit"),
+    pytest.mark.filterwarnings("ignore:The CUDA Graph is empty"),
+]
+
+
+def indexed(lib: ModuleType, c: Any, x: Any) -> None:
+    c[0] = 5.0
+
+
+def masked(lib: ModuleType, c: Any, x: Any) -> None:
+    c[c > 1] = 0.0
+
+
+def without_grad(lib: ModuleType, c: Any, x: Any) -> None:
+    with lib.no_grad():
+        c.add_(1)
+
+
+def stepped(lib: ModuleType, c: Any, x: Any) -> None:
+    c.grad = lib.ones(3)
+    lib.optim.SGD([c], lr=0.1).step()
+
+
+WRITES: dict[str, Callable[[ModuleType, Any, Any], Any]] = {
+    "add_": lambda lib, c, x: c.add_(1),
+    "a constant": lambda lib, c, x: c.fill_(2.0),
+    "the argument": lambda lib, c, x: c.copy_(x),
+    "a view": lambda lib, c, x: c[0].add_(1),
+    "data": lambda lib, c, x: c.data.add_(1),
+    "what was detached": lambda lib, c, x: c.detach().zero_(),
+    "an element": indexed,
+    "a mask": masked,
+    "under no_grad": without_grad,
+    "relu_": lambda lib, c, x: lib.relu_(c),
+    "functional": lambda lib, c, x: lib.nn.functional.silu(c, inplace=True),
+    "hardtanh": lambda lib, c, x: lib.nn.functional.hardtanh(c, inplace=True),
+    "index_add_": lambda lib, c, x: c.index_add_(0, lib.tensor([0]), lib.ones(1)),
+    "its shape": lambda lib, c, x: c.unsqueeze_(0),
+    "its size": lambda lib, c, x: c.resize_(3),
+    "its memory": lambda lib, c, x: c.set_(lib.ones(3)),
+    "its history": lambda lib, c, x: c.detach_(),
+    "an optimizer": stepped,
+}  # fmt: skip
+# What may be written: what is made within, the arguments, and whatever is given as ``out``.
+ALLOWED: dict[str, Callable[[ModuleType, Any, Any], Any]] = {
+    "out": lambda lib, c, x: lib.add(c, 1, out=c),
+    "what is made": lambda lib, c, x: lib.zeros(3).add_(c),
+    "a copy": lambda lib, c, x: c.clone().add_(1),
+    "a tensor of data": lambda lib, c, x: lib.tensor([1.0, 2.0]).mul_(2),
+    "the argument's data": lambda lib, c, x: x.detach().add_(1),
+    "what another transform gave": (
+        lambda lib, c, x: of(lib).grad(lambda y: (y * y).sum())(c).add_(1)
+    ),
+    "a layer made within": lambda lib, c, x: lib.nn.BatchNorm1d(3)(lib.stack([x, x])),
+}  # fmt: skip
+
+
+def transforms(lib: ModuleType, function: Callable) -> dict[str, Callable[[], Any]]:
+    """A function of one vector under each transform that differentiates it."""
+    f, x = of(lib), lib.tensor([1.0, 2.0, 3.0])
+    return {
+        "grad": lambda: f.grad(function)(x),
+        "vjp": lambda: f.vjp(function, x),
+        "jvp": lambda: f.jvp(function, (x,), (x,)),
+        "jacrev": lambda: f.jacrev(function)(x),
+        "jacfwd": lambda: f.jacfwd(function, randomness="same")(x),
+        "hessian": lambda: f.hessian(function)(x),
+        "grad in vmap": lambda: f.vmap(f.grad(function), randomness="same")(lib.stack([x, x])),
+    }
+
+
+TRANSFORMS = ("grad", "vjp", "jvp", "jacrev", "jacfwd", "hessian", "grad in vmap")
+
+
+def function_of(lib: ModuleType, write: Callable) -> Callable:
+    c = lib.tensor([0.5, 1.5, 2.5])
+
+    def function(x: Any) -> Any:
+        write(lib, c, x)
+        return (c * x).sum()
+
+    return function
+
+
+@pytest.mark.parametrize("transform", TRANSFORMS)
+@pytest.mark.parametrize("name", WRITES)
+def test_captured_is_not_written(lib: ModuleType, name: str, transform: str) -> None:
+    run = transforms(lib, function_of(lib, WRITES[name]))[transform]
+    with raises(lib, RuntimeError, "that would mutate a captured Tensor"):
+        run()
+
+
+@pytest.mark.parametrize("transform", ("grad", "vjp", "jvp"))
+@pytest.mark.parametrize("name", ALLOWED)
+def test_what_is_its_own_is_written(lib: ModuleType, name: str, transform: str) -> None:
+    transforms(lib, function_of(lib, ALLOWED[name]))[transform]()
+
+
+def test_captured_is_not_drawn(lib: ModuleType) -> None:
+    for name in ("grad", "vjp", "jvp"):
+        run = transforms(lib, function_of(lib, lambda lib, c, x: c.normal_()))[name]
+        with raises(lib, RuntimeError, "that would mutate a captured Tensor"):
+            run()
+
+
+def test_running_statistics_are_captured(lib: ModuleType) -> None:
+    layer = lib.nn.BatchNorm1d(3)
+    with raises(lib, RuntimeError, "that would mutate a captured Tensor"):
+        of(lib).grad(lambda x: layer(x).sum())(lib.ones(2, 3))
+
+
+def test_a_transform_within_captures_what_the_one_around_made(lib: ModuleType) -> None:
+    f, x = of(lib), lib.tensor([1.0, 2.0, 3.0])
+
+    def outer(y: Any) -> Any:
+        made = y * 1
+        return f.grad(lambda z: (made.add_(1) * z).sum())(x).sum()
+
+    with raises(lib, RuntimeError, "that would mutate a captured Tensor"):
+        f.grad(outer)(x)
+
+    def earlier(y: Any) -> Any:
+        made = (y * 1).add_(1)
+        return f.grad(lambda z: (made * z).sum())(x).sum()
+
+    assert f.grad(earlier)(x).tolist() == [1.0, 1.0, 1.0]
+
+
+def test_vmap_alone_writes_what_it_captures(lib: ModuleType) -> None:
+    c = lib.tensor([1.0, 2.0])
+    of(lib).vmap(lambda x: c.add_(1) * x)(lib.ones(3))
+    assert c.tolist() == [2.0, 3.0]
+
+
+def test_after_a_transform_all_is_writable(lib: ModuleType) -> None:
+    c = lib.ones(3)
+    with raises(lib, RuntimeError, "that would mutate a captured Tensor"):
+        of(lib).grad(lambda x: (c.add_(1) * x).sum())(lib.ones(3))
+    gradient = of(lib).grad(lambda x: (c * x).sum())(lib.ones(3))
+    assert gradient.add_(1).tolist() == [2.0] * 3 and c.add_(1).tolist() == [2.0] * 3
