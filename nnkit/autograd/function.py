@@ -19,8 +19,8 @@ from nnkit.autograd.forward.function import carried, is_in
 from nnkit.autograd.grad_mode import MODE, is_grad_enabled, no_grad
 from nnkit.autograd.op.registry import LIFTED, OPS
 from nnkit.autograd.tensor import Tensor, wrap
-from nnkit.autograd.views.history import check_history, check_traceable, set_history, wrote
-from nnkit.autograd.views.refusals import mark_views
+from nnkit.autograd.views.history import check_traceable, set_history, wrote
+from nnkit.autograd.views.refusals import check_history, mark_views
 from nnkit.autograd.views.replay import chain_of, replay
 from nnkit.backend.dtype import FLOATING
 from nnkit.backend.lazy import plain

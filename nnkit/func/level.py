@@ -29,8 +29,8 @@ from nnkit.autograd.grad_mode import MODE
 from nnkit.autograd.op.registry import LIFTED
 from nnkit.autograd.ops.shape.joining import stack
 from nnkit.autograd.tensor import UNTRACKED, WRAPPED, InferenceWrites, counter_of, wrap
-from nnkit.autograd.views.history import is_lost
 from nnkit.autograd.views.overlap import shares_memory
+from nnkit.autograd.views.refusals import is_lost
 from nnkit.autograd.views.replay import chain_of, replay, strided
 from nnkit.backend.lazy import is_zero
 

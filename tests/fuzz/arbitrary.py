@@ -81,9 +81,9 @@ def _reads_what_it_writes(d: Difference) -> bool:
         held = [d.seen("values", d.before, name) for name in names]
         if len(set(held)) < len(held):
             return True
-    target = re.search(r"^ *(x\d+)(\[.*\] .?= |\.\w+_\()", d.statement, re.MULTILINE)
+    target = re.search(r"^ *(x\d+)(?:\[.*\] .?= |\.\w+_\()|out=(x\d+)", d.statement, re.MULTILINE)
     if hidden and target:
-        own = d.seen("identity", d.before, target[1])
+        own = d.seen("identity", d.before, target[1] or target[2])
         read = [n for n in names if d.seen("identity", d.before, n) != own]
         if any(d.seen("values", d.before, n) != d.seen("values", d.shown, n) for n in read):
             return True  # it was written as well
@@ -393,7 +393,8 @@ RULES: dict[str, Callable[[Difference], bool]] = {
         in_statement(r"\.name\(\)|next_functions", "value")(d)
         or set(d.errors) == {None, "AttributeError"}
         and "next_functions" in d.statement
-        and re.search(rf"{PARTS}|T\.func\.jvp\(| @ |matmul|inference_mode", d.earlier) is not None
+        and re.search(rf"{PARTS}|T\.func\.jvp\(| @ |matmul|inference_mode|l1_loss", d.earlier)
+        is not None
         or _seen_by(d, "node", "prehook")
         or _seen_inside(d)
         or _stopped_elsewhere(d)

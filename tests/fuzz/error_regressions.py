@@ -534,4 +534,35 @@ x3.sum().backward(T.ones((), dtype=T.complex64))
 x6.sum().backward(T.ones((), dtype=T.complex64))
 x7.sum().backward(T.ones((), dtype=T.complex64))
 """,
+    "a history that could not follow a write is told of before a dtype": """
+x0 = T.tensor([1.25, 2.0], requires_grad=True)
+x1 = T.complex(x0, x0)
+x2 = x1.split(1, 0)[0]
+x1 += True
+x2.relu()
+""",
+    "which a remainder is, too": """
+x0 = T.tensor([1.25, 2.0], requires_grad=True)
+x1 = T.complex(x0, x0)
+x2 = x1.split(1, 0)[0]
+x1 += True
+x2 % 3.0
+""",
+    "but not before a comparison": """
+x0 = T.tensor([1.25, 2.0], requires_grad=True)
+x1 = T.complex(x0, x0)
+x2 = x1.split(1, 0)[0]
+x1 += True
+x2 > 1
+""",
+    "copies are written inside of transforms": """
+import copy, pickle
+x0 = T.tensor([1.25, 2.0])
+x1 = copy.deepcopy(x0)
+x2 = x1.data
+x3 = copy.copy(x0)
+x4 = T.func.grad(lambda t: (t * pickle.loads(pickle.dumps(x0)).detach()).sum())(x3.data)
+x5 = T.func.grad(lambda t: (t * 1).mul_(2).sum())(x1)
+x6 = T.func.grad(lambda t: (t * copy.deepcopy(x0).mul_(2)).sum())(x1)
+""",
 }

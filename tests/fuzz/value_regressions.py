@@ -397,4 +397,17 @@ x2 = T.autograd.grad(T.var_mean(x0, 0)[0], x0)
 x3 = T.autograd.grad(T.var_mean(x0[1:])[1], x0, create_graph=True)
 x4 = T.func.jvp(lambda t: T.var_mean(t)[1], (x0.detach()[1:],), (T.ones(2),))
 """,
+    "a deviation of 0 has no derivative of its derivative": """
+x0 = T.ones(2, 3, requires_grad=True)
+x1 = x0.std(0)
+x2 = T.autograd.grad(x1.sum(), x0, create_graph=True)[0]
+x3 = T.autograd.grad(x2.sum(), x1, retain_graph=True)
+x4 = T.autograd.grad(x2.sum(), x0)
+""",
+    "a gradient that is NaN counts for nothing in a running logarithm": """
+x0 = T.tensor([0.5, -1.0, 2.0], requires_grad=True)
+x1 = x0.logcumsumexp(0)
+x1.backward(T.tensor([1.0, float('nan'), -2.0]))
+x2 = T.cov(x0.detach().requires_grad_().logcumsumexp(0)[:, None])
+""",
 }

@@ -28,7 +28,7 @@ from nnkit.autograd.compiled import bind_held
 from nnkit.autograd.grad_mode import MODE
 from nnkit.autograd.op.out import call_into
 from nnkit.autograd.tensor import Size, Tensor
-from nnkit.autograd.views.history import check_history
+from nnkit.autograd.views.refusals import check_history
 from nnkit.backend.device import device
 from nnkit.backend.dtype import BOOL, FLOATING, NUMPY_SCALARS, dtype, python_number
 from nnkit.backend.errors import HostMemoryError
@@ -333,8 +333,8 @@ Unbound = bind_held("Unbound", functools.partial(held_in_python, binds=False))
 # are made of others, or know no gradient. All others ask for the histories first.
 _DIMS_FIRST = frozenset(
     """
-    all any argmax argmin count_nonzero size stride chunk diff flatten movedim moveaxis nanmean
-    nanquantile narrow quantile repeat_interleave stft tensor_split hsplit vsplit dsplit
+    all any argmax argmin count_nonzero histc size stride chunk diff flatten movedim moveaxis
+    nanmean nanquantile narrow quantile repeat_interleave stft tensor_split hsplit vsplit dsplit
     dropout feature_dropout alpha_dropout feature_alpha_dropout
     dropout_ feature_dropout_ alpha_dropout_ feature_alpha_dropout_
     """.split()

@@ -29,7 +29,8 @@ from nnkit.autograd.grad_mode import MODE, refuse_in_transform
 from nnkit.autograd.op.public import attach
 from nnkit.autograd.op.registry import LIFTED, OPS
 from nnkit.autograd.tensor import Size, Tensor, primal_of, wrap
-from nnkit.autograd.views.history import check_history, refresh
+from nnkit.autograd.views.history import refresh
+from nnkit.autograd.views.refusals import check_history
 from nnkit.backend.lazy import plain
 from nnkit.backend.warning import warn
 

@@ -12,7 +12,6 @@ from nnkit.autograd.op.promotion import check_steps
 from nnkit.autograd.op.registry import OPS
 from nnkit.autograd.tensor import Tensor
 from nnkit.autograd.views.history import (
-    UNSEEN,
     check_cast,
     check_change,
     check_write,
@@ -22,6 +21,7 @@ from nnkit.autograd.views.history import (
     wrote,
 )
 from nnkit.autograd.views.overlap import check_apart, check_memory, check_writable, resized_span
+from nnkit.autograd.views.refusals import UNSEEN
 from nnkit.backend.dtype import FLOATING, OF_ARRAY, dtype
 from nnkit.backend.memory import order_of_result
 from nnkit.backend.warning import warn

@@ -404,7 +404,7 @@ def _unary(op: Op, kind: str, refuses: tuple[str, ...]) -> Any:
             raise wrong_type(name, "input", input) from None
         if x.dtype is not f4 and x.dtype is not f8:
             d = OF_ARRAY[x.dtype]
-            check_dtype(name, d, refuses)
+            check_dtype(name, d, refuses, (input,))
             if kind == "float" and d.category < FLOATING:
                 x = input._device.backend.cast(x, to_float(d).array)
             elif kind == "number" and d.category == BOOL:

@@ -13,6 +13,7 @@ from nnkit.autograd.engine.node import Promotion
 from nnkit.autograd.grad_mode import MODE
 from nnkit.autograd.op.registry import OPS
 from nnkit.autograd.tensor import Tensor, wrap
+from nnkit.autograd.views.refusals import UNSEEN, check_history
 from nnkit.backend.algebra import CATALOGUE, FORMULAS
 from nnkit.backend.catalogue import ALWAYS_REFUSED
 from nnkit.backend.complaints import is_about_dtypes, is_about_shapes
@@ -95,15 +96,19 @@ _OF_NUMBERS = frozenset(("add", "sub", "mul", "div", "div_floor", "div_trunc", "
 def check_dtype(name: str, d: Any, refuses: tuple[str, ...], operands: tuple = ()) -> None:
     """RuntimeError, or its NotImplementedError, where the op is not defined for this kind of dtype.
 
-    It is torch's kernel that raises the second one: if the shapes of the operands do not broadcast,
-    that is said first.
+    It is torch's kernel that raises the second one: if the history of an operand could not follow a
+    write, or the shapes do not broadcast, that is said first.
     """
     if not d.kinds.isdisjoint(refuses):
         checked = name in (_CHECKED_FOR_BOOL if d.category == BOOL else ()) or name in _CHECKED
         checked = checked and not d.is_stored
         error = RuntimeError if checked else NotImplementedError
         if error is NotImplementedError:
-            broadcast_shape(name, [t.shape for t in operands if isinstance(t, Tensor)])
+            tensors = [t for t in operands if isinstance(t, Tensor)]
+            if MODE.enabled and name not in UNSEEN:
+                for t in tensors:
+                    check_history(t)
+            broadcast_shape(name, [t.shape for t in tensors])
         if name == "neg" and d.category == BOOL:
             raise error(f"Negation, the `-` operator, {_INVERTED.replace('with', 'on', 1)}")
         raise error(f"{name}(): not implemented for '{d.name}' tensors")

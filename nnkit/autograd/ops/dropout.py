@@ -20,7 +20,8 @@ from nnkit.autograd.ops.elementwise.arithmetic import mul
 from nnkit.autograd.ops.random.inplace import need
 from nnkit.autograd.surface.generator import check_randomness, source_of
 from nnkit.autograd.tensor import Tensor, wrap
-from nnkit.autograd.views.history import check_change, inplace, is_lost
+from nnkit.autograd.views.history import check_change, inplace
+from nnkit.autograd.views.refusals import is_lost
 from nnkit.autograd.views.replay import Rootless
 from nnkit.backend.dtype import BOOL, COMPLEX, FLOATING, INTEGER, bool_
 

@@ -193,7 +193,7 @@ class SparseTensor(Tensor):
             self._base, self._view, self._viewed = new._base, new._view, new._viewed
         self._data = new._data
         if not self.is_inference():
-            self._writes = [self._version + 1, "sparse"]
+            self._writes = [self._version + 1, "sparse", self._writes[2]]
             self._viewed = self._writes[0]
         self.__dict__.update(new.__dict__)
         return self

@@ -42,7 +42,14 @@ from nnkit.autograd.tensor import (
     wrap,
 )
 from nnkit.autograd.views.overlap import REFUSED_FIRST, check_memory, warn_expanded
-from nnkit.autograd.views.refusals import BASE_WRITTEN, WRITTEN, check_captured, refusal
+from nnkit.autograd.views.refusals import (
+    UNSEEN,
+    WRITTEN,
+    check_captured,
+    check_history,
+    refusal,
+    was_written,
+)
 from nnkit.autograd.views.replay import (
     EXPANDED,
     CopySlices,
@@ -126,25 +133,6 @@ def _edge_again(view: Any, base: Any) -> Any:
         MODE.enabled = with_grad
 
 
-def check_history(view: Tensor) -> None:
-    """RuntimeError where the history of a view could not follow a write to its base."""
-    if is_lost(view):
-        raise RuntimeError(refusal(view, BASE_WRITTEN))
-
-
-def is_lost(view: Any) -> bool:
-    """Whether the history of a view could not follow a write to its base."""
-    base = view._base
-    if base is None or not _was_written(view) or not isinstance(view._view, str):
-        return False
-    return base._requires_grad or view._edge.__class__ not in (type(None), Unknown)
-
-
-def _was_written(view: Any) -> bool:
-    """Whether the storage of a view was written since it was made or last looked at."""
-    return view._viewed not in (view._writes[0], ~view._writes[0])
-
-
 def reshape_in_place(
     x: Tensor, operation: str, function: Callable, *arguments: Any, **options: Any
 ) -> Tensor:
@@ -176,12 +164,6 @@ def change_geometry(x: Any, data: Any, edge: Any = None) -> None:
             x._viewed = None
 
 
-# The writes that torch keeps from the history, whatever was written over (in place, and into
-# ``out``); and those whose other operands are tensors, numbers among them.
-UNSEEN = frozenset(
-    "logical_and_ logical_not_ logical_or_ logical_xor_ logical_and logical_not logical_or "
-    "logical_xor eq ge gt le lt ne".split()
-)
 # Those of which torch says that their result has another shape, or cannot be cast, before that
 # there is none for such numbers.
 CHECKED_FIRST = frozenset(
@@ -232,7 +214,7 @@ def check_change(x: Tensor, operation: str, operands: Any = ()) -> bool:
 def _check_current(view: Any) -> None:
     """RuntimeError for a view without history whose base has got one since: until the view is
     used, a write to it is one to a leaf in torch."""
-    stale = view._viewed is not None and _was_written(view)
+    stale = view._viewed is not None and was_written(view)
     if view._base._requires_grad and view._edge is None and stale:
         raise RuntimeError(
             "a leaf Variable that requires grad is being used in an in-place operation: a view "

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from nnkit.autograd.engine.node import Node, target_of
+from nnkit.autograd.engine.node import Node, Unknown, target_of
 from nnkit.autograd.grad_mode import MODE
 from nnkit.autograd.tensor import Tensor
 
@@ -27,6 +27,13 @@ _MAKERS = {
 }
 WRITTEN = "is being modified inplace"
 BASE_WRITTEN = "its base or another view of its base has been modified inplace"
+
+# The writes that torch keeps from the history, whatever was written over (in place, and into
+# ``out``), and those that it does not record.
+UNSEEN = frozenset(
+    "logical_and_ logical_not_ logical_or_ logical_xor_ logical_and logical_not logical_or "
+    "logical_xor eq ge gt le lt ne".split()
+)
 
 
 def mark_views(outputs: tuple, maker: str) -> None:
@@ -52,6 +59,25 @@ def refusal(view: Any, done: str) -> str:
         f"inplace either both inside the {block} block (if you don't want the inplace to be "
         "tracked) or both outside (if you want the inplace to be tracked)."
     )
+
+
+def check_history(view: Tensor) -> None:
+    """RuntimeError where the history of a view could not follow a write to its base."""
+    if is_lost(view):
+        raise RuntimeError(refusal(view, BASE_WRITTEN))
+
+
+def is_lost(view: Any) -> bool:
+    """Whether the history of a view could not follow a write to its base."""
+    base = view._base
+    if base is None or not was_written(view) or not isinstance(view._view, str):
+        return False
+    return base._requires_grad or view._edge.__class__ not in (type(None), Unknown)
+
+
+def was_written(view: Any) -> bool:
+    """Whether the storage of a view was written since it was made or last looked at."""
+    return view._viewed not in (view._writes[0], ~view._writes[0])
 
 
 def check_captured(x: Tensor, operation: str) -> None:

@@ -14,15 +14,16 @@ from nnkit.autograd.ops.linalg.linear import linear
 from nnkit.autograd.ops.shape.joining import cat
 from nnkit.backend.dtype import BOOL, FLOATING
 from nnkit.backend.reference.attention import attention_scores
+from nnkit.backend.warning import warn
 from nnkit.nn.functional.dropout import dropout
 from nnkit.nn.functional.padding import pad
 
 __all__ = ["multi_head_attention_forward", "scaled_dot_product_attention"]
 
 
-def additive_mask(mask: Any, name: str, dtype: Any) -> Any:
+def additive_mask(mask: Any, name: str, dtype: Any, other: Any = None, beside: str = "") -> Any:
     """A mask to be added to scores: a bool one, True where a key is hidden, becomes 0 and -inf;
-    None stays None.
+    None stays None. With a warning if ``other``, the mask called ``beside``, is of another kind.
 
     Raises:
         AssertionError: the mask is neither bool nor floating point.
@@ -30,6 +31,11 @@ def additive_mask(mask: Any, name: str, dtype: Any) -> Any:
     """
     if mask is not None and not isinstance(mask, Tensor):
         raise RuntimeError(f"{name}: expected a mask of class Tensor, got {type(mask).__name__}")
+    if mask is not None and isinstance(other, Tensor) and other.dtype is not mask.dtype:
+        warn(
+            f"Support for mismatched {name} and {beside} is deprecated: give both the same dtype, "
+            f"not {mask.dtype} and {other.dtype}."
+        )
     if mask is None or mask.dtype.category == FLOATING:
         return mask
     if mask.dtype.category != BOOL:
@@ -93,7 +99,7 @@ def _masks(
             )
         masks.append(mask.reshape(*((batch, num_heads) if leading else (1, 1)), queries, keys))
     if key_padding_mask is not None:
-        padding = additive_mask(key_padding_mask, "key_padding_mask", dtype)
+        padding = additive_mask(key_padding_mask, "key_padding_mask", dtype, attn_mask, "attn_mask")
         if tuple(padding.shape) != (batch, keys):
             raise AssertionError(
                 f"expected key_padding_mask of shape {(batch, keys)}, got {tuple(padding.shape)}"

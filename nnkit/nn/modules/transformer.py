@@ -9,6 +9,7 @@ from typing import Any
 from nnkit.autograd import Tensor
 from nnkit.autograd.arguments.dims import check_tensor
 from nnkit.autograd.ops.creation.factories import full
+from nnkit.backend.warning import warn
 from nnkit.nn import functional as F
 from nnkit.nn import init
 from nnkit.nn.functional.attention import additive_mask
@@ -44,6 +45,25 @@ def _length(x: Tensor, layer: Module) -> int:
     return x.shape[1 if x.ndim == 3 and layer.self_attn.batch_first else 0]
 
 
+def _why_padded(layer: Any) -> str:
+    """What keeps torch from computing a layer without the padding; empty if nothing does."""
+    if not isinstance(layer, TransformerEncoderLayer):
+        return " was not TransformerEncoderLayer"
+    attention = layer.self_attn
+    reasons = {
+        ".norm_first was True": layer.norm_first,
+        ".self_attn.batch_first was not True (which is faster in inference)": (
+            not attention.batch_first
+        ),
+        ".self_attn._qkv_same_embed_dim was not True": attention.in_proj_weight is None,
+        ".self_attn was passed bias=False": attention.in_proj_bias is None,
+        ".activation_relu_or_gelu was not True": not layer.activation_relu_or_gelu,
+        ".norm1.eps was not equal to encoder_layer.norm2.eps": layer.norm1.eps != layer.norm2.eps,
+        ".self_attn.num_heads is odd": attention.num_heads % 2,
+    }
+    return next((reason for reason, holds in reasons.items() if holds), "")
+
+
 class TransformerEncoder(Module):
     """Copies of an encoder layer, one after the other.
 
@@ -55,28 +75,10 @@ class TransformerEncoder(Module):
         mask_check: whether they are only if all padding stands behind the other elements.
 
     >>> import nnkit
-    >>> layer = nnkit.nn.TransformerEncoderLayer(d_model=8, nhead=2)
-    >>> nnkit.nn.TransformerEncoder(layer, num_layers=2)(nnkit.zeros(5, 3, 8)).shape
-    nnkit.Size([5, 3, 8])
+    >>> layer = nnkit.nn.TransformerEncoderLayer(d_model=8, nhead=2, batch_first=True)
+    >>> nnkit.nn.TransformerEncoder(layer, num_layers=2)(nnkit.zeros(3, 5, 8)).shape
+    nnkit.Size([3, 5, 8])
     """
-
-    _kept_by_torch = ("use_nested_tensor",)
-
-    @property
-    def use_nested_tensor(self) -> bool:
-        """Whether torch computes in inference without the padding."""
-        first: Any = self.layers[0]
-        return bool(
-            self.enable_nested_tensor
-            and isinstance(first, TransformerEncoderLayer)
-            and not first.norm_first
-            and first.self_attn.batch_first
-            and first.self_attn.in_proj_weight is not None
-            and first.self_attn.in_proj_bias is not None
-            and first.self_attn.num_heads % 2 == 0
-            and first.activation_relu_or_gelu
-            and first.norm1.eps == first.norm2.eps
-        )
 
     def __init__(
         self,
@@ -92,6 +94,14 @@ class TransformerEncoder(Module):
         self.norm = norm
         self.enable_nested_tensor = enable_nested_tensor
         self.mask_check = mask_check
+        reason = _why_padded(encoder_layer)
+        # Whether it is computed in inference as if without the padding.
+        self.use_nested_tensor = enable_nested_tensor and not reason
+        if enable_nested_tensor and reason:
+            warn(
+                "enable_nested_tensor is True, but self.use_nested_tensor is False because "
+                f"encoder_layer{reason}"
+            )
 
     def forward(
         self,
@@ -103,7 +113,9 @@ class TransformerEncoder(Module):
         """The last layer's output; the arguments are those of `TransformerEncoderLayer.forward`.
         Without ``is_causal`` the mask is looked at."""
         check_tensor("TransformerEncoder", src, "src")
-        padding = additive_mask(src_key_padding_mask, "src_key_padding_mask", src.dtype)
+        padding = additive_mask(
+            src_key_padding_mask, "src_key_padding_mask", src.dtype, mask, "mask"
+        )
         mask = additive_mask(mask, "mask", src.dtype)
         causal = _is_causal(mask, is_causal, _length(src, self.layers[0]))
         shortened = mask is None and is_inference(self.layers[0], src) and self.use_nested_tensor
@@ -187,7 +199,7 @@ class Transformer(Module):
         dtype: their dtype.
 
     >>> import nnkit
-    >>> model = nnkit.nn.Transformer(8, 2, 1, 1, dim_feedforward=16)
+    >>> model = nnkit.nn.Transformer(8, 2, 1, 1, dim_feedforward=16, batch_first=True)
     >>> model(nnkit.zeros(6, 3, 8), nnkit.zeros(5, 3, 8)).shape
     nnkit.Size([5, 3, 8])
     """

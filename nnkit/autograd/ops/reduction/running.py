@@ -54,6 +54,7 @@ def _grad_logcumsumexp(B: Any, g: Any, x: Any, out: Any, axis: int) -> Any:
     """The totals never fall, so every exponent here is at most 0."""
     if not len(x.shape) or 0 in x.shape:
         return g
+    g = B.where(B.eq(g, g), g, 0.0)  # torch takes the logarithms of positive and negative ones
     empty = B.eq(out, -math.inf)  # nothing but -inf so far: no weight, and no inf - inf either
     total = B.where(empty, 0.0, out)
     earlier = shifted(B, total, axis, 1, 0.0)

@@ -23,7 +23,7 @@ from nnkit.autograd.op.rule import guarded, rule
 from nnkit.autograd.op.single import single
 from nnkit.autograd.ops.creation.conversion import composite_operands, converted
 from nnkit.autograd.ops.creation.memory_format import in_order_of
-from nnkit.autograd.tensor import Tensor
+from nnkit.autograd.tensor import Tensor, on_its_own
 from nnkit.backend.axes import terms
 from nnkit.backend.dtype import FLOATING, int64, to_float
 from nnkit.backend.warning import warn
@@ -55,6 +55,7 @@ def _grad_prod(B: Any, g: Any, x: Any, out: Any, axis: Any, keepdims: bool) -> A
         one = B.reshape(out, (1,))
         flat = _grad_prod(B, B.reshape(g, (1,)), B.reshape(x, (-1,)), one, 0, True)
         flat = in_order_of(B, B.reshape(flat, shape), x)
+        flat = on_its_own(flat) if isinstance(flat, Tensor) else flat
         several = B.gt(B.sum(B.eq(x, 0), None, False), 1)
         return flat if MODE.enabled or MODE.transforms else B.where(several, 0.0, flat)
     turned = B.flip(x, (axis,))
@@ -94,9 +95,8 @@ def _grad_var_mean(
 
 
 def ratio(B: Any, g: Any, divisor: Any) -> Any:
-    """``g / divisor``, and 0 where the divisor is 0."""
-    zero = B.eq(divisor, 0)
-    return B.where(zero, B.zeros_like(g), B.div(g, B.where(zero, B.ones_like(divisor), divisor)))
+    """``g / divisor``, and 0 where the divisor is 0, with a derivative that is NaN, as torch's."""
+    return B.where(B.eq(divisor, 0), B.zeros_like(g), B.div(g, divisor))
 
 
 def _grad_std(
