@@ -123,3 +123,36 @@ def test_wrong_numbers_of_any_example_are_refused(name: str) -> None:
     with pytest.raises(type(alone.value)):
         nnkit.vmap(lambda x: WRONG[name](nnkit, x), randomness="same")(nnkit.stack([good, bad]))
     nnkit.vmap(lambda x: WRONG[name](nnkit, x), randomness="same")(nnkit.stack([good, good]))
+
+
+@pytest.mark.parametrize(
+    "asked",
+    [
+        lambda lib, t: t.data,
+        lambda lib, t: lib.tensor(t),
+        lambda lib, t: t.new_tensor(t),
+    ],
+)
+@pytest.mark.filterwarnings("ignore:To copy construct")
+def test_an_example_is_not_looked_behind(lib: ModuleType, asked: Any) -> None:
+    with pytest.raises(RuntimeError):
+        lib.func.vmap(lambda t: asked(lib, t))(lib.ones(2, 3))
+
+
+@pytest.mark.filterwarnings("ignore:.torch.jit")
+def test_data_within_a_derivative_of_an_example(lib: ModuleType) -> None:
+    f = lib.func
+    found = f.vmap(f.grad(lambda t: (t.data * t).sum()))(lib.ones(2, 3))
+    assert found.tolist() == [[1.0] * 3] * 2
+    with pytest.raises(RuntimeError):
+        f.jvp(f.vmap(lambda t: t.data), (lib.ones(2, 3),), (lib.ones(2, 3),))
+
+
+def test_other_memory_is_refused_in_transforms() -> None:
+    f, c = nnkit.func, nnkit.zeros(3)
+    for run in (
+        lambda: f.vmap(lambda t: t.clone().set_(c))(nnkit.ones(2, 3)),
+        lambda: f.jvp(lambda t: t.clone().set_(c), (c,), (c,)),
+    ):
+        with pytest.raises(NotImplementedError, match=r"set_\(\): a tensor of a transform"):
+            run()

@@ -156,6 +156,7 @@ class Tensor(Living):
     @property
     def data(self) -> Tensor:
         """The same memory without history; writing to it is not seen by autograd."""
+        self._device.check_data()
         out = self.detach()
         if not out.is_inference():
             counter = counter_of(self._writes)
@@ -405,9 +406,7 @@ class Tensor(Living):
         if not self.requires_grad:
             raise RuntimeError("cannot register a hook on a tensor that doesn't require gradient")
         if self.grad_fn is not None:
-            raise RuntimeError(
-                "post accumulate grad hooks cannot be registered on non-leaf tensors"
-            )
+            raise RuntimeError("post-accumulate hooks cannot be registered on non-leaf tensors")
         return RemovableHandle.add(leaf_hooks(self).post_accumulate, hook)
 
     def detach(self) -> Tensor:

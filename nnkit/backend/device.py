@@ -39,6 +39,7 @@ class device:
     __slots__ = ("backend", "index", "type")
     backend: Backend
     depth = 0  # of forward levels in each other
+    maps = False  # whether it is a level whose tensors hold examples
     by_hand = False  # whether it is a level whose tensors show the history of their primals
 
     def __new__(cls, type: Any = "cpu", index: int | None = None) -> device:
@@ -102,6 +103,9 @@ class device:
     def shown(self, value: Any) -> Any:
         """The tensor that users get where one computed here is returned."""
         return value
+
+    def check_data(self) -> None:
+        """RuntimeError where the ``data`` of a tensor may not be asked for: of a `vmap`'s."""
 
     def detached(self, array: Any) -> Any:
         """The array without what is known of its derivatives: nothing, outside of a transform."""

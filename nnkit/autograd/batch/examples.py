@@ -99,12 +99,17 @@ class BatchLevel(Level):
     """The device of tensors that hold ``size`` examples, while a `vmap` runs."""
 
     __slots__ = ("randomness", "size")
+    maps = True
 
     def __new__(cls, place: device, size: int, randomness: str) -> BatchLevel:
         self = Level.__new__(cls, place)
         self.size = size
         self.randomness = randomness
         return self
+
+    def check_data(self) -> None:
+        if MODE.captures is self.captures:  # elsewhere it is asked of what another level holds
+            raise RuntimeError("data: may not be asked for in a function that is mapped by vmap")
 
     def detached(self, array: Batched) -> Batched:
         """The same without history."""

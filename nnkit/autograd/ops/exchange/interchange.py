@@ -87,6 +87,10 @@ def _read(data: Any, d: dtype_type | None, place: Any) -> Any:
         d = d or (int64 if data.__class__ is int else of_number(data))
         return B.full((), _checked(data, d), d.array)
     if isinstance(data, Tensor):
+        if data._device.maps:
+            raise RuntimeError(
+                "tensor(): an example of a vmap cannot be copied: use detach().clone()"
+            )
         array = plain(data.detach().to(place)._data)
         return B.copy(array) if d is None else B.cast(array, d.array)
     if _is_array(data):

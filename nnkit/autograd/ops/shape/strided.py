@@ -560,6 +560,8 @@ def set_(
 
     if isinstance(source, Storage):
         source = source.tensor(input.dtype)
+    if input._device.depth:
+        raise NotImplementedError("set_(): a tensor of a transform cannot be given other memory")
     tracked = check_change(input, "set_", (source,))
     check_writable(input, "set_")
     if source is None:
