@@ -23,7 +23,7 @@ from nnkit.compiler.graph import (
     leaves_of,
 )
 from nnkit.compiler.tensors import Effects, World
-from nnkit.compiler.tracing import Trace
+from nnkit.compiler.tracing import Trace, untraced
 from nnkit.compiler.watch import PLAIN, Watch
 from nnkit.utils._pytree import tree_flatten
 
@@ -73,7 +73,7 @@ class Attempt:
     def run(self, args: tuple, kwargs: dict) -> Any:
         """Call the function, and write down what it does."""
         raw = cpu.backend
-        self.recording = recording = Recording(raw, self.strict)
+        self.recording = recording = Recording(raw, self.strict, untraced)
         self.arguments: dict[int, int] = {}  # the buffers of arguments' Tensors, by id
         self.tensors: list[Tensor] = []
         for leaf in self.leaves:
@@ -94,10 +94,11 @@ class Attempt:
         try:
             with self.trace:
                 self.result = self.function(*args, **kwargs)
-                with self.guarded():
-                    self._finish()
+            with self.guarded():
+                self._finish()
         finally:
             cpu.backend = raw
+            recording.leave()
             del RECORDERS[get_ident()]
         return self.result
 
@@ -233,7 +234,6 @@ class Attempt:
         recording = self.recording
         if recording.broken:
             return
-        self.trace.paused = True
         found, self.structure = tree_flatten(self.result)
         try:
             for tensor in [value for value in found if isinstance(value, Tensor)]:
@@ -244,7 +244,6 @@ class Attempt:
             t for t in found if isinstance(t, Tensor) and not self._is_outer(t) and t._requires_grad
         ]
         unique = list({id(t): t for t in with_history}.values())
-        self.trace.paused = False
         if unique and not any(is_spent(t) for t in unique):
             self._record_backward(unique)
         if recording.broken:
@@ -305,7 +304,8 @@ class Attempt:
         forward, recording.program = recording.program, []
         try:
             tensors = tuple([wrap(g) for g in grads])
-            results = captured(tuple(outputs), tuple(inputs), tensors, True, False, False)
+            with self.trace:
+                results = captured(tuple(outputs), tuple(inputs), tensors, True, False, False)
         finally:
             calls, recording.program = recording.program, forward
         self.backward = BackwardRecord(self, calls, numbers, outputs, inputs, results)

@@ -7,7 +7,7 @@ import ast
 from collections import OrderedDict, defaultdict
 from collections.abc import Callable
 from functools import cache
-from types import ModuleType
+from types import CodeType, ModuleType
 from typing import Any
 
 from nnkit.backend.cpu.native import MODULE
@@ -39,6 +39,12 @@ def look_of(text: str) -> tuple[int, Any] | None:
         case ast.Call(ast.Name("len"), [ast.Name("place")]):
             return LENGTH, None
     return None
+
+
+@cache
+def code_of_look(text: str) -> CodeType:
+    """The code of a check's text, in which the object looked into is ``place``."""
+    return compile(text.replace("{}", "place", 1), "<effects>", "eval")
 
 
 def compiled_check(text: str, place: Any, found: Any, means: int, scope: dict) -> tuple | None:

@@ -21,7 +21,7 @@ from nnkit.backend.device import cpu, get_default_device
 from nnkit.backend.dtype import default_dtype
 from nnkit.backend.program.outside import RECORDERS
 from nnkit.backend.reproducibility import are_deterministic_algorithms_enabled
-from nnkit.compiler.checks import EQUALITY, IDENTITY, both, compiled_check
+from nnkit.compiler.checks import EQUALITY, IDENTITY, both, code_of_look, compiled_check
 
 RAW = type(cpu.backend)
 
@@ -72,7 +72,7 @@ def as_now() -> Callable[[], bool]:
     known = modes()
     checks = []
     for text, place in LOOKS:
-        found = eval(text.replace("{}", "place"), {"place": place})
+        found = eval(code_of_look(text), {"len": len}, {"place": place})
         means = EQUALITY if type(found) is int else IDENTITY
         checks.append(compiled_check(text, place, found, means, {}))
     if RECORDERS or ENTERED or is_eager() or None in checks:

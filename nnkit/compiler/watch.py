@@ -35,7 +35,14 @@ from nnkit.backend.cost import is_array
 from nnkit.backend.device import device
 from nnkit.backend.dtype import dtype
 from nnkit.backend.program.source import defined
-from nnkit.compiler.checks import EQUALITY, IDENTITY, SAMENESS, both, compiled_check
+from nnkit.compiler.checks import (
+    EQUALITY,
+    IDENTITY,
+    SAMENESS,
+    both,
+    code_of_look,
+    compiled_check,
+)
 from nnkit.compiler.tensors import State
 from nnkit.compiler.tracing import whose
 from nnkit.nn.modules import module_hooks
@@ -375,7 +382,7 @@ class Watch:
             if isinstance(place, Tensor) and not tensors:
                 continue
             try:
-                now = eval(_asked(text), self.scope, {"place": place})
+                now = eval(code_of_look(text), self.scope, {"place": place})
             except (LookupError, AttributeError):  # it is gone
                 return path
             if not (now is found or (type(found) in PLAIN and same(now, found))):
@@ -427,12 +434,6 @@ def same(now: Any, found: Any) -> bool:
     if type(now) is not type(found) or now != found:
         return False
     return bool(now) or str(now) == str(found)  # of zeros the sign counts
-
-
-@cache
-def _asked(text: str) -> CodeType:
-    """The code of a check's text, in which the object looked into is ``place``."""
-    return compile(text.replace("{}", "place", 1), "<effects>", "eval")
 
 
 def _nested(code: CodeType) -> Iterable[CodeType]:

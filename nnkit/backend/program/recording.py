@@ -10,6 +10,7 @@ from weakref import ref
 
 from nnkit.backend.algebra import CATALOGUE
 from nnkit.backend.cost import is_array
+from nnkit.backend.cpu.native import MODULE
 from nnkit.backend.door import Recorder, Slot
 from nnkit.backend.program.outside import LiveNumber
 from nnkit.backend.program.program import Call, Outside
@@ -29,6 +30,11 @@ def bits(array: Any) -> tuple:
     return array.shape, array.dtype, array.tobytes()
 
 
+def directly(function: Callable[..., Any], *arguments: Any) -> Any:
+    """Call a function."""
+    return function(*arguments)
+
+
 def _forget(numbers: dict[int, int], key: int, _: Any) -> None:
     numbers.pop(key, None)
 
@@ -45,11 +51,15 @@ class Recording(Recorder):
         broken: why there will be no program, None while there may be.
         paused: whether the calls belong to something that will be called itself in each replay.
         at_first: called before the first call is written down.
+        aside: calls a function that is no part of what is recorded.
     """
 
-    def __init__(self, backend: Any, strict: bool = False) -> None:
+    def __init__(
+        self, backend: Any, strict: bool = False, aside: Callable[..., Any] = directly
+    ) -> None:
         super().__init__(backend)
         self.strict = strict
+        self.aside = aside
         self.program: list[Call | Outside] = []
         self.shapes: dict[int, tuple] = {}
         self.broken: str | None = None
@@ -74,16 +84,18 @@ class Recording(Recorder):
             told = "a value is read" if primitive.reads else "a shape depends on values"
             self.break_off(f"{name}: {told}")
             return function(*arguments)
-        # NumPy promotes by what is no float itself, though it is derived from it.
-        given = [float(a) if a.__class__ is LiveNumber else a for a in arguments]
-        result = function(*given)
-        self.called(name, arguments, result)
+        if LiveNumber in map(type, arguments):
+            # NumPy promotes by what is no float itself, though it is derived from it.
+            result = function(*[float(a) if a.__class__ is LiveNumber else a for a in arguments])
+        else:
+            result = function(*arguments)
+        self.aside(self.called, name, arguments, result)
         return result
 
     def _slot(self, value: Any, made: bool) -> Any:
-        if value.__class__ is LiveNumber:
-            return Slot(value.number)
-        return super()._slot(value, made)
+        if MODULE is None:
+            return super()._slot(value, made)
+        return MODULE.slots(value, made, self.numbers, Slot, self._numbered)
 
     def _numbered(self, value: Any, made: bool) -> int:
         number = super()._numbered(value, made)

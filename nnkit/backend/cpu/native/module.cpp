@@ -25,6 +25,7 @@
 #include "planned.h"
 #include "prepared.h"
 #include "program.h"
+#include "slots.h"
 #include "tensor.h"
 #include "tracing.h"
 #include "update.h"
@@ -34,7 +35,7 @@ namespace nnkit {
 namespace {
 
 // Of what this file offers to native/__init__.py, where the same number stands.
-constexpr long interface_number = 7;
+constexpr long interface_number = 8;
 
 // Filled by static objects in the other files while the module is loaded.
 std::map<std::string, KernelFunction>& kernels() {
@@ -261,6 +262,10 @@ PyMethodDef methods[] = {
     {"bind_planned", bind_planned, METH_VARARGS, "A primitive whose launches are planned."},
     {"forget_handle", forget_handle, METH_NOARGS, "cuBLAS' handle was set to something else."},
     {"trace", trace, METH_O, "Set a profiler that looks at calls of this thread."},
+    {"untraced", reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(untraced)),
+     METH_FASTCALL, "Call a function at whose calls no profiler looks."},
+    {"slots", reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(slots)), METH_FASTCALL,
+     "What stands for the arrays in a value."},
     {"names", names, METH_NOARGS, "The primitives that have a kernel."},
     {"set_threads", python_set_threads, METH_O, "Set the number of threads of a section."},
     {"threads", python_threads, METH_NOARGS, "The number of threads of a section."},

@@ -26,7 +26,7 @@ def fuse_formulas(program: Program, backend: Any) -> Program:
     """
     if backend.fuse is None:
         return program
-    aliases = Aliases(program)
+    aliases = program.found(Aliases)
     uses = Counter(n for call in program.calls for n in call.reads) + Counter(program.outputs)
     kept: list[Any] = []
     group = _Group(program, uses)
