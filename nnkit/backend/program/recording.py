@@ -30,6 +30,9 @@ def bits(array: Any) -> tuple:
     return array.shape, array.dtype, array.tobytes()
 
 
+line_now: Callable[[], str] = users_line if MODULE is None else MODULE.users_line
+
+
 def directly(function: Callable[..., Any], *arguments: Any) -> Any:
     """Call a function."""
     return function(*arguments)
@@ -62,6 +65,7 @@ class Recording(Recorder):
         self.aside = aside
         self.program: list[Call | Outside] = []
         self.shapes: dict[int, tuple] = {}
+        self.book = self.numbers, self.arrays, self.inputs, self.shapes
         self.broken: str | None = None
         self.paused = False
         self.at_first: Callable[[], None] | None = None
@@ -95,7 +99,7 @@ class Recording(Recorder):
     def _slot(self, value: Any, made: bool) -> Any:
         if MODULE is None:
             return super()._slot(value, made)
-        return MODULE.slots(value, made, self.numbers, Slot, self._numbered)
+        return MODULE.slots(value, made, self.book, Slot, self._numbered)
 
     def _numbered(self, value: Any, made: bool) -> int:
         number = super()._numbered(value, made)
@@ -110,7 +114,7 @@ class Recording(Recorder):
             return
         given = self._slot(arguments, False)
         self._begin()
-        self.program.append(Call(name, given, self._slot(result, True), users_line()))
+        self.program.append(Call(name, given, self._slot(result, True), line_now()))
 
     def _begin(self) -> None:
         if self.at_first is not None:
@@ -120,7 +124,7 @@ class Recording(Recorder):
     def called_outside(self, function: Callable[..., Any], title: str) -> Outside:
         """Write down a call of something that is no primitive, and get the line to complete."""
         self._begin()
-        outside = Outside(function, title, users_line())
+        outside = Outside(function, title, line_now())
         self.program.append(outside)
         return outside
 

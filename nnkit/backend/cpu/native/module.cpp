@@ -25,7 +25,7 @@
 #include "planned.h"
 #include "prepared.h"
 #include "program.h"
-#include "slots.h"
+#include "recording.h"
 #include "tensor.h"
 #include "tracing.h"
 #include "update.h"
@@ -266,6 +266,7 @@ PyMethodDef methods[] = {
      METH_FASTCALL, "Call a function at whose calls no profiler looks."},
     {"slots", reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(slots)), METH_FASTCALL,
      "What stands for the arrays in a value."},
+    {"users_line", users_line, METH_NOARGS, "The nearest line that is not nnkit's own."},
     {"names", names, METH_NOARGS, "The primitives that have a kernel."},
     {"set_threads", python_set_threads, METH_O, "Set the number of threads of a section."},
     {"threads", python_threads, METH_NOARGS, "The number of threads of a section."},
