@@ -6,11 +6,14 @@ that live are looked at, before a recorded run and where it ends.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any
 
+from nnkit.autograd.compiled import count_writes
 from nnkit.autograd.tensor import UNTRACKED, Tensor, wrap
 from nnkit.backend.device import cpu
-from nnkit.backend.program.source import defined
+from nnkit.backend.door import Slot
+from nnkit.backend.program import looped
 
 
 class State:
@@ -76,80 +79,87 @@ class World:
 
 
 class Effects:
-    """Code that gives Tensors what a step has given them: lines of Python over arrays.
+    """Calls that give Tensors what a step has given them, over arrays.
 
-    ``target`` says how a Tensor is called in it, and ``source`` how an array is; each is None for
-    what it cannot name.
+    ``target`` says what stands for a Tensor in them, and ``source`` which buffer holds an array;
+    each is None for what it does not know.
+
+    Attributes:
+        reads: the buffers that they are given.
+        made: what stands for the Tensors that each run makes, by id.
+        refusal: why they cannot be made, None if they can.
     """
 
     def __init__(self, target: Any, source: Any) -> None:
         self.target = target
         self.source = source
-        self.lines: list[str] = []
-        self.scope: dict[str, Any] = {"wrap": wrap, "cpu": cpu}
         self.reads: list[int] = []
-        self.made: dict[int, str] = {}  # the names of Tensors that each run makes, by id
+        self.calls: list[tuple] = []
+        self.constants: dict[int, Any] = {}
+        self.made: dict[int, Slot] = {}
         self.kept: dict[int, Tensor] = {}  # these Tensors, so that no id is used twice
         self.refusal: str | None = None
+        self.own = 0  # buffers of their own, whose numbers are negative
 
     def refuse(self, reason: str) -> None:
         if self.refusal is None:
             self.refusal = reason
 
-    def name(self, value: Any) -> str:
-        """A name for an object that is the same in each replay."""
-        name = f"v{len(self.scope)}"
-        self.scope[name] = value
-        return name
-
-    def buffer(self, number: int) -> str:
-        """The name of a buffer of the program."""
+    def buffer(self, number: int) -> Slot:
+        """What stands for a buffer of the program."""
         if number not in self.reads:
             self.reads.append(number)
-        return f"b{number}"
+        return Slot(number)
+
+    def _new(self) -> Slot:
+        self.own += 1
+        return Slot(-self.own)
+
+    def do(self, function: Any, *arguments: Any) -> None:
+        """Call a function for what it does."""
+        self.calls.append((function, arguments, None, ()))
+
+    def call(self, function: Any, *arguments: Any) -> Slot:
+        """Call a function; what stands for its result."""
+        result = self._new()
+        self.calls.append((function, arguments, result, ()))
+        return result
 
     def add(self, changes: list[tuple[Tensor, State, State]]) -> None:
-        """The lines for what has changed."""
+        """The calls for what has changed."""
         counted: set[int] = set()
         for tensor, old, new in changes:
-            name = self.target(self, tensor)
-            if name is None:
+            target = self.target(self, tensor)
+            if target is None:
                 continue
             reason = _beyond(old, new)
             if reason:
                 self.refuse(reason)
             elif new.data is not old.data:
-                self.replaced_data(name, new)
+                self.replaced_data(target, new)
             if new.version != old.version and id(new.writes) not in counted:
                 counted.add(id(new.writes))
                 count = new.version - old.version  # pyright: ignore[reportOptionalOperand]
-                self.lines += [
-                    f"writes = {name}._writes",
-                    f"writes[0] += {count}",
-                    f"writes[1] = {new.writes[1]!r}",
-                ]
+                self.do(count_writes, target, count, new.writes[1])
             if new.grad is not old.grad:
-                self.lines.append(f"{name}._grad = {self.gradient(new.grad)}")
+                grad = None if new.grad is None else self.tensor(new.grad)
+                self.do(setattr, target, "_grad", grad)
 
-    def replaced_data(self, name: str, new: State) -> None:
+    def replaced_data(self, target: Any, new: State) -> None:
         number = self.source(new.data)
         if number is None:
             return self.refuse("a tensor is given other memory")
-        self.lines.append(f"{name}._data = {self.buffer(number)}")
+        self.do(setattr, target, "_data", self.buffer(number))
 
-    def gradient(self, grad: Any) -> str:
-        if grad is None:
-            return "None"
-        return self.tensor(grad) or "None"
-
-    def tensor(self, tensor: Any) -> str | None:
-        """The name of a Tensor that is new in each replay; None where it cannot be made."""
+    def tensor(self, tensor: Any) -> Any:
+        """What stands for a Tensor, which may be new in each replay; None where it cannot be
+        made."""
         known = self.target(self, tensor)
         if known is not None:
             return known
-        name = self.made.get(id(tensor))
-        if name is not None:
-            return name
+        made = self.made.get(id(tensor))
+        if made is not None:
+            return made
         number = self.source(tensor._data)
         if number is None:
             return self.refuse("a tensor is made of memory that no primitive made")
@@ -157,25 +167,26 @@ class Effects:
             return self.refuse(f"a tensor of class {type(tensor).__name__} is made")
         if tensor._hooks is not None:
             return self.refuse("a hook is registered on a tensor that the step makes")
-        name = self.made[id(tensor)] = f"t{len(self.made)}"
+        made = self.made[id(tensor)] = self.call(wrap, self.buffer(number))
         self.kept[id(tensor)] = tensor
-        self.lines.append(f"{name} = wrap({self.buffer(number)})")
         writes = tensor._writes
         if writes is UNTRACKED:
-            self.scope["UNTRACKED"] = UNTRACKED
-            self.lines.append(f"{name}._writes = UNTRACKED")
+            self.do(setattr, made, "_writes", UNTRACKED)
         elif writes.__class__ is not list:
             return self.refuse("an inference tensor is made that has a counter of writes")
         elif writes[0]:
-            self.lines.append(f"{name}._writes[0] = {writes[0]}")
-        return name
+            self.do(count_writes, made, writes[0], None)
+        return made
 
-    def function(self, last: str) -> Any:
-        """The function of the arrays it reads; ``last`` is its last line."""
-        parameters = ", ".join(f"b{n}" for n in self.reads)
-        lines = "".join(f"    {line}\n" for line in [*self.lines, last])
-        source = f"def effects({parameters}):\n{lines}"
-        return defined("effects", source, "<effects>", self.scope)
+    def function(self, results: Iterable[Any]) -> Any:
+        """The function of the arrays it reads, to a tuple."""
+        outputs = []
+        for value in results:
+            slot = value if value.__class__ is Slot else self._new()
+            outputs.append(slot.number)
+            if slot is not value:
+                self.constants[slot.number] = value
+        return looped(self.reads, self.constants, self.calls, outputs)
 
 
 def _beyond(old: State, new: State) -> str | None:

@@ -144,6 +144,15 @@ class Program:
                 last[number] = place
         return last
 
+    def gone(self) -> dict[int, list[int]]:
+        """The buffers that nobody needs after a call, by its place."""
+        kept = {*self.constants, *self.outputs}
+        found: dict[int, list[int]] = {}
+        for number, place in self.last_uses().items():
+            if number not in kept:
+                found.setdefault(place, []).append(number)
+        return found
+
     def __str__(self) -> str:
         return listing(self)
 

@@ -17,6 +17,7 @@
 #include "gpu_memory.h"
 #include "held.h"
 #include "living.h"
+#include "loop.h"
 #include "memory.h"
 #include "node.h"
 #include "op.h"
@@ -248,6 +249,8 @@ PyMethodDef methods[] = {
     {"tell_levels", tell_levels, METH_O, "Tell the set of the levels that are entered."},
     {"wrap", reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(wrap_array)),
      METH_FASTCALL, "A new leaf on an array."},
+    {"count_writes", reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(count_writes)),
+     METH_FASTCALL, "Count writes to the storage of a tensor."},
     {"bind_op", bind_op, METH_VARARGS, "An op on Tensors, or its twin."},
     {"set_node", set_node, METH_VARARGS, "Tell the classes of nodes and of saved outputs."},
     {"bind_record", bind_record, METH_VARARGS, "What makes the nodes of an op."},
@@ -317,15 +320,16 @@ PyMODINIT_FUNC NNKIT_INIT() {
     nnkit::Owned unbound(nnkit::make_held_type(false));
     nnkit::Owned modes(nnkit::make_modes_type()), living(nnkit::make_living_type());
     nnkit::Owned checks(nnkit::make_checks_type()), planned(nnkit::make_planned_type());
-    nnkit::Owned frozen(nnkit::make_frozen_type());
+    nnkit::Owned frozen(nnkit::make_frozen_type()), loop(nnkit::make_loop_type());
     if (nnkit::kernel_type == nullptr || !entry || !held || !unbound || !modes || !living ||
-        !checks || !planned || !frozen ||
+        !checks || !planned || !frozen || !loop ||
         PyModule_AddObjectRef(module, "Kernel", nnkit::kernel_type) < 0 ||
         PyModule_AddObjectRef(module, "Entry", entry.object()) < 0 ||
         PyModule_AddObjectRef(module, "Living", living.object()) < 0 ||
         PyModule_AddObjectRef(module, "Checks", checks.object()) < 0 ||
         PyModule_AddObjectRef(module, "Planned", planned.object()) < 0 ||
         PyModule_AddObjectRef(module, "Frozen", frozen.object()) < 0 ||
+        PyModule_AddObjectRef(module, "Loop", loop.object()) < 0 ||
         PyModule_AddObjectRef(module, "Held", held.object()) < 0 ||
         PyModule_AddObjectRef(module, "Unbound", unbound.object()) < 0 ||
         PyModule_AddObjectRef(module, "Modes", modes.object()) < 0 ||

@@ -10,8 +10,8 @@ from typing import Any
 from nnkit.backend.door import Slot
 from nnkit.backend.dtype import bool_, float32, float64
 from nnkit.backend.program.aliases import Aliases
+from nnkit.backend.program.loop import loop_of
 from nnkit.backend.program.passes.reuse import reuse_memory
-from nnkit.backend.program.printer import print_program
 from nnkit.backend.program.program import Call, Fused, Outside, Program
 
 MOST_ARRAYS, MOST_SLOTS = 16, 48  # fused.cpp: most_arrays_of_fusion, most_slots
@@ -172,12 +172,12 @@ def _steps(program: Program) -> tuple:
 
 
 def _twin(program: Program, backend: Any) -> Callable[..., tuple]:
-    """The same formulas one by one, for arrays that are declined; printed when it is needed."""
-    printed: list[Callable[..., tuple]] = []
+    """The same formulas one by one, for arrays that are declined; made when it is needed."""
+    made: list[Callable[..., tuple]] = []
 
     def twin(*arrays: Any) -> tuple:
-        if not printed:
-            printed.append(print_program(reuse_memory(program), backend))
-        return printed[0](*arrays)
+        if not made:
+            made.append(loop_of(reuse_memory(program), backend))
+        return made[0](*arrays)
 
     return twin
