@@ -67,14 +67,29 @@ LOOKS: tuple[tuple[str, Any], ...] = (
 )  # fmt: skip
 
 
+MOST = 16
+_AS_NOW: dict[tuple, Callable[[], bool]] = {}  # by modes
+
+
 def as_now() -> Callable[[], bool]:
     """A function that tells whether calls still run programs, in the modes of now."""
     known = modes()
+    if RECORDERS or ENTERED or is_eager():
+        return lambda: not is_eager() and modes() == known
+    check = _AS_NOW.get(known)
+    if check is None or not check():  # what stands in a place may be another object by now
+        if len(_AS_NOW) >= MOST:
+            _AS_NOW.clear()
+        check = _AS_NOW[known] = _as_now(known)
+    return check
+
+
+def _as_now(known: tuple) -> Callable[[], bool]:
     checks = []
     for text, place in LOOKS:
         found = eval(code_of_look(text), {"len": len}, {"place": place})
         means = EQUALITY if type(found) is int else IDENTITY
         checks.append(compiled_check(text, place, found, means, {}))
-    if RECORDERS or ENTERED or is_eager() or None in checks:
+    if None in checks:
         return lambda: not is_eager() and modes() == known
     return both(checks, eq, None)

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "owned.h"
+#include "tensor.h"
 
 namespace nnkit {
 namespace {
@@ -25,6 +26,7 @@ struct Call {
     std::vector<Pattern> arguments;
     Pattern result;
     std::vector<int> gone;  // the places that nobody reads any more
+    Py_ssize_t slot = 0;    // of a Tensor, where the call only sets it
 };
 
 struct Program {
@@ -65,12 +67,12 @@ public:
     }
 
     bool make(const Call& call) {
+        if (call.slot != 0) return set(call);
         PyObject** values = buffers_ + program_.places + 1;
         std::vector<Owned> built;
         std::size_t count = 0;
         for (const Pattern& argument : call.arguments) {
-            PyObject* value = argument.place >= 0 ? buffers_[argument.place]
-                                                  : argument.fixed.object();
+            PyObject* value = at(argument);
             if (value == nullptr) {
                 built.emplace_back(filled(argument));
                 value = built.back().object();
@@ -79,8 +81,15 @@ public:
             values[count++] = value;
         }
         std::size_t flagged = count | PY_VECTORCALL_ARGUMENTS_OFFSET;
-        Owned result(PyObject_Vectorcall(call.function.object(), values, flagged, nullptr));
-        if (!result || !store(call.result, result.object())) return false;
+        PyObject* result = PyObject_Vectorcall(call.function.object(), values, flagged, nullptr);
+        if (result == nullptr) return false;
+        if (call.result.place >= 0) {
+            Py_XSETREF(buffers_[call.result.place], result);
+        } else {
+            bool stored = store(call.result, result);
+            Py_DECREF(result);
+            if (!stored) return false;
+        }
         for (int place : call.gone) Py_CLEAR(buffers_[place]);
         return true;
     }
@@ -96,6 +105,21 @@ public:
     }
 
 private:
+    // What a pattern stands for, borrowed; null for a sequence with buffers in it.
+    PyObject* at(const Pattern& pattern) const {
+        return pattern.place >= 0 ? buffers_[pattern.place] : pattern.fixed.object();
+    }
+
+    bool set(const Call& call) const {
+        PyObject* target = at(call.arguments[0]);
+        PyObject* value = at(call.arguments[2]);
+        if (is_tensor(target)) {
+            set_slot(target, call.slot, value);
+            return true;
+        }
+        return PyObject_SetAttr(target, at(call.arguments[1]), value) == 0;
+    }
+
     PyObject* filled(const Pattern& pattern) const {
         if (pattern.place >= 0) return Py_NewRef(buffers_[pattern.place]);
         if (pattern.fixed) return Py_NewRef(pattern.fixed.object());
@@ -207,6 +231,7 @@ private:
             if (!read_pattern(PyTuple_GET_ITEM(arguments, i), call.arguments.back())) return false;
         }
         if (!read_pattern(result, call.result) || !read_places(gone, call.gone)) return false;
+        if (function == set_attribute_) call.slot = slot_of(call.arguments);
         program_.widest = std::max(program_.widest, call.arguments.size());
         program_.calls.push_back(std::move(call));
         return true;
@@ -235,7 +260,20 @@ private:
         return true;
     }
 
+    // The slot of Tensors that `setattr` is called for; 0 for another attribute.
+    static Py_ssize_t slot_of(const std::vector<Pattern>& arguments) {
+        PyObject* name = arguments.size() == 3 ? arguments[1].fixed.object() : nullptr;
+        if (name == nullptr || !PyUnicode_Check(name) || !arguments[2].parts.empty()) return 0;
+        for (auto [known, slot] : {std::pair{"_grad", tensors.grad}, {"_data", tensors.data},
+                                   {"_writes", tensors.writes}, {"_edge", tensors.edge},
+                                   {"_requires_grad", tensors.requires_grad}}) {
+            if (PyUnicode_CompareWithASCIIString(name, known) == 0) return slot;
+        }
+        return 0;
+    }
+
     PyObject* slot_;
+    PyObject* set_attribute_ = PyDict_GetItemString(PyEval_GetBuiltins(), "setattr");
     Program& program_;
     std::unordered_map<long, int> places_;  // by the numbers of the buffers
 };

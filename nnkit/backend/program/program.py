@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator
 from typing import Any, TypeVar
 
 from nnkit.backend.algebra import CATALOGUE, Primitive
+from nnkit.backend.cpu.native import MODULE
 from nnkit.backend.door import Slot
 from nnkit.backend.program.listing import listing
 
@@ -178,6 +179,8 @@ def _title(call: Any) -> str:
 
 
 def _same(a: Any, b: Any) -> bool:
+    if MODULE is not None:
+        return MODULE.same_values(Slot, a, b)
     if a is b:
         return True
     if a.__class__ is not b.__class__:

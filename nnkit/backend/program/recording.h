@@ -10,6 +10,14 @@ namespace nnkit {
 // (numbers, arrays, inputs, shapes); `numbered(array, made)` enters what is no plain ndarray.
 PyObject* slots(PyObject* module, PyObject* const* values, Py_ssize_t count);
 
+// What the module offers: `recorded((recording, name, function, Slot, Call, LiveNumber))` is a
+// primitive in the door of a recording: `Recording.passed` without what may have to be refused.
+PyObject* recorded(PyObject* module, PyObject* entry);
+
+// What the module offers: `same_values(slot, one, other)` tells whether arguments or results of two
+// calls are the same to a program.
+PyObject* same_values(PyObject* module, PyObject* const* values, Py_ssize_t count);
+
 // What the module offers: `users_line()`, as in warning.py.
 PyObject* users_line(PyObject* module, PyObject*);
 

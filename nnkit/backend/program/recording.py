@@ -71,6 +71,16 @@ class Recording(Recorder):
         self.at_first: Callable[[], None] | None = None
         self.thread = get_ident()
 
+    def __getattr__(self, name: str) -> Callable[..., Any]:
+        primitive = CATALOGUE.get(name)
+        refused = primitive is None or primitive.reads or primitive.sized_by_data
+        if MODULE is None or refused or name in KNOWN_ADDRESSES:
+            return super().__getattr__(name)
+        function = getattr(self._backend, name)
+        call = MODULE.recorded((self, name, function, Slot, Call, LiveNumber))
+        setattr(self, name, call)
+        return call
+
     def break_off(self, reason: str, line: str | None = None) -> None:
         """Note why there will be no program, and where: by default at the user's line. An empty
         ``line`` stands in the reason already."""
