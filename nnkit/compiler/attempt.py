@@ -15,6 +15,7 @@ from nnkit.backend.device import cpu
 from nnkit.backend.door import Slot
 from nnkit.backend.program import Outside, Program, Recording, geometry
 from nnkit.backend.program.outside import RECORDERS, LiveNumber
+from nnkit.compiler.checks import PLAIN
 from nnkit.compiler.graph import (
     SpentNode,
     connect,
@@ -24,7 +25,7 @@ from nnkit.compiler.graph import (
 )
 from nnkit.compiler.tensors import Effects, World
 from nnkit.compiler.tracing import Trace, untraced
-from nnkit.compiler.watch import PLAIN, Watch
+from nnkit.compiler.watch import Watch
 from nnkit.utils._pytree import tree_flatten
 
 LARGE = 1 << 14  # bytes of a gradient that is worth a line
@@ -73,7 +74,7 @@ class Attempt:
     def run(self, args: tuple, kwargs: dict) -> Any:
         """Call the function, and write down what it does."""
         raw = cpu.backend
-        self.recording = recording = Recording(raw, self.strict, untraced)
+        self.recording = recording = Recording(raw, self.strict)
         self.arguments: dict[int, int] = {}  # the buffers of arguments' Tensors, by id
         self.tensors: list[Tensor] = []
         for leaf in self.leaves:
@@ -210,6 +211,9 @@ class Attempt:
 
     def read_outside(self, read: Callable[..., tuple], arguments: tuple) -> tuple:
         """Numbers that each replay reads where they stand."""
+        return untraced(self._read_outside, read, arguments)
+
+    def _read_outside(self, read: Callable[..., tuple], arguments: tuple) -> tuple:
         outside = self.recording.called_outside(partial(read, *arguments), read.__name__)
         self.handed += [(a, outside) for a in arguments if type(a) not in PLAIN]
         numbers = []

@@ -12,7 +12,7 @@ namespace nnkit {
 namespace {
 
 // What is looked at in an object, and how that must be what was found.
-enum class Look { attribute, absence, item, truth, length };
+enum class Look { attribute, absence, item, truth, length, optional_item, of_class };
 enum class Means { identity, equality, sameness };
 
 struct Check {
@@ -26,7 +26,8 @@ struct Check {
 struct Checks {
     PyObject_HEAD
     vectorcallfunc call;
-    PyObject* same;  // (now, found): whether plain values are the same to every program
+    PyObject* same;     // (now, found): whether plain values are the same to every program
+    PyObject* missing;  // what an optional item is where there is none
     std::vector<Check> checks;
 };
 
@@ -54,6 +55,35 @@ PyObject* item(const Check& check) {
     return Py_XNewRef(now);
 }
 
+PyObject* optional_item(const Checks& checks, const Check& check) {
+    PyObject* now = PyDict_GetItemWithError(check.place, check.key);
+    if (now == nullptr && !PyErr_Occurred()) now = checks.missing;
+    return Py_XNewRef(now);
+}
+
+// What a class itself has under a name.
+PyObject* of_class(const Check& check) {
+    auto* type = reinterpret_cast<PyTypeObject*>(check.place);
+#if PY_VERSION_HEX >= 0x030C0000
+    Owned content(PyType_GetDict(type));
+#else
+    Owned content(Py_XNewRef(type->tp_dict));
+#endif
+    if (!content) return fail(PyExc_AttributeError, "__dict__");
+    PyObject* now = PyDict_GetItemWithError(content.object(), check.key);
+    if (now == nullptr && !PyErr_Occurred()) PyErr_SetObject(PyExc_KeyError, check.key);
+    return Py_XNewRef(now);
+}
+
+PyObject* value_of(const Checks& checks, const Check& check) {
+    switch (check.look) {
+        case Look::attribute: case Look::absence: return attribute(check);
+        case Look::optional_item: return optional_item(checks, check);
+        case Look::of_class: return of_class(check);
+        default: return item(check);
+    }
+}
+
 int is_found(const Checks& checks, const Check& check, PyObject* now) {
     if (now == check.found) return 1;
     switch (check.means) {
@@ -72,8 +102,7 @@ int holds(const Checks& checks, const Check& check) {
         Py_ssize_t now = PyObject_Size(check.place);
         return now < 0 ? -1 : now == PyLong_AsSsize_t(check.found);
     }
-    bool in_slot = check.look == Look::attribute || check.look == Look::absence;
-    Owned now(in_slot ? attribute(check) : item(check));
+    Owned now(value_of(checks, check));
     if (!now) return -1;
     if (check.look == Look::absence) {
         return (now.object() == Py_None) == (check.found == Py_True);
@@ -111,6 +140,9 @@ bool read_check(PyObject* tuple, Check* check) {
         return false;
     }
     check->look = static_cast<Look>(look);
+    bool is_right = check->look == Look::of_class ? PyType_Check(check->place)
+                    : check->look == Look::optional_item ? PyDict_Check(check->place) : true;
+    if (!is_right) return fail(PyExc_TypeError, "Checks: nothing is looked at so in %R", check->place);
     check->means = static_cast<Means>(means);
     check->type = Py_TYPE(check->place);
     bool named = check->look == Look::attribute || check->look == Look::absence;
@@ -119,14 +151,17 @@ bool read_check(PyObject* tuple, Check* check) {
 }
 
 PyObject* new_checks(PyTypeObject* type, PyObject* args, PyObject*) {
-    PyObject *checks, *same;
-    if (!PyArg_ParseTuple(args, "O!O:Checks", &PyList_Type, &checks, &same)) return nullptr;
+    PyObject *checks, *same, *missing;
+    if (!PyArg_ParseTuple(args, "O!OO:Checks", &PyList_Type, &checks, &same, &missing)) {
+        return nullptr;
+    }
     PyObject* self = type->tp_alloc(type, 0);
     if (self == nullptr) return nullptr;
     auto* own = reinterpret_cast<Checks*>(self);
     new (&own->checks) std::vector<Check>;
     own->call = call_checks;
     own->same = Py_NewRef(same);
+    own->missing = Py_NewRef(missing);
     for (Py_ssize_t i = 0; i < PyList_GET_SIZE(checks); ++i) {
         Check check;
         if (!read_check(PyList_GET_ITEM(checks, i), &check)) {
@@ -144,6 +179,7 @@ int traverse_checks(PyObject* self, visitproc visit, void* arg) {
     auto* own = reinterpret_cast<Checks*>(self);
     Py_VISIT(Py_TYPE(self));
     Py_VISIT(own->same);
+    Py_VISIT(own->missing);
     for (const Check& check : own->checks) {
         Py_VISIT(check.place);
         Py_VISIT(check.key);
@@ -162,6 +198,7 @@ int clear_checks(PyObject* self) {
         Py_DECREF(check.type);
     }
     Py_CLEAR(own->same);
+    Py_CLEAR(own->missing);
     return 0;
 }
 
@@ -186,7 +223,7 @@ PyType_Slot slots[] = {
     {Py_tp_traverse, reinterpret_cast<void*>(traverse_checks)},
     {Py_tp_clear, reinterpret_cast<void*>(clear_checks)},
     {Py_tp_members, members},
-    {Py_tp_doc, const_cast<char*>("Checks([(look, means, place, key, found), ...], same)")},
+    {Py_tp_doc, const_cast<char*>("Checks([(look, means, place, key, found), ...], same, missing)")},
     {0, nullptr},
 };
 

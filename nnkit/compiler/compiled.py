@@ -15,8 +15,9 @@ from nnkit.backend.program.source import defined
 from nnkit.backend.warning import warn
 from nnkit.compiler.attempt import RECORDED, Attempt
 from nnkit.compiler.checking import checked
+from nnkit.compiler.checks import PLAIN, all_hold
 from nnkit.compiler.modes import as_now, is_eager, modes
-from nnkit.compiler.watch import PLAIN, Watch
+from nnkit.compiler.watch import Watch
 from nnkit.nn.modules.module import Module
 from nnkit.utils._pytree import tree_flatten
 
@@ -218,7 +219,7 @@ class Compiled:
             self._check(attempt, watch)
             if attempt.reason is not None:
                 return
-            entry.holds = watch.printed()
+            entry.holds = all_hold(watch.checks)
         entry.pinned = [
             (i, t)
             for i, t in enumerate(attempt.leaves)

@@ -12,7 +12,6 @@ from typing import Any
 
 import nnkit
 from nnkit.backend.cpu.native import MODULE
-from nnkit.backend.program.recording import directly
 
 OWN = str(Path(nnkit.__file__).parent)
 _PATHS = sysconfig.get_paths()
@@ -37,7 +36,13 @@ REFUSED.update(
 
 # The compiled one does not ask about what is settled.
 _set_profiler: Callable = sys.setprofile if MODULE is None else MODULE.trace
-untraced: Callable = directly if MODULE is None else MODULE.untraced  # calls what needs no look
+
+
+def _directly(function: Callable, *arguments: Any) -> Any:
+    return function(*arguments)
+
+
+untraced: Callable = _directly if MODULE is None else MODULE.untraced  # calls what needs no look
 
 
 def whose(filename: str) -> str:

@@ -33,11 +33,6 @@ def bits(array: Any) -> tuple:
 line_now: Callable[[], str] = users_line if MODULE is None else MODULE.users_line
 
 
-def directly(function: Callable[..., Any], *arguments: Any) -> Any:
-    """Call a function."""
-    return function(*arguments)
-
-
 def _forget(numbers: dict[int, int], key: int, _: Any) -> None:
     numbers.pop(key, None)
 
@@ -54,15 +49,11 @@ class Recording(Recorder):
         broken: why there will be no program, None while there may be.
         paused: whether the calls belong to something that will be called itself in each replay.
         at_first: called before the first call is written down.
-        aside: calls a function that is no part of what is recorded.
     """
 
-    def __init__(
-        self, backend: Any, strict: bool = False, aside: Callable[..., Any] = directly
-    ) -> None:
+    def __init__(self, backend: Any, strict: bool = False) -> None:
         super().__init__(backend)
         self.strict = strict
-        self.aside = aside
         self.program: list[Call | Outside] = []
         self.shapes: dict[int, tuple] = {}
         self.book = self.numbers, self.arrays, self.inputs, self.shapes
@@ -103,7 +94,7 @@ class Recording(Recorder):
             result = function(*[float(a) if a.__class__ is LiveNumber else a for a in arguments])
         else:
             result = function(*arguments)
-        self.aside(self.called, name, arguments, result)
+        self.called(name, arguments, result)
         return result
 
     def _slot(self, value: Any, made: bool) -> Any:
