@@ -67,22 +67,7 @@ def outcome(place: Callable[[], Any], _: Any) -> Any:
 
 
 # In the order of checks.cpp.
-COMPILED = {
-    look: number
-    for number, look in enumerate(
-        (attribute, absence, item, truth, length, optional_item, of_class)
-    )
-}
-OF_ITEMS = (item, truth, optional_item)
-
-
-def compiled_check(check: tuple) -> tuple | None:
-    """A check as compiled code takes it, None where that cannot look there."""
-    look, key, place, found, _ = check
-    number = COMPILED.get(look)
-    if MODULE is None or number is None or (look in OF_ITEMS and type(place) not in ITEMS):
-        return None
-    return number, _means(found), place, key, found
+COMPILED = attribute, absence, item, truth, length, optional_item, of_class
 
 
 def now(check: tuple) -> Any:
@@ -128,14 +113,8 @@ def all_hold(checks: list[tuple]) -> Callable[[], bool]:
         checks: where to look: (one of the functions above, the name or key that it is told, the
             place, what was found there, how the user would call it).
     """
-    compiled, others = [], []
-    for check in checks:
-        known = compiled_check(check)
-        if known is None:
-            others.append(check)
-        else:
-            compiled.append(known)
-    if not compiled:
-        return lambda: all(map(holds, others))
-    first = MODULE.Checks(compiled, same, MISSING)
-    return first if not others else lambda: first() and all(map(holds, others))
+    if MODULE is None:
+        return lambda: all(map(holds, checks))
+    compiled = MODULE.Checks(checks, COMPILED, ITEMS, PLAIN, same, MISSING)
+    rest = compiled.rest
+    return compiled if not rest else lambda: compiled() and all(map(holds, rest))

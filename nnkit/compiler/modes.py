@@ -19,7 +19,7 @@ from nnkit.backend.device import cpu, get_default_device
 from nnkit.backend.dtype import default_dtype
 from nnkit.backend.program.outside import RECORDERS
 from nnkit.backend.reproducibility import are_deterministic_algorithms_enabled
-from nnkit.compiler.checks import all_hold, attribute, compiled_check, item, length
+from nnkit.compiler.checks import all_hold, attribute, item, length
 
 RAW = type(cpu.backend)
 
@@ -85,6 +85,4 @@ def as_now() -> Callable[[], bool]:
 
 def _as_now(known: tuple) -> Callable[[], bool]:
     checks = [(look, key, place, look(place, key), "") for look, key, place in LOOKS]
-    if None in map(compiled_check, checks):
-        return lambda: not is_eager() and modes() == known
     return all_hold(checks)
