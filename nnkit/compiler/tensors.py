@@ -6,76 +6,91 @@ that live are looked at, before a recorded run and where it ends.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from typing import Any
+from collections.abc import Callable, Iterable
+from functools import cached_property
+from typing import Any, NamedTuple
 
 from nnkit.autograd.compiled import count_writes
 from nnkit.autograd.tensor import UNTRACKED, Tensor, wrap
+from nnkit.backend.cpu.native import MODULE
 from nnkit.backend.device import cpu
 from nnkit.backend.door import Slot
 from nnkit.backend.program import looped
 
 
-class State:
+class State(NamedTuple):
     """A snapshot of one Tensor, without its elements."""
 
-    __slots__ = ("base", "data", "edge", "grad", "hooks", "requires_grad", "version", "writes")
+    data: Any
+    grad: Any
+    writes: Any
+    version: int | None
+    requires_grad: bool
+    edge: Any
+    base: Any
+    hooks: Any
 
-    def __init__(self, tensor: Any) -> None:
-        self.data = tensor._data
-        self.grad = tensor._grad
-        self.writes = tensor._writes
-        self.version = tensor._writes[0] if tensor._writes.__class__ is list else None
-        self.requires_grad = tensor._requires_grad
-        self.edge = tensor._edge
-        self.base = tensor._base
-        self.hooks = tensor._hooks
+
+def state_of(t: Any) -> State:
+    """How a Tensor is now."""
+    writes = t._writes
+    version = writes[0] if writes.__class__ is list else None
+    found = t._data, t._grad, writes, version, t._requires_grad, t._edge, t._base, t._hooks
+    # The class has its own __new__ from a string, which a trace would take for the user's code.
+    return tuple.__new__(State, found)
+
+
+def _states(kind: type[State], tensors: list) -> tuple[dict[int, Tensor], dict[int, State]]:
+    known = {id(t): t for t in tensors if hasattr(t, "_data")}
+    return known, {key: state_of(t) for key, t in known.items()}
+
+
+def _changed(tensors: dict[int, Tensor], states: dict[int, State]) -> list[Tensor]:
+    def differs(t: Tensor) -> bool:
+        old, new = states[id(t)], state_of(t)
+        others = zip(old._replace(version=None), new._replace(version=None))
+        return old.version != new.version or any(a is not b for a, b in others)
+
+    return [t for t in tensors.values() if differs(t)]
+
+
+find_states: Callable = _states if MODULE is None else MODULE.states
+find_changed: Callable = _changed if MODULE is None else MODULE.changed
 
 
 class World:
     """The Tensors that lived when a recording began, and how they were when last looked at."""
 
     def __init__(self) -> None:
-        self.tensors: dict[int, Tensor] = {}
-        self.states: dict[int, State] = {}
-        self.entry: dict[int, State] = {}
-        self.holders: dict[int, list[Tensor]] = {}
-        for t in Tensor._living():
-            if hasattr(t, "_data"):
-                self.add(t)
+        self.tensors: dict[int, Tensor]
+        self.tensors, self.entry = find_states(State, Tensor._living())
+        self.states: dict[int, State] = dict(self.entry)
 
     def add(self, tensor: Tensor) -> None:
         """Take a Tensor for one that was there when the recording began."""
         key = id(tensor)
         self.tensors[key] = tensor
-        self.states[key] = self.entry[key] = State(tensor)
-        self.holders.setdefault(id(tensor._data), []).append(tensor)
+        self.states[key] = self.entry[key] = state_of(tensor)
+
+    @cached_property
+    def holders(self) -> dict[int, list[Tensor]]:
+        """The Tensors that were on each array, by its id."""
+        found: dict[int, list[Tensor]] = {}
+        for key, state in self.entry.items():
+            found.setdefault(id(state.data), []).append(self.tensors[key])
+        return found
 
     def look(self) -> None:
         """Take how they are now for what they are compared with next."""
-        self.states = {key: State(t) for key, t in self.tensors.items()}
+        self.states = find_states(State, list(self.tensors.values()))[1]
 
     def __contains__(self, tensor: Any) -> bool:
         return id(tensor) in self.tensors
 
     def changes(self) -> list[tuple[Tensor, State, State]]:
         """The Tensors that were changed since: as they were, and as they are."""
-        changed = []
-        for key, t in self.tensors.items():
-            old = self.states[key]
-            writes = t._writes
-            if (
-                t._grad is not old.grad
-                or t._data is not old.data
-                or writes is not old.writes
-                or (old.version is not None and writes[0] != old.version)
-                or t._requires_grad != old.requires_grad
-                or t._edge is not old.edge
-                or t._hooks is not old.hooks
-                or t._base is not old.base
-            ):
-                changed.append((t, old, State(t)))
-        return changed
+        changed = find_changed(self.tensors, self.states)
+        return [(t, self.states[id(t)], state_of(t)) for t in changed]
 
 
 class Effects:

@@ -50,7 +50,7 @@ from nnkit.compiler.checks import (
     sequence,
     truth,
 )
-from nnkit.compiler.tensors import State
+from nnkit.compiler.tensors import State, state_of
 from nnkit.compiler.tracing import whose
 from nnkit.nn.modules import module_hooks
 from nnkit.nn.modules.module import Module
@@ -161,7 +161,7 @@ class Watch:
 
     def _tensor(self, t: Any, path: str) -> None:
         self.tensors[id(t)] = t
-        state = self.entry.get(id(t)) or State(t)
+        state = self.entry.get(id(t)) or state_of(t)
         self._check(attribute, "_data", t, state.data, path)
         self._check(attribute, "_requires_grad", t, state.requires_grad, f"{path}.requires_grad")
         if state.requires_grad and self.gradients:

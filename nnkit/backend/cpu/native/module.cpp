@@ -27,6 +27,7 @@
 #include "prepared.h"
 #include "program.h"
 #include "recording.h"
+#include "states.h"
 #include "tensor.h"
 #include "tracing.h"
 #include "update.h"
@@ -273,6 +274,10 @@ PyMethodDef methods[] = {
     {"same_values", reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(same_values)),
      METH_FASTCALL, "Whether values of two calls are the same."},
     {"users_line", users_line, METH_NOARGS, "The nearest line that is not nnkit's own."},
+    {"states", reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(states)),
+     METH_FASTCALL, "How tensors are."},
+    {"changed", reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(changed)),
+     METH_FASTCALL, "The tensors that are not as they were."},
     {"names", names, METH_NOARGS, "The primitives that have a kernel."},
     {"set_threads", python_set_threads, METH_O, "Set the number of threads of a section."},
     {"threads", python_threads, METH_NOARGS, "The number of threads of a section."},
