@@ -19,6 +19,6 @@ def runnable(program: Program, backend: Any) -> Callable[..., tuple]:
     themselves among them. From then on each of them has its place, which others have had before.
     """
     run = loop_of(program, backend)
-    if backend.plan is None or program.found(Lifetimes).peak() < LEAST:
+    if backend.plan is None or program.bytes_made() < LEAST:
         return run
-    return backend.plan(run)
+    return run if program.found(Lifetimes).peak() < LEAST else backend.plan(run)

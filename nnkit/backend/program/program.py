@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from math import prod
 from typing import Any, TypeVar
 
 from nnkit.backend.algebra import CATALOGUE, Primitive
@@ -144,6 +145,11 @@ class Program:
             for number in (*call.reads, *call.makes):
                 last[number] = place
         return last
+
+    def bytes_made(self) -> int:
+        """The bytes of all that its calls make, those of views among them."""
+        made = [self.shapes.get(n) for call in self.calls for n in call.makes]
+        return sum([prod(known[0]) * known[1].itemsize for known in made if known is not None])
 
     def gone(self) -> dict[int, list[int]]:
         """The buffers that nobody needs after a call, by its place."""

@@ -17,7 +17,7 @@ def delay(program: Program) -> Program:
     A gradient of a weight, for instance, waits until the larger ones of activations are gone: what
     it is made of is smaller, or kept anyway.
     """
-    if sum(program.found(Lifetimes).sizes.values()) < LEAST:
+    if program.bytes_made() < LEAST:
         return program
     for _ in range(MOST):
         lives = program.found(Lifetimes)

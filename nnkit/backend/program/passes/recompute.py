@@ -19,10 +19,9 @@ def recompute(program: Program) -> Program:
     It is done for what is there at the peak of memory though nothing reads it around it, if all
     that it is made of is kept anyway: of a forward, for its backward.
     """
-    there = sum(program.found(Lifetimes).sizes.values())
-    if there < LEAST:
+    if program.bytes_made() < LEAST:
         return program
-    left = there // SHARE
+    left = sum(program.found(Lifetimes).sizes.values()) // SHARE
     while True:
         lives = program.found(Lifetimes)
         profile = lives.profile()
