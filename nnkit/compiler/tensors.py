@@ -154,7 +154,7 @@ class Effects:
                 self.replaced_data(target, new)
             if new.version != old.version and id(new.writes) not in counted:
                 counted.add(id(new.writes))
-                count = new.version - old.version  # pyright: ignore[reportOptionalOperand]
+                count = (new.version or 0) - (old.version or 0)
                 self.do(count_writes, target, count, new.writes[1])
             if new.grad is not old.grad:
                 grad = None if new.grad is None else self.tensor(new.grad)

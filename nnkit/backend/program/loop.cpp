@@ -13,27 +13,33 @@
 namespace nnkit {
 namespace {
 
-// A value in which buffers stand for arrays: a buffer, something without any, or a sequence.
+constexpr unsigned calls_between_looks = 8;  // for signals; kernels that take long look themselves
+
+// Buffers, and all that is the same in each run, have places.
+constexpr int nowhere = -1;
+
+// A sequence with buffers in it, or one place.
 struct Pattern {
-    int place = -1;        // of a buffer
-    Owned fixed;           // what is no sequence with buffers in it
+    int place = nowhere;
     bool is_list = false;  // else the sequence is a tuple
     std::vector<Pattern> parts;
 };
 
 struct Call {
-    Owned function;
-    std::vector<Pattern> arguments;
+    int function;
+    std::vector<int> arguments;                       // nowhere, where a sequence is built
+    std::vector<std::pair<std::size_t, Pattern>> sequences;  // which argument each of them is
     Pattern result;
     std::vector<int> gone;  // the places that nobody reads any more
     Py_ssize_t slot = 0;    // of a Tensor, where the call only sets it
 };
 
 struct Program {
+    std::vector<PyObject*> image;  // of all places as a run begins: what is known is borrowed
+    std::vector<Owned> known;      // what is the same in each run
     std::vector<int> inputs, outputs;
-    std::vector<std::pair<int, Owned>> constants;
+    std::vector<int> made;  // the places of what calls return
     std::vector<Call> calls;
-    int places = 0;
     std::size_t widest = 0;  // the most arguments of a call
 };
 
@@ -43,54 +49,55 @@ struct Loop {
     Program program;
 };
 
-// What one run holds: the buffers, and beside them the arguments of the call that is made.
+// What one run holds: what is in the places, and the arguments of the call that is made.
 class Run {
 public:
     explicit Run(const Program& program) : program_(program) {
-        std::size_t count = program.places + 1 + program.widest;
-        buffers_ = count <= near ? here_ : new PyObject*[count];
-        std::fill_n(buffers_, program.places, nullptr);
-        for (const auto& [place, array] : program.constants) {
-            buffers_[place] = Py_NewRef(array.object());
-        }
+        std::size_t count = program.image.size() + 1 + program.widest;
+        places_ = count <= near ? here_ : new PyObject*[count];
+        std::copy(program.image.begin(), program.image.end(), places_);
     }
     ~Run() {
         if (!is_ending()) {
-            for (int i = 0; i < program_.places; ++i) Py_XDECREF(buffers_[i]);
+            for (int place : program_.made) Py_XDECREF(places_[place]);
         }
-        if (buffers_ != here_) delete[] buffers_;
+        if (places_ != here_) delete[] places_;
     }
     Run(const Run&) = delete;
 
+    // Whoever runs the program keeps them until it returns.
     void give(PyObject* const* values) {
-        for (int place : program_.inputs) Py_XSETREF(buffers_[place], Py_NewRef(*values++));
+        for (int place : program_.inputs) places_[place] = *values++;
     }
 
     bool make(const Call& call) {
         if (call.slot != 0) return set(call);
-        PyObject** values = buffers_ + program_.places + 1;
-        std::vector<Owned> built;
+        PyObject** values = places_ + program_.image.size() + 1;
         std::size_t count = 0;
-        for (const Pattern& argument : call.arguments) {
-            PyObject* value = at(argument);
-            if (value == nullptr) {
-                built.emplace_back(filled(argument));
-                value = built.back().object();
-                if (value == nullptr) return false;
-            }
-            values[count++] = value;
+        for (int place : call.arguments) {
+            values[count++] = place == nowhere ? nullptr : places_[place];
         }
-        std::size_t flagged = count | PY_VECTORCALL_ARGUMENTS_OFFSET;
-        PyObject* result = PyObject_Vectorcall(call.function.object(), values, flagged, nullptr);
+        std::size_t built = 0;
+        for (const auto& [argument, pattern] : call.sequences) {
+            values[argument] = filled(pattern);
+            if (values[argument] == nullptr) break;
+            ++built;
+        }
+        PyObject* result = nullptr;
+        if (built == call.sequences.size()) {
+            std::size_t flagged = count | PY_VECTORCALL_ARGUMENTS_OFFSET;
+            result = PyObject_Vectorcall(places_[call.function], values, flagged, nullptr);
+        }
+        while (built > 0) Py_DECREF(values[call.sequences[--built].first]);
         if (result == nullptr) return false;
-        if (call.result.place >= 0) {
-            Py_XSETREF(buffers_[call.result.place], result);
+        if (call.result.place != nowhere) {
+            Py_XSETREF(places_[call.result.place], result);
         } else {
             bool stored = store(call.result, result);
             Py_DECREF(result);
             if (!stored) return false;
         }
-        for (int place : call.gone) Py_CLEAR(buffers_[place]);
+        for (int place : call.gone) Py_CLEAR(places_[place]);
         return true;
     }
 
@@ -99,30 +106,24 @@ public:
         if (tuple == nullptr) return nullptr;
         Py_ssize_t i = 0;
         for (int place : program_.outputs) {
-            PyTuple_SET_ITEM(tuple, i++, Py_NewRef(buffers_[place]));
+            PyTuple_SET_ITEM(tuple, i++, Py_NewRef(places_[place]));
         }
         return tuple;
     }
 
 private:
-    // What a pattern stands for, borrowed; null for a sequence with buffers in it.
-    PyObject* at(const Pattern& pattern) const {
-        return pattern.place >= 0 ? buffers_[pattern.place] : pattern.fixed.object();
-    }
-
     bool set(const Call& call) const {
-        PyObject* target = at(call.arguments[0]);
-        PyObject* value = at(call.arguments[2]);
+        PyObject* target = places_[call.arguments[0]];
+        PyObject* value = places_[call.arguments[2]];
         if (is_tensor(target)) {
             set_slot(target, call.slot, value);
             return true;
         }
-        return PyObject_SetAttr(target, at(call.arguments[1]), value) == 0;
+        return PyObject_SetAttr(target, places_[call.arguments[1]], value) == 0;
     }
 
     PyObject* filled(const Pattern& pattern) const {
-        if (pattern.place >= 0) return Py_NewRef(buffers_[pattern.place]);
-        if (pattern.fixed) return Py_NewRef(pattern.fixed.object());
+        if (pattern.place != nowhere) return Py_NewRef(places_[pattern.place]);
         const auto count = static_cast<Py_ssize_t>(pattern.parts.size());
         Owned sequence(pattern.is_list ? PyList_New(count) : PyTuple_New(count));
         if (!sequence) return nullptr;
@@ -136,13 +137,13 @@ private:
         return sequence.release();
     }
 
-    // Takes what a call returned to where the pattern has buffers for it.
+    // Takes what a call returned to where the pattern has places for it.
     bool store(const Pattern& pattern, PyObject* value) {
-        if (pattern.place >= 0) {
-            Py_XSETREF(buffers_[pattern.place], Py_NewRef(value));
+        if (pattern.place != nowhere) {
+            Py_XSETREF(places_[pattern.place], Py_NewRef(value));
             return true;
         }
-        if (pattern.fixed) return true;
+        if (pattern.parts.empty()) return true;
         Owned items(PySequence_Fast(value, "a call of a program returned no sequence"));
         if (!items) return false;
         if (PySequence_Fast_GET_SIZE(items.object()) !=
@@ -156,10 +157,10 @@ private:
         return true;
     }
 
-    static constexpr std::size_t near = 64;
+    static constexpr std::size_t near = 128;
 
     const Program& program_;
-    PyObject** buffers_;
+    PyObject** places_;
     PyObject* here_[near];
 };
 
@@ -174,8 +175,10 @@ PyObject* call_loop(PyObject* self, PyObject* const* values, std::size_t flagged
     Owned living(Py_NewRef(self));
     Run run(program);
     run.give(values);
+    unsigned count = 0;
     for (const Call& call : program.calls) {
-        if (!run.make(call) || PyErr_CheckSignals() < 0) return nullptr;
+        if (!run.make(call)) return nullptr;
+        if (++count % calls_between_looks == 0 && PyErr_CheckSignals() < 0) return nullptr;
     }
     return run.results();
 }
@@ -190,21 +193,33 @@ public:
         for (Py_ssize_t i = 0; PyDict_Next(constants, &i, &number, &array);) {
             int place = place_of(number);
             if (place < 0) return false;
-            program_.constants.emplace_back(place, Owned(Py_NewRef(array)));
+            know(place, array);
         }
         if (!read_places(inputs, program_.inputs)) return false;
         for (Py_ssize_t i = 0; i < PyList_GET_SIZE(calls); ++i) {
             if (!read_call(PyList_GET_ITEM(calls, i))) return false;
         }
+        forget_what_others_keep();
         return read_places(outputs, program_.outputs);
     }
 
 private:
+    int new_place() {
+        program_.image.push_back(nullptr);
+        return static_cast<int>(program_.image.size()) - 1;
+    }
+
+    int know(int place, PyObject* value) {
+        program_.image[place] = value;
+        program_.known.emplace_back(Py_NewRef(value));
+        return place;
+    }
+
     int place_of(PyObject* number) {
         long value = PyLong_AsLong(number);
-        if (value == -1 && PyErr_Occurred()) return -1;
-        return places_.try_emplace(value, program_.places).second ? program_.places++
-                                                                  : places_[value];
+        if (value == -1 && PyErr_Occurred()) return nowhere;
+        auto found = places_.find(value);
+        return found != places_.end() ? found->second : places_[value] = new_place();
     }
 
     bool read_places(PyObject* numbers, std::vector<int>& places) {
@@ -225,45 +240,94 @@ private:
             return false;
         }
         Call call;
-        call.function.reset(Py_NewRef(function));
-        for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(arguments); ++i) {
-            call.arguments.emplace_back();
-            if (!read_pattern(PyTuple_GET_ITEM(arguments, i), call.arguments.back())) return false;
+        call.function = know(new_place(), function);
+        const Py_ssize_t count = PyTuple_GET_SIZE(arguments);
+        for (Py_ssize_t i = 0; i < count; ++i) {
+            Pattern pattern;
+            if (!read_pattern(PyTuple_GET_ITEM(arguments, i), pattern)) return false;
+            call.arguments.push_back(pattern.place);
+            if (pattern.place == nowhere) {
+                call.sequences.emplace_back(static_cast<std::size_t>(i), std::move(pattern));
+            }
         }
-        if (!read_pattern(result, call.result) || !read_places(gone, call.gone)) return false;
-        if (function == set_attribute_) call.slot = slot_of(call.arguments);
+        if (!read_target(result, call.result) || !read_places(gone, call.gone)) return false;
+        if (function == set_attribute_ && count == 3 && call.sequences.empty()) {
+            call.slot = slot_of(PyTuple_GET_ITEM(arguments, 1));
+        }
         program_.widest = std::max(program_.widest, call.arguments.size());
         program_.calls.push_back(std::move(call));
         return true;
     }
 
+    int place_of_slot(PyObject* slot) {
+        static PyObject* const name = PyUnicode_InternFromString("number");
+        Owned number(PyObject_GetAttr(slot, name));
+        return number ? place_of(number.object()) : nowhere;
+    }
+
+    bool is_slot(PyObject* value) const {
+        return reinterpret_cast<PyObject*>(Py_TYPE(value)) == slot_;
+    }
+
+    bool holds_slots(PyObject* value) const {
+        if (!PyTuple_CheckExact(value) && !PyList_CheckExact(value)) return is_slot(value);
+        for (Py_ssize_t i = 0; i < PySequence_Fast_GET_SIZE(value); ++i) {
+            if (holds_slots(PySequence_Fast_GET_ITEM(value, i))) return true;
+        }
+        return false;
+    }
+
     bool read_pattern(PyObject* value, Pattern& pattern) {
-        if (reinterpret_cast<PyObject*>(Py_TYPE(value)) == slot_) {
-            static PyObject* const name = PyUnicode_InternFromString("number");
-            Owned number(PyObject_GetAttr(value, name));
-            pattern.place = number ? place_of(number.object()) : -1;
-            return pattern.place >= 0;
+        if (is_slot(value)) {
+            pattern.place = place_of_slot(value);
+            return pattern.place != nowhere;
+        }
+        if (!holds_slots(value)) {
+            pattern.place = know(new_place(), value);
+            return true;
         }
         pattern.is_list = PyList_CheckExact(value);
-        if (pattern.is_list || PyTuple_CheckExact(value)) {
-            bool holds_buffers = false;
-            for (Py_ssize_t i = 0; i < PySequence_Fast_GET_SIZE(value); ++i) {
-                pattern.parts.emplace_back();
-                Pattern& part = pattern.parts.back();
-                if (!read_pattern(PySequence_Fast_GET_ITEM(value, i), part)) return false;
-                holds_buffers = holds_buffers || !part.fixed;
+        for (Py_ssize_t i = 0; i < PySequence_Fast_GET_SIZE(value); ++i) {
+            pattern.parts.emplace_back();
+            if (!read_pattern(PySequence_Fast_GET_ITEM(value, i), pattern.parts.back())) {
+                return false;
             }
-            if (holds_buffers) return true;
-            pattern.parts.clear();
         }
-        pattern.fixed.reset(Py_NewRef(value));
         return true;
     }
 
+    // Slots in a result are what is made; of the rest nothing is kept.
+    bool read_target(PyObject* result, Pattern& pattern) {
+        if (is_slot(result)) {
+            pattern.place = place_of_slot(result);
+            program_.made.push_back(pattern.place);
+            return pattern.place != nowhere;
+        }
+        if (!PyTuple_CheckExact(result)) return true;
+        for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(result); ++i) {
+            pattern.parts.emplace_back();
+            if (!read_target(PyTuple_GET_ITEM(result, i), pattern.parts.back())) return false;
+        }
+        return true;
+    }
+
+    // Of what is borrowed nothing can be given back.
+    void forget_what_others_keep() {
+        std::vector<int>& made = program_.made;
+        std::sort(made.begin(), made.end());
+        made.erase(std::unique(made.begin(), made.end()), made.end());
+        auto is_other = [&made](int place) {
+            return !std::binary_search(made.begin(), made.end(), place);
+        };
+        for (Call& call : program_.calls) {
+            call.gone.erase(std::remove_if(call.gone.begin(), call.gone.end(), is_other),
+                            call.gone.end());
+        }
+    }
+
     // The slot of Tensors that `setattr` is called for; 0 for another attribute.
-    static Py_ssize_t slot_of(const std::vector<Pattern>& arguments) {
-        PyObject* name = arguments.size() == 3 ? arguments[1].fixed.object() : nullptr;
-        if (name == nullptr || !PyUnicode_Check(name) || !arguments[2].parts.empty()) return 0;
+    static Py_ssize_t slot_of(PyObject* name) {
+        if (!PyUnicode_Check(name)) return 0;
         for (auto [known, slot] : {std::pair{"_grad", tensors.grad}, {"_data", tensors.data},
                                    {"_writes", tensors.writes}, {"_edge", tensors.edge},
                                    {"_requires_grad", tensors.requires_grad}}) {
@@ -296,24 +360,9 @@ PyObject* new_loop(PyTypeObject* type, PyObject* args, PyObject*) {
     return self;
 }
 
-int visit_pattern(const Pattern& pattern, visitproc visit, void* arg) {
-    Py_VISIT(pattern.fixed.object());
-    for (const Pattern& part : pattern.parts) {
-        if (int stop = visit_pattern(part, visit, arg)) return stop;
-    }
-    return 0;
-}
-
 int traverse_loop(PyObject* self, visitproc visit, void* arg) {
     Py_VISIT(Py_TYPE(self));
-    const Program& program = reinterpret_cast<Loop*>(self)->program;
-    for (const auto& constant : program.constants) Py_VISIT(constant.second.object());
-    for (const Call& call : program.calls) {
-        Py_VISIT(call.function.object());
-        for (const Pattern& argument : call.arguments) {
-            if (int stop = visit_pattern(argument, visit, arg)) return stop;
-        }
-    }
+    for (const Owned& each : reinterpret_cast<Loop*>(self)->program.known) Py_VISIT(each.object());
     return 0;
 }
 
