@@ -169,7 +169,7 @@ PyObject* count_writes(PyObject*, PyObject* const* arguments, Py_ssize_t count) 
     }
     PyObject* writes = slot(arguments[0], tensors.writes);
     PyObject* before = writes == nullptr ? nullptr : count_of(writes);
-    if (before == nullptr || PyList_GET_SIZE(writes) != 2) {
+    if (before == nullptr || PyList_GET_SIZE(writes) < 2) {
         return fail(PyExc_RuntimeError, "count_writes: the writes of this tensor are not counted");
     }
     PyObject* after = PyNumber_Add(before, arguments[1]);
