@@ -123,7 +123,8 @@ PyObject* call_checks(PyObject* self, PyObject* const*, std::size_t, PyObject*) 
         if (found > 0) continue;
         if (found < 0) {  // it is gone
             if (!PyErr_ExceptionMatches(PyExc_LookupError) &&
-                !PyErr_ExceptionMatches(PyExc_AttributeError)) {
+                !PyErr_ExceptionMatches(PyExc_AttributeError) &&
+                !PyErr_ExceptionMatches(PyExc_ValueError)) {  // of an empty cell
                 return nullptr;
             }
             PyErr_Clear();

@@ -75,7 +75,7 @@ def now(check: tuple) -> Any:
     look, key, place, _, _ = check
     try:
         return look(place, key)
-    except (LookupError, AttributeError):
+    except (LookupError, AttributeError, ValueError):  # a ValueError: of an empty cell
         return GONE
 
 

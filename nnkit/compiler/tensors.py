@@ -31,17 +31,28 @@ class State(NamedTuple):
     hooks: Any
 
 
+# A parameter that has no shape yet lets nobody read what it is made of in another way.
+data_of = Tensor.__dict__["_data"].__get__
+
+
 def state_of(t: Any) -> State:
     """How a Tensor is now."""
     writes = t._writes
     version = writes[0] if writes.__class__ is list else None
-    found = t._data, t._grad, writes, version, t._requires_grad, t._edge, t._base, t._hooks
+    found = data_of(t), t._grad, writes, version, t._requires_grad, t._edge, t._base, t._hooks
     # The class has its own __new__ from a string, which a trace would take for the user's code.
     return tuple.__new__(State, found)
 
 
+def _has_data(t: Any) -> bool:
+    try:
+        return data_of(t) is not None
+    except AttributeError:  # it is being made
+        return False
+
+
 def _states(kind: type[State], tensors: list) -> tuple[dict[int, Tensor], dict[int, State]]:
-    known = {id(t): t for t in tensors if hasattr(t, "_data")}
+    known = {id(t): t for t in tensors if _has_data(t)}
     return known, {key: state_of(t) for key, t in known.items()}
 
 

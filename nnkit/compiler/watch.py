@@ -67,6 +67,7 @@ CONSTANT = (
     *(Number, Pattern, slice, property, GenericAlias, type(Lock()), type(RLock())),
     *(datetime.date, datetime.time, datetime.timedelta, datetime.tzinfo),
     *(operator.itemgetter, operator.attrgetter, operator.methodcaller),
+    type(State.data),  # a field of a named tuple
 )
 # What code asks of objects whose steps are called in each replay.
 READ = {

@@ -3,6 +3,7 @@
 #include <structmember.h>
 
 #include <algorithm>
+#include <chrono>
 #include <new>
 #include <unordered_map>
 #include <vector>
@@ -13,7 +14,31 @@
 namespace nnkit {
 namespace {
 
-constexpr unsigned calls_between_looks = 8;  // for signals; kernels that take long look themselves
+using Clock = std::chrono::steady_clock;
+
+constexpr unsigned calls_between_looks = 8;
+constexpr auto turn = std::chrono::milliseconds(5);  // of a thread of Python, as the interpreter's
+
+// What the interpreter does between its instructions, for programs of many small calls; kernels
+// that take long look for signals and let other threads run by themselves.
+class Looks {
+public:
+    bool look() {
+        if (++count_ % calls_between_looks != 0) return true;
+        const Clock::time_point now = Clock::now();
+        if (count_ == calls_between_looks) since_ = now;
+        if (now - since_ > turn) {
+            Py_BEGIN_ALLOW_THREADS
+            Py_END_ALLOW_THREADS
+            since_ = Clock::now();
+        }
+        return PyErr_CheckSignals() == 0;
+    }
+
+private:
+    unsigned count_ = 0;
+    Clock::time_point since_;
+};
 
 // Buffers, and all that is the same in each run, have places.
 constexpr int nowhere = -1;
@@ -175,10 +200,9 @@ PyObject* call_loop(PyObject* self, PyObject* const* values, std::size_t flagged
     Owned living(Py_NewRef(self));
     Run run(program);
     run.give(values);
-    unsigned count = 0;
+    Looks looks;
     for (const Call& call : program.calls) {
-        if (!run.make(call)) return nullptr;
-        if (++count % calls_between_looks == 0 && PyErr_CheckSignals() < 0) return nullptr;
+        if (!run.make(call) || !looks.look()) return nullptr;
     }
     return run.results();
 }
