@@ -77,7 +77,7 @@ class Slot:
         self.number = number
 
 
-WITHOUT_ARRAYS = frozenset((bool, int, float, complex, str, type(None)))  # most arguments are
+WITHOUT_ARRAYS = frozenset((bool, int, float, complex, str, type(None)))  # as most arguments
 
 
 class Recorder(Doorkeeper):

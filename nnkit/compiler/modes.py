@@ -66,7 +66,7 @@ LOOKS: tuple[tuple, ...] = (
 )  # fmt: skip
 
 
-MOST = 16
+MOST = 16  # combinations of modes that are kept
 _AS_NOW: dict[tuple, Callable[[], bool]] = {}  # by modes
 
 
@@ -79,10 +79,6 @@ def as_now() -> Callable[[], bool]:
     if check is None or not check():  # what stands in a place may be another object by now
         if len(_AS_NOW) >= MOST:
             _AS_NOW.clear()
-        check = _AS_NOW[known] = _as_now(known)
+        looks = [(look, key, place, look(place, key), "") for look, key, place in LOOKS]
+        check = _AS_NOW[known] = all_hold(looks)
     return check
-
-
-def _as_now(known: tuple) -> Callable[[], bool]:
-    checks = [(look, key, place, look(place, key), "") for look, key, place in LOOKS]
-    return all_hold(checks)

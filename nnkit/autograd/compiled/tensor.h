@@ -73,8 +73,9 @@ Py_ssize_t offset_of(PyObject* type, const char* name);
 PyObject* wrap(PyObject* data, PyObject* device);
 
 // What the module offers: set_tensor(Tensor, cpu, UNTRACKED), before the other;
-// tell_overriding(plain, guarded, intercepted); tell_levels(set); wrap(array, device=cpu); 
-// count_writes(tensor, count, writer); and the class of the object that has the modes for attributes.
+// tell_overriding(plain, guarded, intercepted); tell_levels(set); wrap(array, device=cpu);
+// count_writes(tensor, count, writer); and the class of the object that has the modes for
+// attributes.
 PyObject* set_tensor(PyObject* module, PyObject* args);
 PyObject* tell_overriding(PyObject* module, PyObject* args);
 PyObject* tell_levels(PyObject* module, PyObject* levels);

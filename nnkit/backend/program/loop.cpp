@@ -16,7 +16,7 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-constexpr unsigned calls_between_looks = 8;
+constexpr unsigned calls_between_looks = 32;
 constexpr auto turn = std::chrono::milliseconds(5);  // of a thread of Python, as the interpreter's
 
 // What the interpreter does between its instructions, for programs of many small calls; kernels
@@ -169,13 +169,13 @@ private:
             return true;
         }
         if (pattern.parts.empty()) return true;
-        Owned items(PySequence_Fast(value, "a call of a program returned no sequence"));
-        if (!items) return false;
-        if (PySequence_Fast_GET_SIZE(items.object()) !=
-            static_cast<Py_ssize_t>(pattern.parts.size())) {
+        if (!PyTuple_Check(value) && !PyList_Check(value)) {
+            return fail(PyExc_TypeError, "a call of a program returned no sequence");
+        }
+        if (PySequence_Fast_GET_SIZE(value) != static_cast<Py_ssize_t>(pattern.parts.size())) {
             return fail(PyExc_ValueError, "a call of a program returned another number of arrays");
         }
-        PyObject** item = PySequence_Fast_ITEMS(items.object());
+        PyObject** item = PySequence_Fast_ITEMS(value);
         for (const Pattern& part : pattern.parts) {
             if (!store(part, *item++)) return false;
         }
