@@ -18,7 +18,7 @@ from tests.backend.native_cases import needs_native
 WAYS = {"compiled": pytest.param(looped, marks=needs_native), "printed": print_calls}
 
 
-@pytest.fixture(params=WAYS.values(), ids=WAYS)
+@pytest.fixture(params=WAYS.values(), ids=list(WAYS))
 def make(request: Any) -> Callable:
     return request.param
 
