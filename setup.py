@@ -25,7 +25,8 @@ ROOT = Path(__file__).resolve().parent
 BACKEND = Path("nnkit/backend")
 NATIVE = BACKEND / "cpu/native"
 COMPILED = (
-    Path("nnkit/autograd/compiled"), BACKEND / "cuda/compiled", Path("nnkit/compiler"),
+    Path("nnkit/autograd/compiled"), BACKEND / "cuda/compiled", BACKEND / "program",
+    Path("nnkit/compiler"),
 )  # fmt: skip
 FLAGS = [
     "-std=c++17", "-g0", "-fvisibility=hidden", "-pthread", "-Wall", "-Wno-psabi",

@@ -46,6 +46,11 @@ class Doorkeeper:
     def called(self, name: str, arguments: tuple, result: Any) -> None:
         """Look at one call that has just returned."""
 
+    def leave(self) -> None:
+        """Forget the calls that stand in the door, each of which holds this object."""
+        for name in [name for name in vars(self) if name in CATALOGUE]:
+            delattr(self, name)
+
 
 Keeper = TypeVar("Keeper", bound=Doorkeeper)
 
@@ -60,6 +65,7 @@ def standing(kind: Callable[[Any], Keeper], place: device) -> Iterator[Keeper]:
         yield keeper
     finally:
         place.backend = backend
+        keeper.leave()
 
 
 class Slot:
@@ -69,6 +75,9 @@ class Slot:
 
     def __init__(self, number: int) -> None:
         self.number = number
+
+
+WITHOUT_ARRAYS = frozenset((bool, int, float, complex, str, type(None)))  # as most arguments
 
 
 class Recorder(Doorkeeper):
@@ -97,14 +106,15 @@ class Recorder(Doorkeeper):
         return number
 
     def _slot(self, value: Any, made: bool) -> Any:
-        if is_array(value):
-            number = self.numbers.get(id(value))
-            if number is None:
-                number = self._numbered(value, made)
+        kind = value.__class__
+        if kind in WITHOUT_ARRAYS:
+            return value
+        number = self.numbers.get(id(value))
+        if number is not None:
             return Slot(number)
         if isinstance(value, (tuple, list)):
-            return type(value)(self._slot(v, made) for v in value)
-        return value
+            return kind([self._slot(v, made) for v in value])
+        return Slot(self._numbered(value, made)) if is_array(value) else value
 
     def passed(self, name: str, function: Callable[..., Any], arguments: tuple) -> Any:
         primitive = CATALOGUE[name]

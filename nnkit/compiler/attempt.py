@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from functools import partial
 from threading import Lock, get_ident
@@ -12,10 +12,11 @@ from nnkit.autograd.engine.grad import captured
 from nnkit.autograd.tensor import Tensor, wrap
 from nnkit.autograd.views.history import refresh
 from nnkit.backend.device import cpu
+from nnkit.backend.door import Slot
 from nnkit.backend.program import Outside, Program, Recording, geometry
 from nnkit.backend.program.outside import RECORDERS, LiveNumber
+from nnkit.compiler.checks import PLAIN
 from nnkit.compiler.graph import (
-    CompiledFunctionBackward,
     SpentNode,
     connect,
     has_hooks,
@@ -23,8 +24,8 @@ from nnkit.compiler.graph import (
     leaves_of,
 )
 from nnkit.compiler.tensors import Effects, World
-from nnkit.compiler.tracing import Trace
-from nnkit.compiler.watch import PLAIN, Watch
+from nnkit.compiler.tracing import Trace, untraced
+from nnkit.compiler.watch import Watch
 from nnkit.utils._pytree import tree_flatten
 
 LARGE = 1 << 14  # bytes of a gradient that is worth a line
@@ -94,10 +95,11 @@ class Attempt:
         try:
             with self.trace:
                 self.result = self.function(*args, **kwargs)
-                with self.guarded():
-                    self._finish()
+            with self.guarded():
+                self._finish()
         finally:
             cpu.backend = raw
+            recording.leave()
             del RECORDERS[get_ident()]
         return self.result
 
@@ -137,7 +139,7 @@ class Attempt:
 
     # What the effects of the run are called
 
-    def _target(self, effects: Effects, tensor: Tensor) -> str | None:
+    def _target(self, effects: Effects, tensor: Tensor) -> Slot | Tensor | None:
         key = id(tensor)
         if key in self.arguments:
             return effects.buffer(self.arguments[key])
@@ -149,7 +151,7 @@ class Attempt:
         if tensor not in self.world:
             return None
         self.pinned[key] = tensor
-        return effects.name(tensor)
+        return tensor
 
     def _source(self, array: Any) -> int | None:
         slot = self.recording.slot_of(array)
@@ -160,11 +162,11 @@ class Attempt:
         effects.add(self.world.changes())
         return effects
 
-    def _complete(self, outside: Outside, effects: Effects, last: str) -> None:
+    def _complete(self, outside: Outside, effects: Effects, results: Iterable[Any]) -> None:
         if effects.refusal:
             self.recording.break_off(effects.refusal)
             return
-        outside.function = effects.function(last)
+        outside.function = effects.function(results)
         outside.reads = effects.reads
 
     # What happens on the way
@@ -176,15 +178,14 @@ class Attempt:
         outside = recording.called_outside(function, f"{owner}.{function.__name__}")
         effects = self._effects()
         given = []
-        for key, value in [*enumerate(arguments), *options.items()]:
+        for value in (*arguments, *options.values()):
             if isinstance(value, Tensor):
-                text = effects.tensor(value) or "None"
-            else:
-                text = effects.name(value)
-                if type(value) not in PLAIN:
-                    self.handed.append((value, outside))
-            given.append(text if isinstance(key, int) else f"{key}={text}")
-        effects.lines.append(f"{effects.name(function)}({', '.join(given)})")
+                value = effects.tensor(value)
+            elif type(value) not in PLAIN:
+                self.handed.append((value, outside))
+            given.append(value)
+        count = len(arguments)
+        effects.do(_called, function, given[:count], tuple(options), given[count:])
         self._complete(outside, effects, self._carry(effects, outside))
         with self._unrecorded():
             result = function(*arguments, **options)
@@ -210,6 +211,9 @@ class Attempt:
 
     def read_outside(self, read: Callable[..., tuple], arguments: tuple) -> tuple:
         """Numbers that each replay reads where they stand."""
+        return untraced(self._read_outside, read, arguments)
+
+    def _read_outside(self, read: Callable[..., tuple], arguments: tuple) -> tuple:
         outside = self.recording.called_outside(partial(read, *arguments), read.__name__)
         self.handed += [(a, outside) for a in arguments if type(a) not in PLAIN]
         numbers = []
@@ -220,20 +224,19 @@ class Attempt:
             numbers.append(number)
         return tuple(numbers)
 
-    def _carry(self, effects: Effects, outside: Outside) -> str:
-        """The line that gives on the Tensors that were made: what follows may change them."""
+    def _carry(self, effects: Effects, outside: Outside) -> list[Slot]:
+        """What stands for the Tensors that were made: what follows may change them."""
         for key in effects.made:
             self.carried[key] = self._number(effects.kept[key])
             outside.makes.append(self.carried[key])
             self.world.tensors[key] = effects.kept[key]
-        return f"return ({''.join(name + ', ' for name in effects.made.values())})"
+        return list(effects.made.values())
 
     def _finish(self) -> None:
         """Write down what becomes of the Tensors at the end, and what is returned."""
         recording = self.recording
         if recording.broken:
             return
-        self.trace.paused = True
         found, self.structure = tree_flatten(self.result)
         try:
             for tensor in [value for value in found if isinstance(value, Tensor)]:
@@ -244,7 +247,6 @@ class Attempt:
             t for t in found if isinstance(t, Tensor) and not self._is_outer(t) and t._requires_grad
         ]
         unique = list({id(t): t for t in with_history}.values())
-        self.trace.paused = False
         if unique and not any(is_spent(t) for t in unique):
             self._record_backward(unique)
         if recording.broken:
@@ -252,25 +254,23 @@ class Attempt:
         end = recording.called_outside(None, "return")  # type: ignore[arg-type]
         effects = self._effects()
         results = [self._returned(effects, value) for value in found]
-        names = {id(t): effects.made.get(id(t)) for t in unique}
+        made = [effects.made.get(id(t)) for t in unique]
         if self.backward is not None:
-            self.backward.connect(effects, [names[id(t)] or "None" for t in unique])
-        elif unique:
-            node = effects.name(SpentNode)
-            for t in unique:
-                effects.lines.append(f"{names[id(t)]}._requires_grad = True")
-                effects.lines.append(f"{names[id(t)]}._edge = {node}((), None, cpu)")
-        build = effects.name(self.structure.unflatten)
+            self.backward.connect(effects, made)
+        else:
+            for target in made:
+                effects.do(setattr, target, "_requires_grad", True)
+                effects.do(setattr, target, "_edge", effects.call(SpentNode, (), None, cpu))
         one = len(results) == 1 and self.result is found[0]
-        value = results[0] if one else f"{build}([{', '.join(results)}])"
-        self._complete(end, effects, f"return ({value},)")
+        value = results[0] if one else effects.call(self.structure.unflatten, results)
+        self._complete(end, effects, [value])
         end.makes = [self._number(end)]
 
     def _is_outer(self, tensor: Tensor) -> bool:
         """Whether a Tensor was there before."""
         return tensor in self.world and id(tensor) not in self.carried
 
-    def _returned(self, effects: Effects, value: Any) -> str:
+    def _returned(self, effects: Effects, value: Any) -> Any:
         if isinstance(value, Tensor):
             base = value._base
             if base is not None and value not in self.world:
@@ -280,14 +280,10 @@ class Attempt:
                 shared = [t for t in self.world.tensors.values() if t._writes is value._writes]
                 if shared:
                     effects.refuse("memory from outside of the step is returned")
-            return effects.tensor(value) or "None"
-        if type(value) in PLAIN:
-            return effects.name(value)
-        for i, leaf in enumerate(self.leaves):
-            if leaf is value:
-                return effects.name(self.leaves[i])
-        effects.refuse(f"an object of class {type(value).__name__} is returned")
-        return "None"
+            return effects.tensor(value)
+        if type(value) not in PLAIN and not any(leaf is value for leaf in self.leaves):
+            effects.refuse(f"an object of class {type(value).__name__} is returned")
+        return value
 
     def _record_backward(self, outputs: list[Tensor]) -> None:
         recording = self.recording
@@ -305,7 +301,8 @@ class Attempt:
         forward, recording.program = recording.program, []
         try:
             tensors = tuple([wrap(g) for g in grads])
-            results = captured(tuple(outputs), tuple(inputs), tensors, True, False, False)
+            with self.trace:
+                results = captured(tuple(outputs), tuple(inputs), tensors, True, False, False)
         finally:
             calls, recording.program = recording.program, forward
         self.backward = BackwardRecord(self, calls, numbers, outputs, inputs, results)
@@ -446,33 +443,23 @@ class BackwardRecord:
         inside.update(recording.numbers[id(t._data)] for t in attempt.tensors)
         self.saved = [n for n in self.outer if n in inside]
 
-    def connect(self, effects: Effects, names: list[str]) -> None:
-        """Lines that give the returned Tensors their history: one node for all."""
+    def connect(self, effects: Effects, made: list[Slot | None]) -> None:
+        """Calls that give the returned Tensors their history: one node for all."""
         attempt = self.attempt
-        edges = []
-        for t in self.reached:
-            name = attempt._target(effects, t)
-            edges.append(f"{name}._edge or {name}")
-        counters = []
+        inputs = [attempt._target(effects, t) for t in self.reached]
+        counted = []
         for number in self.outer:
             array = attempt.recording.arrays[number]
             for t in [*attempt.world.holders.get(id(array), []), *attempt.tensors]:
                 if t._data is array and t._writes.__class__ is list:
-                    counters.append(f"{attempt._target(effects, t)}._writes")
+                    counted.append(attempt._target(effects, t))
                     break
-        for t, name in zip(self.outputs, names, strict=True):
+        for t, target in zip(self.outputs, made, strict=True):
             if attempt._source(t._data) in self.saved:
-                counters.append(f"{name}._writes")
-        kind, record, link = map(effects.name, (CompiledFunctionBackward, self, connect))
-        saved = "".join(f"{effects.buffer(n)}, " for n in self.saved)
-        noted = "".join(f"({c}, {c}[0]), " for c in counters)
-        effects.lines.append(
-            f"node = {kind}(({''.join(e + ', ' for e in edges)}), "
-            f"({record}.run, ({saved}), ({noted})), cpu)"
-        )
-        metas = [effects.name(geometry(t._data)[:2]) for t in self.outputs]
-        pairs = ", ".join(f"({n}, {m})" for n, m in zip(names, metas, strict=True))
-        effects.lines.append(f"{link}(node, [{pairs}])")
+                counted.append(target)
+        saved = tuple([effects.buffer(n) for n in self.saved])
+        metas = [geometry(t._data)[:2] for t in self.outputs]
+        effects.do(connect, self, inputs, saved, counted, made, metas)
 
     def forget(self) -> None:
         """Let go of the Tensors that took part."""
@@ -484,3 +471,7 @@ class BackwardRecord:
         constants = {n: known[n] for n in self.outer if n in known and n not in self.saved}
         given, shapes = [*self.given, *self.saved], self.attempt.recording.shapes
         self.program = Program(self.calls, given, constants, self.results, shapes)
+
+
+def _called(function: Callable, arguments: list, names: tuple, options: list) -> None:
+    function(*arguments, **dict(zip(names, options)))

@@ -12,7 +12,7 @@ namespace nnkit {
 namespace {
 
 // What is looked at in an object, and how that must be what was found.
-enum class Look { attribute, absence, item, truth, length };
+enum class Look { attribute, absence, item, truth, length, optional_item, of_class };
 enum class Means { identity, equality, sameness };
 
 struct Check {
@@ -26,7 +26,9 @@ struct Check {
 struct Checks {
     PyObject_HEAD
     vectorcallfunc call;
-    PyObject* same;  // (now, found): whether plain values are the same to every program
+    PyObject* same;     // (now, found): whether plain values are the same to every program
+    PyObject* missing;  // what an optional item is where there is none
+    PyObject* rest;     // the checks that are not made here
     std::vector<Check> checks;
 };
 
@@ -54,6 +56,35 @@ PyObject* item(const Check& check) {
     return Py_XNewRef(now);
 }
 
+PyObject* optional_item(const Checks& checks, const Check& check) {
+    PyObject* now = PyDict_GetItemWithError(check.place, check.key);
+    if (now == nullptr && !PyErr_Occurred()) now = checks.missing;
+    return Py_XNewRef(now);
+}
+
+// What a class itself has under a name.
+PyObject* of_class(const Check& check) {
+    auto* type = reinterpret_cast<PyTypeObject*>(check.place);
+#if PY_VERSION_HEX >= 0x030C0000
+    Owned content(PyType_GetDict(type));
+#else
+    Owned content(Py_XNewRef(type->tp_dict));
+#endif
+    if (!content) return fail(PyExc_AttributeError, "__dict__");
+    PyObject* now = PyDict_GetItemWithError(content.object(), check.key);
+    if (now == nullptr && !PyErr_Occurred()) PyErr_SetObject(PyExc_KeyError, check.key);
+    return Py_XNewRef(now);
+}
+
+PyObject* value_of(const Checks& checks, const Check& check) {
+    switch (check.look) {
+        case Look::attribute: case Look::absence: return attribute(check);
+        case Look::optional_item: return optional_item(checks, check);
+        case Look::of_class: return of_class(check);
+        default: return item(check);
+    }
+}
+
 int is_found(const Checks& checks, const Check& check, PyObject* now) {
     if (now == check.found) return 1;
     switch (check.means) {
@@ -72,8 +103,7 @@ int holds(const Checks& checks, const Check& check) {
         Py_ssize_t now = PyObject_Size(check.place);
         return now < 0 ? -1 : now == PyLong_AsSsize_t(check.found);
     }
-    bool in_slot = check.look == Look::attribute || check.look == Look::absence;
-    Owned now(in_slot ? attribute(check) : item(check));
+    Owned now(value_of(checks, check));
     if (!now) return -1;
     if (check.look == Look::absence) {
         return (now.object() == Py_None) == (check.found == Py_True);
@@ -93,7 +123,8 @@ PyObject* call_checks(PyObject* self, PyObject* const*, std::size_t, PyObject*) 
         if (found > 0) continue;
         if (found < 0) {  // it is gone
             if (!PyErr_ExceptionMatches(PyExc_LookupError) &&
-                !PyErr_ExceptionMatches(PyExc_AttributeError)) {
+                !PyErr_ExceptionMatches(PyExc_AttributeError) &&
+                !PyErr_ExceptionMatches(PyExc_ValueError)) {  // of an empty cell
                 return nullptr;
             }
             PyErr_Clear();
@@ -103,15 +134,49 @@ PyObject* call_checks(PyObject* self, PyObject* const*, std::size_t, PyObject*) 
     Py_RETURN_TRUE;
 }
 
-// (look, means, place, key, found)
-bool read_check(PyObject* tuple, Check* check) {
-    int look, means;
-    if (!PyTuple_Check(tuple) || !PyArg_ParseTuple(tuple, "iiOOO", &look, &means, &check->place,
-                                                   &check->key, &check->found)) {
-        return false;
+// What Python tells once for all checks.
+struct Known {
+    PyObject *looks, *items, *plain;  // functions in the order of `Look`; classes
+
+    static Py_ssize_t place_in(PyObject* tuple, PyObject* value) {
+        for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(tuple); ++i) {
+            if (PyTuple_GET_ITEM(tuple, i) == value) return i;
+        }
+        return -1;
     }
-    check->look = static_cast<Look>(look);
-    check->means = static_cast<Means>(means);
+
+    Means means(PyObject* found) const {
+        if (found == Py_None || PyBool_Check(found)) return Means::identity;
+        if (PyLong_CheckExact(found)) return Means::equality;
+        bool is_plain = place_in(plain, reinterpret_cast<PyObject*>(Py_TYPE(found))) >= 0;
+        return is_plain ? Means::sameness : Means::identity;
+    }
+
+    // Whether the place gives its items without code of its own.
+    bool gives(PyObject* place, Look look) const {
+        if (place_in(items, reinterpret_cast<PyObject*>(Py_TYPE(place))) < 0) return false;
+        return look != Look::optional_item || PyDict_Check(place);
+    }
+};
+
+// (look, key, place, found, path); false where it is no such look.
+bool read_check(const Known& known, PyObject* tuple, Check* check) {
+    const Py_ssize_t number = Known::place_in(known.looks, PyTuple_GET_ITEM(tuple, 0));
+    if (number < 0) return false;
+    check->look = static_cast<Look>(number);
+    check->key = PyTuple_GET_ITEM(tuple, 1);
+    check->place = PyTuple_GET_ITEM(tuple, 2);
+    check->found = PyTuple_GET_ITEM(tuple, 3);
+    switch (check->look) {
+        case Look::item: case Look::truth: case Look::optional_item:
+            if (!known.gives(check->place, check->look)) return false;
+            break;
+        case Look::of_class:
+            if (!PyType_Check(check->place)) return false;
+            break;
+        default: break;
+    }
+    check->means = known.means(check->found);
     check->type = Py_TYPE(check->place);
     bool named = check->look == Look::attribute || check->look == Look::absence;
     check->offset = named && PyUnicode_Check(check->key) ? slot_of(check->place, check->key) : 0;
@@ -119,17 +184,34 @@ bool read_check(PyObject* tuple, Check* check) {
 }
 
 PyObject* new_checks(PyTypeObject* type, PyObject* args, PyObject*) {
-    PyObject *checks, *same;
-    if (!PyArg_ParseTuple(args, "O!O:Checks", &PyList_Type, &checks, &same)) return nullptr;
+    PyObject *checks, *same, *missing;
+    Known known;
+    if (!PyArg_ParseTuple(args, "O!O!O!O!OO:Checks", &PyList_Type, &checks, &PyTuple_Type,
+                          &known.looks, &PyTuple_Type, &known.items, &PyTuple_Type, &known.plain,
+                          &same, &missing)) {
+        return nullptr;
+    }
     PyObject* self = type->tp_alloc(type, 0);
     if (self == nullptr) return nullptr;
     auto* own = reinterpret_cast<Checks*>(self);
     new (&own->checks) std::vector<Check>;
     own->call = call_checks;
     own->same = Py_NewRef(same);
+    own->missing = Py_NewRef(missing);
+    own->rest = PyList_New(0);
+    if (own->rest == nullptr) {
+        Py_DECREF(self);
+        return nullptr;
+    }
     for (Py_ssize_t i = 0; i < PyList_GET_SIZE(checks); ++i) {
+        PyObject* written = PyList_GET_ITEM(checks, i);
+        if (!PyTuple_CheckExact(written) || PyTuple_GET_SIZE(written) != 5) {
+            Py_DECREF(self);
+            return fail(PyExc_TypeError, "Checks: expected (look, key, place, found, path)");
+        }
         Check check;
-        if (!read_check(PyList_GET_ITEM(checks, i), &check)) {
+        if (!read_check(known, written, &check)) {
+            if (PyList_Append(own->rest, written) == 0) continue;
             Py_DECREF(self);
             return nullptr;
         }
@@ -144,6 +226,8 @@ int traverse_checks(PyObject* self, visitproc visit, void* arg) {
     auto* own = reinterpret_cast<Checks*>(self);
     Py_VISIT(Py_TYPE(self));
     Py_VISIT(own->same);
+    Py_VISIT(own->missing);
+    Py_VISIT(own->rest);
     for (const Check& check : own->checks) {
         Py_VISIT(check.place);
         Py_VISIT(check.key);
@@ -162,6 +246,8 @@ int clear_checks(PyObject* self) {
         Py_DECREF(check.type);
     }
     Py_CLEAR(own->same);
+    Py_CLEAR(own->missing);
+    Py_CLEAR(own->rest);
     return 0;
 }
 
@@ -175,6 +261,7 @@ void free_checks(PyObject* self) {
 }
 
 PyMemberDef members[] = {
+    {"rest", T_OBJECT_EX, offsetof(Checks, rest), READONLY, "The checks that are not made here."},
     {"__vectorcalloffset__", T_PYSSIZET, offsetof(Checks, call), READONLY, nullptr},
     {nullptr, 0, 0, 0, nullptr},
 };
@@ -186,7 +273,7 @@ PyType_Slot slots[] = {
     {Py_tp_traverse, reinterpret_cast<void*>(traverse_checks)},
     {Py_tp_clear, reinterpret_cast<void*>(clear_checks)},
     {Py_tp_members, members},
-    {Py_tp_doc, const_cast<char*>("Checks([(look, means, place, key, found), ...], same)")},
+    {Py_tp_doc, const_cast<char*>("Checks(checks, looks, items, plain, same, missing)")},
     {0, nullptr},
 };
 

@@ -1,67 +1,120 @@
 """The places that a step depends on, asked again before each replay: by compiled code where it
-knows how to look there, else by a printed expression."""
+knows how to look there, else by the functions that stand here."""
 
 from __future__ import annotations
 
-import ast
 from collections import OrderedDict, defaultdict
 from collections.abc import Callable
-from functools import cache
-from types import ModuleType
 from typing import Any
 
 from nnkit.backend.cpu.native import MODULE
+from nnkit.backend.device import device
+from nnkit.backend.dtype import dtype
 
-# As in checks.cpp.
-ATTRIBUTE, ABSENCE, ITEM, TRUTH, LENGTH = range(5)
-IDENTITY, EQUALITY, SAMENESS = range(3)
+PLAIN = (bool, int, float, complex, str, bytes, range, device, dtype, type(None), type(...))
+MISSING = object()  # what an optional place has where there is nothing
+GONE = object()
+IDENTITY, EQUALITY, SAMENESS = range(3)  # as in checks.cpp
 ITEMS = (dict, OrderedDict, defaultdict, list)  # which give their items without code of their own
+Look = Callable[[Any, Any], Any]
 
 
-@cache
-def look_of(text: str) -> tuple[int, Any] | None:
-    """What a check's text looks at, and by which name or key; None where it is something else.
+# What may be looked at in an object, the place, by a name or a key.
 
-    ``{}`` stands in a text for the object that is looked into, a key that is a name for a value.
+
+def attribute(place: Any, name: str) -> Any:
+    return getattr(place, name)
+
+
+def absence(place: Any, name: str) -> bool:
+    return getattr(place, name) is None
+
+
+def item(place: Any, key: Any) -> Any:
+    return place[key]
+
+
+def truth(place: Any, key: Any) -> bool:
+    return bool(place[key])
+
+
+def length(place: Any, _: Any) -> int:
+    return len(place)
+
+
+def optional_item(place: Any, key: Any) -> Any:
+    return place.get(key, MISSING)
+
+
+def of_class(place: type, name: str) -> Any:
+    return place.__dict__[name]
+
+
+def optional_attribute(place: Any, name: str) -> Any:
+    return getattr(place, name, MISSING)
+
+
+def equality(place: Any, value: Any) -> bool:
+    return place == value
+
+
+def sequence(place: Any, values: tuple) -> bool:
+    return tuple(place) == values
+
+
+def outcome(place: Callable[[], Any], _: Any) -> Any:
+    return place()
+
+
+# In the order of checks.cpp.
+COMPILED = attribute, absence, item, truth, length, optional_item, of_class
+
+
+def now(check: tuple) -> Any:
+    """What is there; `GONE` where nothing is."""
+    look, key, place, _, _ = check
+    try:
+        return look(place, key)
+    except (LookupError, AttributeError, ValueError):  # a ValueError: of an empty cell
+        return GONE
+
+
+def holds(check: tuple) -> bool:
+    """Whether all is as it was in a place."""
+    found, value = check[3], now(check)
+    means = _means(found)
+    if value is found or means == IDENTITY:
+        return value is found
+    return value == found if means == EQUALITY else same(value, found)
+
+
+def _means(found: Any) -> int:
+    """How what is there must be what was found."""
+    if found is None or isinstance(found, bool):
+        return IDENTITY
+    if type(found) is int:
+        return EQUALITY
+    return SAMENESS if type(found) in PLAIN else IDENTITY
+
+
+def same(now: Any, found: Any) -> bool:
+    """Whether two plain values are the same to every program."""
+    if now is found:
+        return True
+    if type(now) is not type(found) or now != found:
+        return False
+    return bool(now) or str(now) == str(found)  # of zeros the sign counts
+
+
+def all_hold(checks: list[tuple]) -> Callable[[], bool]:
+    """The function that tells whether all is as it was.
+
+    Args:
+        checks: where to look: (one of the functions above, the name or key that it is told, the
+            place, what was found there, how the user would call it).
     """
-    node: Any = ast.parse(text.replace("{}", "place", 1), mode="eval").body
-    match node:
-        case ast.Attribute(ast.Name("place"), name):
-            return ATTRIBUTE, name
-        case ast.Compare(ast.Attribute(ast.Name("place"), name), [ast.Is()], [ast.Constant(None)]):
-            return ABSENCE, name
-        case ast.Subscript(ast.Name("place"), (ast.Constant() | ast.Name()) as key):
-            return ITEM, key
-        case ast.Call(ast.Attribute(ast.Name("place"), "get"), [ast.Name() as key]):
-            return ITEM, key
-        case ast.Call(ast.Name("bool"), [ast.Subscript(ast.Name("place"), ast.Constant() as key)]):
-            return TRUTH, key
-        case ast.Call(ast.Name("len"), [ast.Name("place")]):
-            return LENGTH, None
-    return None
-
-
-def compiled_check(text: str, place: Any, found: Any, means: int, scope: dict) -> tuple | None:
-    """A check as compiled code takes it, with the values of names; None where it cannot look
-    there."""
-    if isinstance(place, ModuleType) and text.startswith("{}.__dict__["):
-        text, place = "{}" + text.removeprefix("{}.__dict__"), place.__dict__
-    look = look_of(text)
-    if MODULE is None or look is None:
-        return None
-    kind, key = look
-    if kind in (ITEM, TRUTH) and type(place) not in ITEMS:
-        return None
-    if isinstance(key, ast.Name):
-        key = scope[key.id]
-    elif isinstance(key, ast.Constant):
-        key = key.value
-    return kind, means, place, key, found
-
-
-def both(compiled: list[tuple], same: Callable, rest: Callable | None) -> Callable[[], bool]:
-    """The function that asks the compiled checks, and the printed ones if there are any."""
-    if MODULE is None or not compiled:
-        return rest or (lambda: True)
-    first = MODULE.Checks(compiled, same)
-    return first if rest is None else lambda: first() and rest()
+    if MODULE is None:
+        return lambda: all(map(holds, checks))
+    compiled = MODULE.Checks(checks, COMPILED, ITEMS, PLAIN, same, MISSING)
+    rest = compiled.rest
+    return compiled if not rest else lambda: compiled() and all(map(holds, rest))

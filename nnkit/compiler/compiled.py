@@ -15,8 +15,9 @@ from nnkit.backend.program.source import defined
 from nnkit.backend.warning import warn
 from nnkit.compiler.attempt import RECORDED, Attempt
 from nnkit.compiler.checking import checked
+from nnkit.compiler.checks import PLAIN, all_hold
 from nnkit.compiler.modes import as_now, is_eager, modes
-from nnkit.compiler.watch import PLAIN, Watch
+from nnkit.compiler.watch import Watch
 from nnkit.nn.modules.module import Module
 from nnkit.utils._pytree import tree_flatten
 
@@ -211,17 +212,14 @@ class Compiled:
         changes = known.changed(tensors=False) if known is not None else None
         if changes:
             attempt.recording.break_off(f"the step changes {changes}", self._line())
-        of_module = isinstance(self.roots, Module)
-        watch = Watch(attempt.trace.ran, attempt.world.entry, gradients=not of_module)
-        entry.watch = watch
-        for root in (self.roots, *attempt.leaves):
-            if not isinstance(root, Tensor):
-                watch.visit(root, getattr(root, "__qualname__", type(root).__name__))
-        watch.entry = {}  # whose gradients and arrays are not to be kept
-        self._check(attempt, watch)
-        if attempt.reason is not None:
-            return
-        entry.holds = watch.printed()
+        if known is not None and known.ran == attempt.trace.ran and not changes:
+            watch = known  # all was as it is, so that another walk would find the same
+        else:
+            watch = entry.watch = self._walk(attempt)
+            self._check(attempt, watch)
+            if attempt.reason is not None:
+                return
+            entry.holds = all_hold(watch.checks)
         entry.pinned = [
             (i, t)
             for i, t in enumerate(attempt.leaves)
@@ -234,6 +232,16 @@ class Compiled:
                 self._complete(entry, attempt, watch)
             elif entry.attempts >= ATTEMPTS:
                 attempt.recording.break_off(entry.difference, "")
+
+    def _walk(self, attempt: Attempt) -> Watch:
+        """What the step can reach, as it was before the run."""
+        of_module = isinstance(self.roots, Module)
+        watch = Watch(attempt.trace.ran, attempt.world.entry, gradients=not of_module)
+        for root in (self.roots, *attempt.leaves):
+            if not isinstance(root, Tensor):
+                watch.visit(root, getattr(root, "__qualname__", type(root).__name__))
+        watch.entry = {}  # whose gradients and arrays are not to be kept
+        return watch
 
     def _line(self) -> str:
         code = getattr(self.roots, "__code__", None)

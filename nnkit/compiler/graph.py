@@ -8,6 +8,7 @@ from typing import Any
 from nnkit.autograd.engine.node import Node, OutputEdge, edge_of, target_of
 from nnkit.autograd.engine.unpacking import FREED
 from nnkit.autograd.tensor import Tensor
+from nnkit.backend.device import cpu
 
 
 class CompiledFunctionBackward(Node):
@@ -50,11 +51,25 @@ class SpentNode(CompiledFunctionBackward):
         raise RuntimeError(FREED)
 
 
-def connect(node: Node, outputs: list[tuple[Tensor, tuple]]) -> None:
-    """Make a node the history of Tensors, each given with its shape and dtype."""
+def connect(
+    record: Any, inputs: list, saved: tuple, counted: list, outputs: list, metas: list
+) -> None:
+    """Make a node the history of what a compiled function returns.
+
+    Args:
+        record: whose ``run`` is the backward.
+        inputs: the Tensors that get its gradients.
+        saved: the arrays of the forward that it reads.
+        counted: the Tensors that must not be written until it has run.
+        outputs: what is returned.
+        metas: the shape and dtype of each of them.
+    """
+    edges = tuple([t._edge or t for t in inputs])
+    counters = tuple([(t._writes, t._writes[0]) for t in counted])
+    node = CompiledFunctionBackward(edges, (record.run, saved, counters), cpu)
     if len(outputs) > 1:
-        node.outputs = [meta for _, meta in outputs]
-    for index, (tensor, _) in enumerate(outputs):
+        node.outputs = metas
+    for index, tensor in enumerate(outputs):
         tensor._requires_grad = True
         tensor._edge = node if len(outputs) == 1 else OutputEdge(node, index)
 

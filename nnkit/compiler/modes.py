@@ -4,9 +4,7 @@ the modes that decide what an operation does."""
 from __future__ import annotations
 
 from collections.abc import Callable
-from operator import eq
 from threading import get_ident
-from typing import Any
 
 from nnkit.autograd.arguments.casting import cast_state
 from nnkit.autograd.arguments.overriding import ENTERED, THREAD
@@ -21,7 +19,7 @@ from nnkit.backend.device import cpu, get_default_device
 from nnkit.backend.dtype import default_dtype
 from nnkit.backend.program.outside import RECORDERS
 from nnkit.backend.reproducibility import are_deterministic_algorithms_enabled
-from nnkit.compiler.checks import EQUALITY, IDENTITY, both, compiled_check
+from nnkit.compiler.checks import all_hold, attribute, item, length
 
 RAW = type(cpu.backend)
 
@@ -58,23 +56,29 @@ def modes() -> tuple:
 
 # What the two above look at. Where all these are as they were, so are the two; the reverse is not
 # true: what another thread has entered counts here too.
-LOOKS: tuple[tuple[str, Any], ...] = (
-    ("len({})", RECORDERS), ("{}.count", DISABLED), ("{}.transforms", MODE), ("{}.wrapping", MODE),
-    ("len({})", ACTIVE), ("{}.innermost", RUNNING), ("len({})", ENTERED),
-    ("{}.__dict__['sequence']", node_module), ("{}.backend", cpu), ("{}.enabled", MODE),
-    ("{}.inference", MODE), ("{}.__dict__['_default']", dtype_module),
-    ("{}.__dict__['_default']", device_module), ("{}.__dict__['_deterministic']", reproducibility),
+LOOKS: tuple[tuple, ...] = (
+    (length, None, RECORDERS), (attribute, "count", DISABLED), (attribute, "transforms", MODE),
+    (attribute, "wrapping", MODE), (length, None, ACTIVE), (attribute, "innermost", RUNNING),
+    (length, None, ENTERED), (item, "sequence", vars(node_module)), (attribute, "backend", cpu),
+    (attribute, "enabled", MODE), (attribute, "inference", MODE),
+    (item, "_default", vars(dtype_module)), (item, "_default", vars(device_module)),
+    (item, "_deterministic", vars(reproducibility)),
 )  # fmt: skip
+
+
+MOST = 16  # combinations of modes that are kept
+_AS_NOW: dict[tuple, Callable[[], bool]] = {}  # by modes
 
 
 def as_now() -> Callable[[], bool]:
     """A function that tells whether calls still run programs, in the modes of now."""
     known = modes()
-    checks = []
-    for text, place in LOOKS:
-        found = eval(text.replace("{}", "place"), {"place": place})
-        means = EQUALITY if type(found) is int else IDENTITY
-        checks.append(compiled_check(text, place, found, means, {}))
-    if RECORDERS or ENTERED or is_eager() or None in checks:
+    if RECORDERS or ENTERED or is_eager():
         return lambda: not is_eager() and modes() == known
-    return both(checks, eq, None)
+    check = _AS_NOW.get(known)
+    if check is None or not check():  # what stands in a place may be another object by now
+        if len(_AS_NOW) >= MOST:
+            _AS_NOW.clear()
+        looks = [(look, key, place, look(place, key), "") for look, key, place in LOOKS]
+        check = _AS_NOW[known] = all_hold(looks)
+    return check

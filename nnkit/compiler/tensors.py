@@ -6,150 +6,186 @@ that live are looked at, before a recorded run and where it ends.
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Callable, Iterable
+from functools import cached_property
+from typing import Any, NamedTuple
 
+from nnkit.autograd.compiled import count_writes
 from nnkit.autograd.tensor import UNTRACKED, Tensor, wrap
+from nnkit.backend.cpu.native import MODULE
 from nnkit.backend.device import cpu
-from nnkit.backend.program.source import defined
+from nnkit.backend.door import Slot
+from nnkit.backend.program import looped
 
 
-class State:
+class State(NamedTuple):
     """A snapshot of one Tensor, without its elements."""
 
-    __slots__ = ("base", "data", "edge", "grad", "hooks", "requires_grad", "version", "writes")
+    data: Any
+    grad: Any
+    writes: Any
+    version: int | None
+    requires_grad: bool
+    edge: Any
+    base: Any
+    hooks: Any
 
-    def __init__(self, tensor: Any) -> None:
-        self.data = tensor._data
-        self.grad = tensor._grad
-        self.writes = tensor._writes
-        self.version = tensor._writes[0] if tensor._writes.__class__ is list else None
-        self.requires_grad = tensor._requires_grad
-        self.edge = tensor._edge
-        self.base = tensor._base
-        self.hooks = tensor._hooks
+
+# A parameter that has no shape yet lets nobody read what it is made of in another way.
+data_of = Tensor.__dict__["_data"].__get__
+
+
+def state_of(t: Any) -> State:
+    """How a Tensor is now."""
+    writes = t._writes
+    version = writes[0] if writes.__class__ is list else None
+    found = data_of(t), t._grad, writes, version, t._requires_grad, t._edge, t._base, t._hooks
+    # The class has its own __new__ from a string, which a trace would take for the user's code.
+    return tuple.__new__(State, found)
+
+
+def _has_data(t: Any) -> bool:
+    try:
+        return data_of(t) is not None
+    except AttributeError:  # it is being made
+        return False
+
+
+def _states(kind: type[State], tensors: list) -> tuple[dict[int, Tensor], dict[int, State]]:
+    known = {id(t): t for t in tensors if _has_data(t)}
+    return known, {key: state_of(t) for key, t in known.items()}
+
+
+def _changed(tensors: dict[int, Tensor], states: dict[int, State]) -> list[Tensor]:
+    def differs(t: Tensor) -> bool:
+        old, new = states[id(t)], state_of(t)
+        others = zip(old._replace(version=None), new._replace(version=None))
+        return old.version != new.version or any(a is not b for a, b in others)
+
+    return [t for t in tensors.values() if differs(t)]
+
+
+find_states: Callable = _states if MODULE is None else MODULE.states
+find_changed: Callable = _changed if MODULE is None else MODULE.changed
 
 
 class World:
     """The Tensors that lived when a recording began, and how they were when last looked at."""
 
     def __init__(self) -> None:
-        self.tensors: dict[int, Tensor] = {}
-        self.states: dict[int, State] = {}
-        self.entry: dict[int, State] = {}
-        self.holders: dict[int, list[Tensor]] = {}
-        for t in Tensor._living():
-            if hasattr(t, "_data"):
-                self.add(t)
+        self.tensors: dict[int, Tensor]
+        self.tensors, self.entry = find_states(State, Tensor._living())
+        self.states: dict[int, State] = dict(self.entry)
 
     def add(self, tensor: Tensor) -> None:
         """Take a Tensor for one that was there when the recording began."""
         key = id(tensor)
         self.tensors[key] = tensor
-        self.states[key] = self.entry[key] = State(tensor)
-        self.holders.setdefault(id(tensor._data), []).append(tensor)
+        self.states[key] = self.entry[key] = state_of(tensor)
+
+    @cached_property
+    def holders(self) -> dict[int, list[Tensor]]:
+        """The Tensors that were on each array, by its id."""
+        found: dict[int, list[Tensor]] = {}
+        for key, state in self.entry.items():
+            found.setdefault(id(state.data), []).append(self.tensors[key])
+        return found
 
     def look(self) -> None:
         """Take how they are now for what they are compared with next."""
-        self.states = {key: State(t) for key, t in self.tensors.items()}
+        self.states = find_states(State, list(self.tensors.values()))[1]
 
     def __contains__(self, tensor: Any) -> bool:
         return id(tensor) in self.tensors
 
     def changes(self) -> list[tuple[Tensor, State, State]]:
         """The Tensors that were changed since: as they were, and as they are."""
-        changed = []
-        for key, t in self.tensors.items():
-            old = self.states[key]
-            writes = t._writes
-            if (
-                t._grad is not old.grad
-                or t._data is not old.data
-                or writes is not old.writes
-                or (old.version is not None and writes[0] != old.version)
-                or t._requires_grad != old.requires_grad
-                or t._edge is not old.edge
-                or t._hooks is not old.hooks
-                or t._base is not old.base
-            ):
-                changed.append((t, old, State(t)))
-        return changed
+        changed = find_changed(self.tensors, self.states)
+        return [(t, self.states[id(t)], state_of(t)) for t in changed]
 
 
 class Effects:
-    """Code that gives Tensors what a step has given them: lines of Python over arrays.
+    """Calls that give Tensors what a step has given them, over arrays.
 
-    ``target`` says how a Tensor is called in it, and ``source`` how an array is; each is None for
-    what it cannot name.
+    ``target`` says what stands for a Tensor in them, and ``source`` which buffer holds an array;
+    each is None for what it does not know.
+
+    Attributes:
+        reads: the buffers that they are given.
+        made: what stands for the Tensors that each run makes, by id.
+        refusal: why they cannot be made, None if they can.
     """
 
     def __init__(self, target: Any, source: Any) -> None:
         self.target = target
         self.source = source
-        self.lines: list[str] = []
-        self.scope: dict[str, Any] = {"wrap": wrap, "cpu": cpu}
         self.reads: list[int] = []
-        self.made: dict[int, str] = {}  # the names of Tensors that each run makes, by id
+        self.calls: list[tuple] = []
+        self.constants: dict[int, Any] = {}
+        self.made: dict[int, Slot] = {}
         self.kept: dict[int, Tensor] = {}  # these Tensors, so that no id is used twice
         self.refusal: str | None = None
+        self.own = 0  # buffers of their own, whose numbers are negative
 
     def refuse(self, reason: str) -> None:
         if self.refusal is None:
             self.refusal = reason
 
-    def name(self, value: Any) -> str:
-        """A name for an object that is the same in each replay."""
-        name = f"v{len(self.scope)}"
-        self.scope[name] = value
-        return name
-
-    def buffer(self, number: int) -> str:
-        """The name of a buffer of the program."""
+    def buffer(self, number: int) -> Slot:
+        """What stands for a buffer of the program."""
         if number not in self.reads:
             self.reads.append(number)
-        return f"b{number}"
+        return Slot(number)
+
+    def _new(self) -> Slot:
+        self.own += 1
+        return Slot(-self.own)
+
+    def do(self, function: Any, *arguments: Any) -> None:
+        """Call a function for what it does."""
+        self.calls.append((function, arguments, None, ()))
+
+    def call(self, function: Any, *arguments: Any) -> Slot:
+        """Call a function; what stands for its result."""
+        result = self._new()
+        self.calls.append((function, arguments, result, ()))
+        return result
 
     def add(self, changes: list[tuple[Tensor, State, State]]) -> None:
-        """The lines for what has changed."""
+        """The calls for what has changed."""
         counted: set[int] = set()
         for tensor, old, new in changes:
-            name = self.target(self, tensor)
-            if name is None:
+            target = self.target(self, tensor)
+            if target is None:
                 continue
             reason = _beyond(old, new)
             if reason:
                 self.refuse(reason)
             elif new.data is not old.data:
-                self.replaced_data(name, new)
+                self.replaced_data(target, new)
             if new.version != old.version and id(new.writes) not in counted:
                 counted.add(id(new.writes))
-                count = new.version - old.version  # pyright: ignore[reportOptionalOperand]
-                self.lines += [
-                    f"writes = {name}._writes",
-                    f"writes[0] += {count}",
-                    f"writes[1] = {new.writes[1]!r}",
-                ]
+                count = (new.version or 0) - (old.version or 0)
+                self.do(count_writes, target, count, new.writes[1])
             if new.grad is not old.grad:
-                self.lines.append(f"{name}._grad = {self.gradient(new.grad)}")
+                grad = None if new.grad is None else self.tensor(new.grad)
+                self.do(setattr, target, "_grad", grad)
 
-    def replaced_data(self, name: str, new: State) -> None:
+    def replaced_data(self, target: Any, new: State) -> None:
         number = self.source(new.data)
         if number is None:
             return self.refuse("a tensor is given other memory")
-        self.lines.append(f"{name}._data = {self.buffer(number)}")
+        self.do(setattr, target, "_data", self.buffer(number))
 
-    def gradient(self, grad: Any) -> str:
-        if grad is None:
-            return "None"
-        return self.tensor(grad) or "None"
-
-    def tensor(self, tensor: Any) -> str | None:
-        """The name of a Tensor that is new in each replay; None where it cannot be made."""
+    def tensor(self, tensor: Any) -> Any:
+        """What stands for a Tensor, which may be new in each replay; None where it cannot be
+        made."""
         known = self.target(self, tensor)
         if known is not None:
             return known
-        name = self.made.get(id(tensor))
-        if name is not None:
-            return name
+        made = self.made.get(id(tensor))
+        if made is not None:
+            return made
         number = self.source(tensor._data)
         if number is None:
             return self.refuse("a tensor is made of memory that no primitive made")
@@ -157,25 +193,26 @@ class Effects:
             return self.refuse(f"a tensor of class {type(tensor).__name__} is made")
         if tensor._hooks is not None:
             return self.refuse("a hook is registered on a tensor that the step makes")
-        name = self.made[id(tensor)] = f"t{len(self.made)}"
+        made = self.made[id(tensor)] = self.call(wrap, self.buffer(number))
         self.kept[id(tensor)] = tensor
-        self.lines.append(f"{name} = wrap({self.buffer(number)})")
         writes = tensor._writes
         if writes is UNTRACKED:
-            self.scope["UNTRACKED"] = UNTRACKED
-            self.lines.append(f"{name}._writes = UNTRACKED")
+            self.do(setattr, made, "_writes", UNTRACKED)
         elif writes.__class__ is not list:
             return self.refuse("an inference tensor is made that has a counter of writes")
         elif writes[0]:
-            self.lines.append(f"{name}._writes[0] = {writes[0]}")
-        return name
+            self.do(count_writes, made, writes[0], None)
+        return made
 
-    def function(self, last: str) -> Any:
-        """The function of the arrays it reads; ``last`` is its last line."""
-        parameters = ", ".join(f"b{n}" for n in self.reads)
-        lines = "".join(f"    {line}\n" for line in [*self.lines, last])
-        source = f"def effects({parameters}):\n{lines}"
-        return defined("effects", source, "<effects>", self.scope)
+    def function(self, results: Iterable[Any]) -> Any:
+        """The function of the arrays it reads, to a tuple."""
+        outputs = []
+        for value in results:
+            slot = value if value.__class__ is Slot else self._new()
+            outputs.append(slot.number)
+            if slot is not value:
+                self.constants[slot.number] = value
+        return looped(self.reads, self.constants, self.calls, outputs)
 
 
 def _beyond(old: State, new: State) -> str | None:

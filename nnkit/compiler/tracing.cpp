@@ -41,4 +41,17 @@ PyObject* trace(PyObject*, PyObject* look) {
     return none();
 }
 
+PyObject* untraced(PyObject*, PyObject* const* values, Py_ssize_t count) {
+    if (count < 1) return fail(PyExc_TypeError, "untraced: expected a function");
+#if PY_VERSION_HEX >= 0x030B0000
+    PyThreadState* thread = PyThreadState_Get();
+    PyThreadState_EnterTracing(thread);
+    PyObject* result = PyObject_Vectorcall(values[0], values + 1, count - 1, nullptr);
+    PyThreadState_LeaveTracing(thread);
+    return result;
+#else
+    return PyObject_Vectorcall(values[0], values + 1, count - 1, nullptr);
+#endif
+}
+
 }  // namespace nnkit

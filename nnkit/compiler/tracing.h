@@ -10,4 +10,7 @@ namespace nnkit {
 // returns True nothing has ever to be seen of such an event in the same code.
 PyObject* trace(PyObject* module, PyObject* look);
 
+// `untraced(function, *arguments)`: what the function returns; no profiler sees what it calls.
+PyObject* untraced(PyObject* module, PyObject* const* values, Py_ssize_t count);
+
 }  // namespace nnkit

@@ -38,6 +38,13 @@ REFUSED.update(
 _set_profiler: Callable = sys.setprofile if MODULE is None else MODULE.trace
 
 
+def _directly(function: Callable, *arguments: Any) -> Any:
+    return function(*arguments)
+
+
+untraced: Callable = _directly if MODULE is None else MODULE.untraced  # calls what needs no look
+
+
 def whose(filename: str) -> str:
     """``"own"`` for nnkit's files, ``"standard"`` for Python's, else ``"user"``."""
     if filename.startswith(OWN) or filename.startswith(PRINTED):

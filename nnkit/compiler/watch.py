@@ -32,19 +32,31 @@ from weakref import ReferenceType
 from nnkit.amp.grad_scaler import GradScaler
 from nnkit.autograd.tensor import Tensor
 from nnkit.backend.cost import is_array
-from nnkit.backend.device import device
-from nnkit.backend.dtype import dtype
-from nnkit.backend.program.source import defined
-from nnkit.compiler.checks import EQUALITY, IDENTITY, SAMENESS, both, compiled_check
-from nnkit.compiler.tensors import State
+from nnkit.compiler.checks import (
+    MISSING,
+    PLAIN,
+    Look,
+    absence,
+    attribute,
+    equality,
+    item,
+    length,
+    now,
+    of_class,
+    optional_attribute,
+    optional_item,
+    outcome,
+    same,
+    sequence,
+    truth,
+)
+from nnkit.compiler.tensors import State, state_of
 from nnkit.compiler.tracing import whose
 from nnkit.nn.modules import module_hooks
 from nnkit.nn.modules.module import Module
 from nnkit.optim.lr_scheduler import LRScheduler
 from nnkit.optim.optimizer import Optimizer
 
-PLAIN = (bool, int, float, complex, str, bytes, range, device, dtype, type(None), type(...))
-MISSING = object()
 LIMIT = 20_000  # values that are looked at before a step counts as too much to watch
 # Names whose use means that any attribute may be read.
 BY_NAME = frozenset(("getattr", "vars", "__dict__", "hasattr"))
@@ -55,6 +67,7 @@ CONSTANT = (
     *(Number, Pattern, slice, property, GenericAlias, type(Lock()), type(RLock())),
     *(datetime.date, datetime.time, datetime.timedelta, datetime.tzinfo),
     *(operator.itemgetter, operator.attrgetter, operator.methodcaller),
+    type(State.data),  # a field of a named tuple
 )
 # What code asks of objects whose steps are called in each replay.
 READ = {
@@ -86,9 +99,7 @@ class Watch:
             self.refuse(f"{unseen[0]} is read, which may change unseen")
         self.seen: dict[int, Any] = {}
         self.reached: set[CodeType] = set()
-        # The places: a text with a hole for the object looked into, that object, what was found.
-        self.checks: list[tuple[str, Any, Any, str]] = []
-        self.scope: dict[str, Any] = {"MISSING": MISSING, "same": same, "len": len}
+        self.checks: list[tuple] = []  # as `all_hold` takes them
 
     def refuse(self, reason: str) -> None:
         if self.refusal is None:
@@ -129,10 +140,10 @@ class Watch:
             self._keys(value, path)
             self._entries(value, path)
         elif isinstance(value, (set, frozenset)):
-            self._check(f"({{}} == {self._key(frozenset(value))})", value, True, path)
+            self._check(equality, frozenset(value), value, True, path)
             self._items(tuple(value), path)
         elif isinstance(value, ReferenceType):
-            self._found("{}()", value, value(), f"what {path} refers to")
+            self._found(outcome, None, value, value(), f"what {path} refers to")
         elif isinstance(value, GeneratorType) or hasattr(kind, "__next__"):
             self.refuse(f"{path} is an iterator, which goes on by itself")
         elif is_array(value):
@@ -142,21 +153,21 @@ class Watch:
         elif not isinstance(value, BuiltinFunctionType):
             self._object(value, path)
 
-    def _check(self, text: str, place: Any, found: Any, path: str) -> None:
-        self.checks.append((text, place, found, path))
+    def _check(self, look: Look, key: Any, place: Any, found: Any, path: str) -> None:
+        self.checks.append((look, key, place, found, path))
 
-    def _found(self, text: str, place: Any, found: Any, path: str) -> None:
-        self._check(text, place, found, path)
+    def _found(self, look: Look, key: Any, place: Any, found: Any, path: str) -> None:
+        self._check(look, key, place, found, path)
         self.visit(found, path)
 
     def _tensor(self, t: Any, path: str) -> None:
         self.tensors[id(t)] = t
-        state = self.entry.get(id(t)) or State(t)
-        self._check("{}._data", t, state.data, path)
-        self._check("{}._requires_grad", t, state.requires_grad, f"{path}.requires_grad")
+        state = self.entry.get(id(t)) or state_of(t)
+        self._check(attribute, "_data", t, state.data, path)
+        self._check(attribute, "_requires_grad", t, state.requires_grad, f"{path}.requires_grad")
         if state.requires_grad and self.gradients:
-            self._check("({}._grad is None)", t, state.grad is None, f"whether {path}.grad is None")
-        self._check("{}._hooks", t, state.hooks, f"hooks of {path}")
+            self._check(absence, "_grad", t, state.grad is None, f"whether {path}.grad is None")
+        self._check(attribute, "_hooks", t, state.hooks, f"hooks of {path}")
         if t._hooks is not None:
             self.refuse(f"{path} has hooks")
         self._attributes(t, t.__dict__, path)
@@ -167,17 +178,17 @@ class Watch:
             return self._wrapped(f, path)
         if code not in self.ran:
             return
-        self._check("{}.__code__", f, code, path)
+        self._check(attribute, "__code__", f, code, path)
         self._codes(code)
         for name, cell in zip(code.co_freevars, f.__closure__ or ()):
             try:
-                self._found("{}.cell_contents", cell, cell.cell_contents, name)
+                self._found(attribute, "cell_contents", cell, cell.cell_contents, name)
             except ValueError:  # still empty
                 self.refuse(f"{name} is not set yet")
         for name in sorted({n for each in _nested(code) for n in _globals_of(each)}):
             if name in f.__globals__:
-                self._found(f"{{}}[{name!r}]", f.__globals__, f.__globals__[name], name)
-        self._check("{}.__defaults__", f, f.__defaults__, path)
+                self._found(item, name, f.__globals__, f.__globals__[name], name)
+        self._check(attribute, "__defaults__", f, f.__defaults__, path)
         if f.__defaults__:
             self._items(f.__defaults__, f"a default of {path}")
         if f.__kwdefaults__:
@@ -191,40 +202,32 @@ class Watch:
             except ValueError:
                 continue
             if isinstance(content, (FunctionType, MethodType, partial, Module, Tensor)):
-                self._found("{}.cell_contents", cell, content, f"{name} in {path}")
+                self._found(attribute, "cell_contents", cell, content, f"{name} in {path}")
 
     def _codes(self, code: CodeType) -> None:
         self.reached.update(_nested(code))
 
     def _items(self, values: Any, path: str) -> None:
         if not isinstance(values, tuple):
-            self._check("len({})", values, len(values), f"the length of {path}")
+            self._check(length, None, values, len(values), f"the length of {path}")
         for i, value in enumerate(values):
             if isinstance(values, tuple):
                 self.visit(value, f"{path}[{i}]")
             else:
-                self._found(f"{{}}[{i}]", values, value, f"{path}[{i}]")
+                self._found(item, i, values, value, f"{path}[{i}]")
 
     def _entries(self, values: Any, path: str) -> None:
-        self._check("len({})", values, len(values), f"the length of {path}")
+        self._check(length, None, values, len(values), f"the length of {path}")
         makes = getattr(type(values), "__missing__", None) is not None  # what is not there
+        look = optional_item if makes else item
         for key, value in list(values.items()):
-            name = self._key(key)
-            text = f"{{}}.get({name}, MISSING)" if makes else f"{{}}[{name}]"
-            self._found(text, values, value, f"{path}[{key!r}]")
+            self._found(look, key, values, value, f"{path}[{key!r}]")
 
     def _keys(self, values: Any, path: str) -> None:
         """The order of the keys: a step may go through them."""
         keys = tuple(values)
         if len(keys) > 1 and all(type(key) in PLAIN for key in keys):
-            self._check(f"((*{{}},) == {self._key(keys)})", values, True, f"the keys of {path}")
-
-    def _key(self, key: Any) -> str:
-        if type(key) in (str, int):
-            return repr(key)
-        name = f"key{len(self.scope)}"
-        self.scope[name] = key
-        return name
+            self._check(sequence, keys, values, True, f"the keys of {path}")
 
     def _module(self, m: Module, path: str) -> None:
         for name in ("pre_hooks", "hooks", "backward_pre_hooks", "backward_hooks"):
@@ -234,13 +237,13 @@ class Watch:
                 self.seen[id(hooks)] = hooks
                 self._entries(hooks, "the hooks of all modules")
         content = m.__dict__
-        self._check("{}.__class__", m, type(m), path)
-        self._check("len({})", content, len(content), f"the attributes of {path}")
+        self._check(attribute, "__class__", m, type(m), path)
+        self._check(length, None, content, len(content), f"the attributes of {path}")
         for name, value in list(content.items()):
             inside = f"{path}.{name}"
             if name in ("_compiled_call_impl", "_non_persistent_buffers_set"):
                 continue
-            self._check(f"{{}}[{name!r}]", content, value, inside)
+            self._check(item, name, content, value, inside)
             if name in ("_parameters", "_buffers", "_modules"):
                 self.seen[id(value)] = value
                 self._entries(value, path)
@@ -256,33 +259,32 @@ class Watch:
         groups = o.param_groups
         if self.names is None or "defaults" in self.names:
             self._entries(o.defaults, f"{path}.defaults")
-        self._check("{}.param_groups", o, groups, path)
-        self._check("len({})", groups, len(groups), f"the groups of {path}")
+        self._check(attribute, "param_groups", o, groups, path)
+        self._check(length, None, groups, len(groups), f"the groups of {path}")
         for i, group in enumerate(groups):
             inside = f"{path}.param_groups[{i}]"
             self.seen[id(group)] = group
             if self.numbers_of_groups:
                 self._entries(group, inside)
             else:
-                self._found("{}['params']", group, group["params"], f"{inside}['params']")
+                self._found(item, "params", group, group["params"], f"{inside}['params']")
                 self._flags(group, inside)
         if o.is_inline:
             for hooks in o.step_hooks:
-                self._check("len({})", hooks, 0, f"hooks of steps of {path}")
-            self._check("{}.state", o, o.state, f"{path}.state")
+                self._check(length, None, hooks, 0, f"hooks of steps of {path}")
+            self._check(attribute, "state", o, o.state, f"{path}.state")
             for p, entries in o.state.items():
                 name = f"the state of {path}"
-                self._found(f"{{}}.get({self._key(p)})", o.state, entries, name)
+                self._found(optional_item, p, o.state, entries, name)
 
     def _flags(self, group: dict, path: str) -> None:
         """Watch whether a group's numbers are zero: they are read in each replay."""
         for name, value in group.items():
             inside = f"{path}[{name!r}]"
             if isinstance(value, (int, float)) and not isinstance(value, bool):
-                text = f"bool({{}}[{name!r}])"
-                self._check(text, group, bool(value), f"whether {inside} is 0")
+                self._check(truth, name, group, bool(value), f"whether {inside} is 0")
             elif value is None or isinstance(value, (bool, str)):
-                self._check(f"{{}}[{name!r}]", group, value, inside)
+                self._check(item, name, group, value, inside)
 
     def _class(self, kind: type, path: str) -> None:
         if kind.__module__ != "builtins":
@@ -306,10 +308,10 @@ class Watch:
                 if isinstance(value, FunctionType):
                     if value.__code__ in self.ran:
                         found = each.__dict__[name]
-                        self._check(f"{{}}.__dict__[{name!r}]", each, found, inside)
+                        self._check(of_class, name, each, found, inside)
                     self.visit(value, inside)
                 elif not name.startswith("__") and (self.names is None or name in self.names):
-                    self._found(f"{{}}.__dict__[{name!r}]", each, value, inside)
+                    self._found(of_class, name, each, value, inside)
 
     def _library(self, library: ModuleType, path: str) -> None:
         """Watch the names of a user's module that his code knows."""
@@ -321,7 +323,7 @@ class Watch:
         content = vars(library)
         for name in sorted((self.names or set()) & content.keys()):
             inside, value = f"{path}.{name}", content[name]
-            self._check(f"{{}}.__dict__[{name!r}]", library, value, inside)
+            self._check(item, name, content, value, inside)
             if own or isinstance(value, (FunctionType, ModuleType)):
                 self.visit(value, inside)
 
@@ -345,23 +347,22 @@ class Watch:
         for names in slots:
             for name in (names,) if isinstance(names, str) else tuple(names):
                 if hasattr(value, name) and not name.startswith("__"):
-                    text = f"getattr({{}}, {name!r}, MISSING)"
-                    self._found(text, value, getattr(value, name), f"{path}.{name}")
+                    inner = getattr(value, name)
+                    self._found(optional_attribute, name, value, inner, f"{path}.{name}")
         self._methods(kind, path)
 
     def _attributes(self, value: Any, content: dict, path: str) -> None:
         """The attributes of an object that the code knows, those of its class that it may get too;
         all of them where the code asks by name."""
         if self.names is None:
-            self._check("len({})", content, len(content), f"the attributes of {path}")
+            self._check(length, None, content, len(content), f"the attributes of {path}")
         for name, inner in list(content.items()):
             if self.names is None or name in self.names:
-                self._found(f"{{}}[{name!r}]", content, inner, f"{path}.{name}")
+                self._found(item, name, content, inner, f"{path}.{name}")
         elsewhere = set() if self._is_own(type(value)) else (self.names or set()) - content.keys()
         for each in type(value).__mro__:
             for name in elsewhere & each.__dict__.keys():
-                text = f"{{}}.get({name!r}, MISSING)"
-                self._check(text, content, MISSING, f"{path}.{name}")
+                self._check(optional_item, name, content, MISSING, f"{path}.{name}")
 
     # Asking again
 
@@ -371,68 +372,14 @@ class Watch:
 
     def changed(self, tensors: bool = True) -> str | None:
         """The first thing that is not as it was, None if all is; without what ``tensors`` hold."""
-        for text, place, found, path in self.checks:
+        for check in self.checks:
+            _, _, place, found, path = check
             if isinstance(place, Tensor) and not tensors:
                 continue
-            try:
-                now = eval(_asked(text), self.scope, {"place": place})
-            except (LookupError, AttributeError):  # it is gone
-                return path
-            if not (now is found or (type(found) in PLAIN and same(now, found))):
+            value = now(check)
+            if not (value is found or (type(found) in PLAIN and same(value, found))):
                 return path
         return None
-
-    def printed(self) -> Any:
-        """The function without arguments that tells whether all is as it was."""
-        names: dict[int, str] = {}
-        tests: list[str] = []
-        compiled = []
-        for text, place, found, _ in self.checks:
-            means = _means(found)
-            check = compiled_check(text, place, found, means, self.scope)
-            if check is not None:
-                compiled.append(check)
-                continue
-            where = names.get(id(place))
-            if where is None:
-                where = names[id(place)] = f"p{len(names)}"
-                self.scope[where] = place
-            now = text.replace("{}", where, 1)
-            value = f"v{len(tests)}"
-            self.scope[value] = found
-            form = ("{} is {}", "{} == {}", "same({}, {})")[means]
-            tests.append(form.format(now, value))
-        if not tests:
-            return both(compiled, same, None)
-        parts = [tests[i : i + 100] for i in range(0, len(tests), 100)]
-        lines = [f"        if not ({' and '.join(part)}): return False\n" for part in parts]
-        gone = "    except (LookupError, AttributeError): return False\n"
-        source = f"def holds():\n    try:\n{''.join(lines)}        pass\n{gone}    return True\n"
-        return both(compiled, same, defined("holds", source, "<effects>", self.scope))
-
-
-def _means(found: Any) -> int:
-    """How what is there must be what was found."""
-    if found is None or isinstance(found, bool):
-        return IDENTITY
-    if type(found) is int:
-        return EQUALITY
-    return SAMENESS if type(found) in PLAIN else IDENTITY
-
-
-def same(now: Any, found: Any) -> bool:
-    """Whether two plain values are the same to every program."""
-    if now is found:
-        return True
-    if type(now) is not type(found) or now != found:
-        return False
-    return bool(now) or str(now) == str(found)  # of zeros the sign counts
-
-
-@cache
-def _asked(text: str) -> CodeType:
-    """The code of a check's text, in which the object looked into is ``place``."""
-    return compile(text.replace("{}", "place", 1), "<effects>", "eval")
 
 
 def _nested(code: CodeType) -> Iterable[CodeType]:

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import copy
 import pickle
-from typing import Any
+from typing import Any, NamedTuple
 
 import pytest
 
 import nnkit
-from nnkit import nn, optim
+from nnkit import Tensor, nn, optim
 from nnkit.compiler.module import OptimizedModule
 from nnkit.nn import functional as F
 from nnkit.nn.modules.module import register_module_forward_hook
@@ -170,3 +170,26 @@ def test_several_outputs_and_gradients_of_some() -> None:
         nnkit.stack([found[n].sum() for n in names]).sum().backward()
         for p, g in zip(model.parameters(), grads, strict=True):
             assert (p.grad is None or not p.grad.any()) if g is None else nnkit.equal(p.grad, g)
+
+
+class Halves(NamedTuple):
+    low: Tensor
+    high: Tensor
+
+
+class Halving(nn.Module):
+    def forward(self, x: Tensor) -> Halves:
+        return Halves(x.clamp(max=0.0), x.clamp(min=0.0))
+
+
+def test_named_tuples_may_be_made_and_returned() -> None:
+    module = Halving()
+    compiled = nnkit.compile(module, fullgraph=True)
+    for _ in range(4):
+        x: Any = nnkit.randn(3, requires_grad=True)
+        found, expected = compiled(x), module(x)
+        assert type(found) is Halves
+        for one, other in zip(found, expected, strict=True):
+            assert nnkit.equal(one, other)
+        (found.low * 2 + found.high).sum().backward()
+        assert nnkit.equal(x.grad, nnkit.where(x < 0, 2.0, 1.0))

@@ -11,7 +11,7 @@ import pytest
 import nnkit
 from nnkit import Tensor
 from nnkit.backend.door import standing
-from nnkit.backend.program import Program, Recording, print_program
+from nnkit.backend.program import Program, Recording, loop_of
 from nnkit.backend.program.lifetimes import Lifetimes
 from nnkit.backend.program.passes import (
     delay,
@@ -43,7 +43,7 @@ def names(program: Any) -> list[str]:
 
 
 def results(program: Program, *inputs: Tensor) -> list:
-    run = print_program(program, CPU.backend)
+    run = loop_of(program, CPU.backend)
     return [a.tobytes() for a in run(*[t._data for t in inputs])]
 
 

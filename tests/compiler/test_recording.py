@@ -2,15 +2,22 @@
 
 import copy
 import gc
+import math
 import pickle
+from typing import Any
 
 import pytest
 
 import nnkit
 from nnkit import Tensor, nn, optim
+from nnkit.autograd import compiled
 from nnkit.backend.cpu.native import MODULE
+from nnkit.backend.door import Slot
+from nnkit.backend.program import program
+from nnkit.compiler import tensors
 from nnkit.compiler.tracing import Trace
 from nnkit.nn import functional as F
+from tests.backend.native_cases import needs_native
 
 
 def ids(tensors):
@@ -77,3 +84,78 @@ def test_code_that_is_no_users_is_looked_at_once(monkeypatch):
     compiled()
     assert 0 < len(seen) < 50  # of more than 2,000 events
     assert len(compiled.program().calls) > 4
+
+
+@needs_native
+def test_compiled_states_are_those_of_python() -> None:
+    x, y = nnkit.ones(2, requires_grad=True), nnkit.ones(2)
+    with nnkit.inference_mode():
+        z = nnkit.ones(2)
+    lazy = nn.LazyLinear(2)
+    held = [x, y, z, x * 2, y[0], lazy.weight]
+    slow, fast = (find(tensors.State, held) for find in (tensors._states, tensors.find_states))
+    assert slow == fast and len(slow[0]) == len(held)
+    known, before = slow
+    assert all(type(state) is tensors.State for state in fast[1].values())
+    for change in (
+        lambda: None,
+        lambda: y.add_(1),
+        lambda: setattr(x, "grad", y),
+        lambda: y.requires_grad_(),
+        lambda: setattr(x, "data", z.clone()),
+        lambda: lazy(nnkit.ones(1, 3)),
+    ):
+        change()
+        one = tensors._changed(known, before)
+        other = tensors.find_changed(known, before)
+        assert [id(t) for t in one] == [id(t) for t in other]
+    assert [id(t) for t in one] == [id(x), id(y), id(held[4]), id(lazy.weight)]
+
+
+@needs_native
+def test_writes_are_counted_by_compiled_code_as_by_python() -> None:
+    for count_writes in (compiled._count_writes, compiled.count_writes):
+        x = nnkit.ones(2)
+        count_writes(x, 3, "somebody")
+        assert x._version == 3 and x._writes[1] == "somebody"
+    with nnkit.inference_mode():
+        x = nnkit.ones(2)
+    with pytest.raises((RuntimeError, TypeError)):
+        count_writes(x, 1, None)
+
+
+@needs_native
+@pytest.mark.parametrize(
+    ("one", "other", "same"),
+    [
+        ((1, 2.0), (1, 2.0), True),
+        ((1,), (1.0,), False),
+        ((True,), (1,), False),
+        ((math.nan,), (math.nan,), True),
+        ((1.0, math.nan), (1.0, 2.0), False),
+        ((Slot(1), [Slot(2)]), (Slot(1), [Slot(2)]), True),
+        ((Slot(1),), (Slot(2),), False),
+        ((slice(0, Slot(3)),), (slice(0, Slot(3)),), True),
+        ((slice(0, 3),), (slice(0, 4),), False),
+        ((1, 2), (1, 2, 3), False),
+        ([1], (1,), False),
+        ((nnkit.ones(2)._data,), (nnkit.ones(2)._data,), False),
+    ],
+)
+def test_values_of_two_runs_are_compared_alike(one: Any, other: Any, same: bool) -> None:
+    assert program._same(one, other) is same
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(program, "MODULE", None)
+        assert program._same(one, other) is same
+
+
+def test_parameters_without_a_shape_elsewhere_are_no_matter():
+    other = nn.LazyLinear(2)
+    double = nnkit.compile(lambda x: x + x, fullgraph=True)
+    for _ in range(3):
+        assert double(nnkit.ones(2)).tolist() == [2.0, 2.0]
+    assert "add" in str(double.program())
+    lazy = nn.Sequential(other, nn.ReLU())
+    step, x = nnkit.compile(lazy), nnkit.randn(2, 3)
+    for _ in range(4):
+        assert nnkit.equal(step(x), lazy(x))

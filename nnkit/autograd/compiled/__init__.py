@@ -32,6 +32,16 @@ def bind_wrap(tensor: type, cpu: Any, untracked: list, twin: Callable) -> Callab
     return MODULE.wrap
 
 
+def _count_writes(tensor: Any, count: int, writer: str | None) -> None:
+    writes = tensor._writes
+    writes[0] += count
+    writes[1] = writer
+
+
+# (tensor, count, writer): so many writes to a tensor's storage, the last of them by ``writer``.
+count_writes: Callable = _count_writes if MODULE is None else MODULE.count_writes
+
+
 def tell_overriding(plain: set[type], guarded: bool, intercepted: bool) -> None:
     """Tell compiled callers what may answer for functions in place of them.
 

@@ -163,6 +163,20 @@ PyObject* wrap_array(PyObject*, PyObject* const* arguments, Py_ssize_t count) {
     return wrap(arguments[0], count == 2 ? arguments[1] : tensors.cpu);
 }
 
+PyObject* count_writes(PyObject*, PyObject* const* arguments, Py_ssize_t count) {
+    if (count != 3 || !PyObject_TypeCheck(arguments[0], tensors.type)) {
+        return fail(PyExc_TypeError, "count_writes: expected a tensor, a count and who wrote");
+    }
+    PyObject* writes = slot(arguments[0], tensors.writes);
+    PyObject* before = writes == nullptr ? nullptr : count_of(writes);
+    if (before == nullptr || PyList_GET_SIZE(writes) < 2) {
+        return fail(PyExc_RuntimeError, "count_writes: the writes of this tensor are not counted");
+    }
+    PyObject* after = PyNumber_Add(before, arguments[1]);
+    if (after == nullptr || PyList_SetItem(writes, 0, after) < 0) return nullptr;
+    return PyList_SetItem(writes, 1, Py_NewRef(arguments[2])) < 0 ? nullptr : none();
+}
+
 PyObject* make_modes_type() {
     Owned threading(PyImport_ImportModule("threading"));
     if (!threading) return nullptr;

@@ -73,11 +73,14 @@ Py_ssize_t offset_of(PyObject* type, const char* name);
 PyObject* wrap(PyObject* data, PyObject* device);
 
 // What the module offers: set_tensor(Tensor, cpu, UNTRACKED), before the other;
-// tell_overriding(plain, guarded, intercepted); tell_levels(set); wrap(array, device=cpu); and the class of the object that has the modes for attributes.
+// tell_overriding(plain, guarded, intercepted); tell_levels(set); wrap(array, device=cpu);
+// count_writes(tensor, count, writer); and the class of the object that has the modes for
+// attributes.
 PyObject* set_tensor(PyObject* module, PyObject* args);
 PyObject* tell_overriding(PyObject* module, PyObject* args);
 PyObject* tell_levels(PyObject* module, PyObject* levels);
 PyObject* wrap_array(PyObject* module, PyObject* const* arguments, Py_ssize_t count);
+PyObject* count_writes(PyObject* module, PyObject* const* arguments, Py_ssize_t count);
 PyObject* make_modes_type();
 
 }  // namespace nnkit

@@ -1,7 +1,7 @@
 """Programs: the primitive calls of a step, written down at the door, improved and run again.
 
 `recording` writes them down, `program` is what is written, `passes` are functions from program to
-program, `printer` makes of one a function of arrays, to which `planning` gives its memory;
+program, `loop` makes of one a function of arrays, to which `planning` gives its memory;
 `freezing` keeps what is made of its constants. What the calls mean for Tensors is the matter of
 `nnkit.compiler`.
 """
@@ -9,12 +9,12 @@ program, `printer` makes of one a function of arrays, to which `planning` gives 
 from __future__ import annotations
 
 from nnkit.backend.program.freezing import frozen
+from nnkit.backend.program.loop import loop_of, looped
 from nnkit.backend.program.planning import runnable
-from nnkit.backend.program.printer import print_program
 from nnkit.backend.program.program import Call, Outside, Program, difference
 from nnkit.backend.program.recording import Recording, bits, geometry
 
 __all__ = [
     "Call", "Outside", "Program", "Recording", "bits", "difference", "frozen", "geometry",
-    "print_program", "runnable",
+    "loop_of", "looped", "runnable",
 ]  # fmt: skip

@@ -13,6 +13,7 @@ class Aliases:
     Attributes:
         written: the roots that a call writes.
         escaping: the roots that something outside of the program is given, or gives.
+        public: the roots that are written or seen outside.
     """
 
     def __init__(self, program: Program) -> None:
@@ -27,9 +28,11 @@ class Aliases:
         self.written: set[int] = set()
         self.escaping: set[int] = {self.root(n) for n in program.outputs}
         for call in program.calls:
-            self.written.update(self.root(n) for n in call.writes)
+            if call.writes:
+                self.written.update(map(self.root, call.writes))
             if call.__class__ is Outside:
-                self.escaping.update(self.root(n) for n in (*call.reads, *call.makes))
+                self.escaping.update(map(self.root, (*call.reads, *call.makes)))
+        self.public = self.written | self.escaping | {OUTER}
 
     def root(self, number: int) -> int:
         """The buffer that stands for all which may share memory with buffer ``number``."""
@@ -46,5 +49,4 @@ class Aliases:
 
     def is_private(self, call: Call) -> bool:
         """Whether nobody writes what a call makes, and nobody outside sees it."""
-        roots = {self.root(n) for n in call.makes}
-        return not roots & (self.written | self.escaping | {OUTER})
+        return self.public.isdisjoint(map(self.root, call.makes))

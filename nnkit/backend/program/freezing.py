@@ -22,7 +22,7 @@ def frozen(
             written: what was made of constants is forgotten when one of them changes.
     """
     others = [call for call in program.calls if type(call) is Outside][:-1]
-    if backend.freeze is None or others or OUTER in Aliases(program).written or not counters:
+    if backend.freeze is None or others or OUTER in program.found(Aliases).written or not counters:
         return run
     arrays = tuple([program.constants[n] for n in counters])
     lists = {id(each): each for lists in counters.values() for each in lists}

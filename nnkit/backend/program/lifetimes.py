@@ -18,7 +18,7 @@ class Lifetimes:
     """
 
     def __init__(self, program: Program) -> None:
-        self.aliases = aliases = Aliases(program)
+        self.aliases = aliases = program.found(Aliases)
         self.calls = program.calls
         self.first: dict[int, int] = {}
         self.last: dict[int, int] = {}

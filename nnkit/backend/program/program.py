@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from typing import Any
+from math import prod
+from typing import Any, TypeVar
 
 from nnkit.backend.algebra import CATALOGUE, Primitive
+from nnkit.backend.cpu.native import MODULE
 from nnkit.backend.door import Slot
 from nnkit.backend.program.listing import listing
+
+Found = TypeVar("Found")
 
 
 def slots_in(value: Any) -> Iterator[int]:
@@ -20,9 +24,26 @@ def slots_in(value: Any) -> Iterator[int]:
 
 
 class Call:
-    """One call of a primitive: its arguments and results, with a `Slot` for each array."""
+    """One call of a primitive: its arguments and results, with a `Slot` for each array.
 
-    __slots__ = ("arguments", "line", "name", "result")
+    Attributes:
+        reads: the buffers it is given.
+        makes: the buffers it returns; one that it was given is not made.
+        writes: the buffers it writes in place.
+        shares: whether a result may look into the memory of an argument.
+        is_pure: whether all it does is its result: it writes, draws and checks nothing.
+    """
+
+    __slots__ = (
+        "arguments", "is_pure", "line", "makes", "name", "primitive", "reads", "result", "shares",
+        "writes",
+    )  # fmt: skip
+    primitive: Primitive
+    reads: list[int]
+    makes: list[int]
+    writes: list[int]
+    shares: bool
+    is_pure: bool
 
     def __init__(self, name: str, arguments: tuple, result: Any, line: str) -> None:
         self.name = name
@@ -30,41 +51,17 @@ class Call:
         self.result = result
         self.line = line
 
-    @property
-    def primitive(self) -> Primitive:
-        return CATALOGUE[self.name]
-
-    @property
-    def reads(self) -> list[int]:
-        """The buffers it is given."""
-        return list(slots_in(self.arguments))
-
-    @property
-    def makes(self) -> list[int]:
-        """The buffers it returns; one that it was given is not made."""
-        given = set(self.reads)
-        return [number for number in slots_in(self.result) if number not in given]
-
-    @property
-    def writes(self) -> list[int]:
-        """The buffers it writes in place."""
-        names = self.primitive.writes
-        parameters = self.primitive.parameters
-        given = [a for p, a in zip(parameters, self.arguments) if p in names]
-        return list(slots_in(given))
-
-    @property
-    def shares(self) -> bool:
-        """Whether a result may look into the memory of an argument."""
-        return any(self.primitive.shares.values()) or len(set(slots_in(self.result))) > len(
-            self.makes
-        )
-
-    @property
-    def is_pure(self) -> bool:
-        """Whether all it does is its result: it writes, draws and checks nothing."""
-        p = self.primitive
-        return not (p.writes or p.draws or p.tells or p.subject == "collective")
+    def __getattr__(self, name: str) -> Any:
+        """What follows from the arguments, found out once: of most recorded calls nobody asks."""
+        self.primitive = p = CATALOGUE[self.name]
+        self.reads = list(slots_in(self.arguments))
+        returned = list(slots_in(self.result))
+        self.makes = [number for number in returned if number not in self.reads]
+        written = [a for a, n in zip(self.arguments, p.arrays) if n in p.writes] if p.writes else ()
+        self.writes = list(slots_in(written))
+        self.shares = any(p.shares.values()) or len(set(returned)) > len(self.makes)
+        self.is_pure = not (p.writes or p.draws or p.tells or p.subject == "collective")
+        return object.__getattribute__(self, name)
 
 
 class Outside:
@@ -127,11 +124,19 @@ class Program:
         self.constants = constants
         self.outputs = outputs
         self.shapes = shapes
+        self._found: dict[Any, Any] = {}
 
     def replaced(self, calls: list[Call | Outside], constants: dict | None = None) -> Program:
-        """The same with other calls."""
-        known = self.constants if constants is None else constants
-        return Program(calls, self.inputs, known, self.outputs, self.shapes)
+        """The same with other calls; this very program where they are the same."""
+        if calls == self.calls and not constants:
+            return self
+        return Program(calls, self.inputs, constants or self.constants, self.outputs, self.shapes)
+
+    def found(self, analysis: Callable[[Program], Found]) -> Found:
+        """What an analysis finds in the program; it is made once."""
+        if analysis not in self._found:
+            self._found[analysis] = analysis(self)
+        return self._found[analysis]
 
     def last_uses(self) -> dict[int, int]:
         """The place of the last call that touches each buffer which a call makes."""
@@ -140,6 +145,20 @@ class Program:
             for number in (*call.reads, *call.makes):
                 last[number] = place
         return last
+
+    def bytes_made(self) -> int:
+        """The bytes of all that its calls make, those of views among them."""
+        made = [self.shapes.get(n) for call in self.calls for n in call.makes]
+        return sum([prod(known[0]) * known[1].itemsize for known in made if known is not None])
+
+    def gone(self) -> dict[int, list[int]]:
+        """The buffers that nobody needs after a call, by its place."""
+        kept = {*self.constants, *self.outputs}
+        found: dict[int, list[int]] = {}
+        for number, place in self.last_uses().items():
+            if number not in kept:
+                found.setdefault(place, []).append(number)
+        return found
 
     def __str__(self) -> str:
         return listing(self)
@@ -166,6 +185,8 @@ def _title(call: Any) -> str:
 
 
 def _same(a: Any, b: Any) -> bool:
+    if MODULE is not None:
+        return MODULE.same_values(Slot, a, b)
     if a is b:
         return True
     if a.__class__ is not b.__class__:

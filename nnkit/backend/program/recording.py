@@ -10,6 +10,7 @@ from weakref import ref
 
 from nnkit.backend.algebra import CATALOGUE
 from nnkit.backend.cost import is_array
+from nnkit.backend.cpu.native import MODULE
 from nnkit.backend.door import Recorder, Slot
 from nnkit.backend.program.outside import LiveNumber
 from nnkit.backend.program.program import Call, Outside
@@ -27,6 +28,9 @@ def geometry(array: Any) -> tuple:
 def bits(array: Any) -> tuple:
     """All properties and elements of an array, for comparisons."""
     return array.shape, array.dtype, array.tobytes()
+
+
+line_now: Callable[[], str] = users_line if MODULE is None else MODULE.users_line
 
 
 def _forget(numbers: dict[int, int], key: int, _: Any) -> None:
@@ -52,10 +56,21 @@ class Recording(Recorder):
         self.strict = strict
         self.program: list[Call | Outside] = []
         self.shapes: dict[int, tuple] = {}
+        self.book = self.numbers, self.arrays, self.inputs, self.shapes
         self.broken: str | None = None
         self.paused = False
         self.at_first: Callable[[], None] | None = None
         self.thread = get_ident()
+
+    def __getattr__(self, name: str) -> Callable[..., Any]:
+        primitive = CATALOGUE.get(name)
+        refused = primitive is None or primitive.reads or primitive.sized_by_data
+        if MODULE is None or refused or name in KNOWN_ADDRESSES:
+            return super().__getattr__(name)
+        function = getattr(self._backend, name)
+        call = MODULE.recorded((self, name, function, Slot, Call, LiveNumber))
+        setattr(self, name, call)
+        return call
 
     def break_off(self, reason: str, line: str | None = None) -> None:
         """Note why there will be no program, and where: by default at the user's line. An empty
@@ -74,16 +89,18 @@ class Recording(Recorder):
             told = "a value is read" if primitive.reads else "a shape depends on values"
             self.break_off(f"{name}: {told}")
             return function(*arguments)
-        # NumPy promotes by what is no float itself, though it is derived from it.
-        given = [float(a) if a.__class__ is LiveNumber else a for a in arguments]
-        result = function(*given)
+        if LiveNumber in map(type, arguments):
+            # NumPy promotes by what is no float itself, though it is derived from it.
+            result = function(*[float(a) if a.__class__ is LiveNumber else a for a in arguments])
+        else:
+            result = function(*arguments)
         self.called(name, arguments, result)
         return result
 
     def _slot(self, value: Any, made: bool) -> Any:
-        if value.__class__ is LiveNumber:
-            return Slot(value.number)
-        return super()._slot(value, made)
+        if MODULE is None:
+            return super()._slot(value, made)
+        return MODULE.slots(value, made, self.book, Slot, self._numbered)
 
     def _numbered(self, value: Any, made: bool) -> int:
         number = super()._numbered(value, made)
@@ -98,7 +115,7 @@ class Recording(Recorder):
             return
         given = self._slot(arguments, False)
         self._begin()
-        self.program.append(Call(name, given, self._slot(result, True), users_line()))
+        self.program.append(Call(name, given, self._slot(result, True), line_now()))
 
     def _begin(self) -> None:
         if self.at_first is not None:
@@ -108,7 +125,7 @@ class Recording(Recorder):
     def called_outside(self, function: Callable[..., Any], title: str) -> Outside:
         """Write down a call of something that is no primitive, and get the line to complete."""
         self._begin()
-        outside = Outside(function, title, users_line())
+        outside = Outside(function, title, line_now())
         self.program.append(outside)
         return outside
 

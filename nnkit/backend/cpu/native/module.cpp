@@ -17,6 +17,7 @@
 #include "gpu_memory.h"
 #include "held.h"
 #include "living.h"
+#include "loop.h"
 #include "memory.h"
 #include "node.h"
 #include "op.h"
@@ -25,6 +26,8 @@
 #include "planned.h"
 #include "prepared.h"
 #include "program.h"
+#include "recording.h"
+#include "states.h"
 #include "tensor.h"
 #include "tracing.h"
 #include "update.h"
@@ -34,7 +37,7 @@ namespace nnkit {
 namespace {
 
 // Of what this file offers to native/__init__.py, where the same number stands.
-constexpr long interface_number = 7;
+constexpr long interface_number = 8;
 
 // Filled by static objects in the other files while the module is loaded.
 std::map<std::string, KernelFunction>& kernels() {
@@ -247,6 +250,8 @@ PyMethodDef methods[] = {
     {"tell_levels", tell_levels, METH_O, "Tell the set of the levels that are entered."},
     {"wrap", reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(wrap_array)),
      METH_FASTCALL, "A new leaf on an array."},
+    {"count_writes", reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(count_writes)),
+     METH_FASTCALL, "Count writes to the storage of a tensor."},
     {"bind_op", bind_op, METH_VARARGS, "An op on Tensors, or its twin."},
     {"set_node", set_node, METH_VARARGS, "Tell the classes of nodes and of saved outputs."},
     {"bind_record", bind_record, METH_VARARGS, "What makes the nodes of an op."},
@@ -261,6 +266,18 @@ PyMethodDef methods[] = {
     {"bind_planned", bind_planned, METH_VARARGS, "A primitive whose launches are planned."},
     {"forget_handle", forget_handle, METH_NOARGS, "cuBLAS' handle was set to something else."},
     {"trace", trace, METH_O, "Set a profiler that looks at calls of this thread."},
+    {"untraced", reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(untraced)),
+     METH_FASTCALL, "Call a function at whose calls no profiler looks."},
+    {"slots", reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(slots)), METH_FASTCALL,
+     "What stands for the arrays in a value."},
+    {"recorded", recorded, METH_O, "A primitive whose calls are written down."},
+    {"same_values", reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(same_values)),
+     METH_FASTCALL, "Whether values of two calls are the same."},
+    {"users_line", users_line, METH_NOARGS, "The nearest line that is not nnkit's own."},
+    {"states", reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(states)),
+     METH_FASTCALL, "How tensors are."},
+    {"changed", reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(changed)),
+     METH_FASTCALL, "The tensors that are not as they were."},
     {"names", names, METH_NOARGS, "The primitives that have a kernel."},
     {"set_threads", python_set_threads, METH_O, "Set the number of threads of a section."},
     {"threads", python_threads, METH_NOARGS, "The number of threads of a section."},
@@ -311,15 +328,16 @@ PyMODINIT_FUNC NNKIT_INIT() {
     nnkit::Owned unbound(nnkit::make_held_type(false));
     nnkit::Owned modes(nnkit::make_modes_type()), living(nnkit::make_living_type());
     nnkit::Owned checks(nnkit::make_checks_type()), planned(nnkit::make_planned_type());
-    nnkit::Owned frozen(nnkit::make_frozen_type());
+    nnkit::Owned frozen(nnkit::make_frozen_type()), loop(nnkit::make_loop_type());
     if (nnkit::kernel_type == nullptr || !entry || !held || !unbound || !modes || !living ||
-        !checks || !planned || !frozen ||
+        !checks || !planned || !frozen || !loop ||
         PyModule_AddObjectRef(module, "Kernel", nnkit::kernel_type) < 0 ||
         PyModule_AddObjectRef(module, "Entry", entry.object()) < 0 ||
         PyModule_AddObjectRef(module, "Living", living.object()) < 0 ||
         PyModule_AddObjectRef(module, "Checks", checks.object()) < 0 ||
         PyModule_AddObjectRef(module, "Planned", planned.object()) < 0 ||
         PyModule_AddObjectRef(module, "Frozen", frozen.object()) < 0 ||
+        PyModule_AddObjectRef(module, "Loop", loop.object()) < 0 ||
         PyModule_AddObjectRef(module, "Held", held.object()) < 0 ||
         PyModule_AddObjectRef(module, "Unbound", unbound.object()) < 0 ||
         PyModule_AddObjectRef(module, "Modes", modes.object()) < 0 ||

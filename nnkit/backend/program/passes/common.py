@@ -15,7 +15,7 @@ def share_common(program: Program) -> Program:
     Two results become one buffer, so neither may be written, nor be seen from outside. Elements
     are the same until something is written into their memory.
     """
-    aliases = Aliases(program)
+    aliases = program.found(Aliases)
     times: dict[int, int] = {}  # how often each memory was written so far
     first: dict[Any, Call] = {}
     same: dict[int, int] = {}

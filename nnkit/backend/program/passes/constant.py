@@ -18,7 +18,7 @@ def fold_constants(program: Program, backend: Any) -> Program:
 
     Only what nobody writes, and nobody outside sees, may be the same array in each run.
     """
-    aliases = Aliases(program)
+    aliases = program.found(Aliases)
     constants = dict(program.constants)
     folded: dict[int, Any] = {}
     kept: list[Any] = []
@@ -33,7 +33,7 @@ def fold_constants(program: Program, backend: Any) -> Program:
         else:
             result = getattr(backend, call.name)(*_filled(call.arguments, folded))
         folded[number] = constants[number] = result
-    return program.replaced(kept, constants)
+    return program.replaced(kept, constants if folded else None)
 
 
 def _is_foldable(call: Call, program: Program, aliases: Aliases, folded: dict) -> bool:

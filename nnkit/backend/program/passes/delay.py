@@ -17,16 +17,18 @@ def delay(program: Program) -> Program:
     A gradient of a weight, for instance, waits until the larger ones of activations are gone: what
     it is made of is smaller, or kept anyway.
     """
+    if program.bytes_made() < LEAST:
+        return program
     for _ in range(MOST):
-        lives = Lifetimes(program)
+        lives = program.found(Lifetimes)
         profile = lives.profile()
         if not profile:
             return program
         most = max(profile)
         peak = profile.index(most)
         moved = [_moved(program, place, peak) for place in _movable(program, lives, peak)]
-        best = min(moved, key=lambda p: Lifetimes(p).peak(), default=program)
-        if Lifetimes(best).peak() >= most:
+        best = min(moved, key=lambda p: p.found(Lifetimes).peak(), default=program)
+        if best.found(Lifetimes).peak() >= most:
             return program
         program = best
     return program

@@ -10,8 +10,8 @@ from typing import Any
 from nnkit.backend.door import Slot
 from nnkit.backend.dtype import bool_, float32, float64
 from nnkit.backend.program.aliases import Aliases
+from nnkit.backend.program.loop import loop_of
 from nnkit.backend.program.passes.reuse import reuse_memory
-from nnkit.backend.program.printer import print_program
 from nnkit.backend.program.program import Call, Fused, Outside, Program
 
 MOST_ARRAYS, MOST_SLOTS = 16, 48  # fused.cpp: most_arrays_of_fusion, most_slots
@@ -26,8 +26,9 @@ def fuse_formulas(program: Program, backend: Any) -> Program:
     """
     if backend.fuse is None:
         return program
-    aliases = Aliases(program)
-    uses = Counter(n for call in program.calls for n in call.reads) + Counter(program.outputs)
+    aliases = program.found(Aliases)
+    uses = Counter([n for call in program.calls for n in call.reads])
+    uses.update(program.outputs)
     kept: list[Any] = []
     group = _Group(program, uses)
     call: Any
@@ -84,28 +85,36 @@ class _Group:
         self.calls: list[Any] = []  # of formulas
         self.kind: tuple = ()
         self.inputs: dict[int, None] = {}
-        self.made: dict[int, None] = {}
-        self.reads: Counter[int] = Counter()
+        self.made: dict[int, int] = {}  # with how often they are still read
+        self.outputs: dict[int, None] = {}  # of these, those that somebody else reads too
+        self.numbers = 0  # the most there are among the operands
 
     def add(self, call: Call, kind: tuple) -> None:
         self.calls.append(call)
         self.kind = kind
-        self.inputs.update(dict.fromkeys(n for n in call.reads if n not in self.made))
-        self.made[call.makes[0]] = None
-        self.reads.update(call.reads)
+        for n in call.reads:
+            if n not in self.made:
+                self.inputs[n] = None
+                continue
+            self.made[n] -= 1
+            if not self.made[n]:
+                del self.outputs[n]
+        (made,) = call.makes
+        self.made[made] = self.uses[made]
+        if self.made[made]:
+            self.outputs[made] = None
+        self.numbers += sum([a.__class__ is not Slot for a in call.arguments])
 
     def takes(self, call: Call, kind: tuple) -> bool:
         """Whether a formula may join."""
         if not self.calls:
             return True
         read = set(call.reads)
-        arrays = len(self.inputs.keys() | read) + len(self.outputs()) + 1
-        return (
-            kind == self.kind
-            and not read.isdisjoint((*self.inputs, *self.made))
-            and arrays <= MOST_ARRAYS
-            and arrays + self.numbers() + len(call.arguments) + len(self.made) <= MOST_SLOTS
-        )
+        if kind != self.kind or (read.isdisjoint(self.inputs) and read.isdisjoint(self.made)):
+            return False
+        arrays = len(self.inputs.keys() | read) + len(self.outputs) + 1
+        slots = arrays + self.numbers + len(call.arguments) + len(self.made)
+        return arrays <= MOST_ARRAYS and slots <= MOST_SLOTS
 
     def is_disturbed(self, call: Call | Outside, aliases: Aliases) -> bool:
         """Whether a call must come after the formulas."""
@@ -114,17 +123,9 @@ class _Group:
         written = set(map(aliases.root, call.writes))
         return not written.isdisjoint(map(aliases.root, self.inputs))
 
-    def outputs(self) -> list[int]:
-        """What somebody else reads, too."""
-        return [n for n in self.made if self.uses[n] > self.reads[n]]
-
-    def numbers(self) -> int:
-        """The most numbers there are among the operands."""
-        return sum(a.__class__ is not Slot for call in self.calls for a in call.arguments)
-
     def close(self, backend: Any) -> list[Any]:
         """The formulas as one call, or as they are."""
-        outputs = self.outputs()
+        outputs = list(self.outputs)
         if len(self.calls) < 2 or not outputs:
             return self.calls
         program = Program(self.calls, list(self.inputs), {}, outputs, self.program.shapes)
@@ -172,12 +173,12 @@ def _steps(program: Program) -> tuple:
 
 
 def _twin(program: Program, backend: Any) -> Callable[..., tuple]:
-    """The same formulas one by one, for arrays that are declined; printed when it is needed."""
-    printed: list[Callable[..., tuple]] = []
+    """The same formulas one by one, for arrays that are declined; made when it is needed."""
+    made: list[Callable[..., tuple]] = []
 
     def twin(*arrays: Any) -> tuple:
-        if not printed:
-            printed.append(print_program(reuse_memory(program), backend))
-        return printed[0](*arrays)
+        if not made:
+            made.append(loop_of(reuse_memory(program), backend))
+        return made[0](*arrays)
 
     return twin

@@ -19,9 +19,11 @@ def recompute(program: Program) -> Program:
     It is done for what is there at the peak of memory though nothing reads it around it, if all
     that it is made of is kept anyway: of a forward, for its backward.
     """
-    left = sum(Lifetimes(program).sizes.values()) // SHARE
+    if program.bytes_made() < LEAST:
+        return program
+    left = sum(program.found(Lifetimes).sizes.values()) // SHARE
     while True:
-        lives = Lifetimes(program)
+        lives = program.found(Lifetimes)
         profile = lives.profile()
         if not profile:
             return program

@@ -17,7 +17,7 @@ def reuse_memory(program: Program) -> Program:
     Shape, dtype and strides of the result must be the array's, nothing else may lie in its memory,
     and nobody outside may have seen it.
     """
-    aliases = Aliases(program)
+    aliases = program.found(Aliases)
     sizes: dict[int, int] = {}  # how many buffers lie in each memory
     for number in {n for call in program.calls for n in call.makes}:
         root = aliases.root(number)
