@@ -135,6 +135,10 @@ def __getattr__(name: str) -> Any:
     raise AttributeError(f"module 'nnkit' has no attribute {name!r}")
 
 
+def __dir__() -> list[str]:
+    return sorted({*globals(), *SUBMODULES, *FOUND_IN})
+
+
 # The compiler stands above the modules that offer it: Module.compile() finds it here.
 COMPILERS["native"] = lambda *args, **kwargs: __getattr__("compile")(*args, **kwargs)
 

@@ -337,15 +337,15 @@ def norm(
         raise RuntimeError(
             f"linalg.norm: If dim is specified, it must be of length 1 or 2, got {dim}"
         )
-    single = isinstance(dim, int) or (dim is not None and len(dim) == 1)
-    if ord is None or single or (dim is None and A.ndim == 1 and not isinstance(ord, str)):
+    single = A.ndim == 1 if dim is None else isinstance(dim, int) or len(dim) == 1
+    if ord is None or (single and not isinstance(ord, str)):
         return vector_norm(A, 2 if ord is None else ord, dim, keepdim, dtype=dtype)
-    if dim is None and A.ndim != 2:
+    if dim is None and A.ndim not in (1, 2):
         raise RuntimeError(
             "linalg.norm: If dim is not specified but ord is, the input must be 1D or 2D, "
             f"got shape {list(A.shape)}"
         )
-    axes: Any = (-2, -1) if dim is None else dim
+    axes: Any = (-2, -1) if dim is None else (dim,) if isinstance(dim, int) else dim
     return matrix_norm(A, ord, axes, keepdim, dtype=dtype)
 
 

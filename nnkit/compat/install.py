@@ -24,6 +24,8 @@ from nnkit.compat.layout import (
     find,
     holder_of,
     homes,
+    inside,
+    is_own,
     known,
     namesakes,
     packages,
@@ -90,8 +92,12 @@ class TorchModule(ModuleType):
 
     def __dir__(self) -> list[str]:
         places = namesakes(self.__name__)
-        names = {n for place in places for n in dir(place) if n[:2] != "__"}
-        return sorted(names | set(vars(self)) | set(_public(self.__name__)))
+        names = {
+            n for place in places for n in dir(place)
+            if n[:2] != "__" and not is_own(vars(place).get(n))
+        }  # fmt: skip
+        within = {m.rpartition(".")[2] for m in inside().get(self.__name__, ()) if answered(m)}
+        return sorted(names | set(vars(self)) | set(_public(self.__name__)) | within)
 
 
 class StandIn:

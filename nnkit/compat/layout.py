@@ -33,7 +33,7 @@ def packages() -> frozenset[str]:
 
 
 @functools.cache
-def _inside() -> dict[str, list[str]]:
+def inside() -> dict[str, list[str]]:
     """The modules that lie in each package."""
     found: dict[str, list[str]] = {}
     for module in defined():
@@ -79,7 +79,7 @@ def answered(module: str) -> bool:
     """Whether there is anything of a module of torch here."""
     if module == ROOT or namesakes(module) or foreign.subject(module) is not None:
         return True
-    if any(map(answered, _inside().get(module, ()))):
+    if any(map(answered, inside().get(module, ()))):
         return True
     return any(_inherited(module, name) is not _MISSING for name in defined().get(module, ()))
 
@@ -95,8 +95,10 @@ def find(
     own = namesakes(module)
     found = _first(own, name)
     inner = f"{module}.{name}"
-    if (found is _MISSING or isinstance(found, ModuleType)) and known(inner) and answered(inner):
-        return load(inner)
+    if found is _MISSING or isinstance(found, ModuleType):
+        if known(inner) and answered(inner):
+            return load(inner)
+        found = _MISSING if is_own(found) else found
     if found is _MISSING and (module not in packages() or name in defined().get(module, ())):
         found = _inherited(module, name)
     if found is _MISSING and foreign.subject(module):
@@ -110,6 +112,11 @@ def find(
             name=name,
         )
     return found
+
+
+def is_own(value: Any) -> bool:
+    """Whether it is a module of nnkit."""
+    return isinstance(value, ModuleType) and value.__name__.partition(".")[0] == TREES[1]
 
 
 def known(module: str) -> bool:
@@ -134,13 +141,15 @@ def _stand_in(module: str, name: str) -> Any:
 def _inherited(module: str, name: str) -> Any:
     """A name of the packages above, where nnkit has another file for it than torch.
 
-    Of torch itself a file further down has the classes alone: its functions are others. A subject
-    that nnkit has not takes nothing from above: a quantized Linear is no Linear.
+    Of torch itself a file further down, or one that is nnkit's too, has the classes alone: its
+    functions are others. A subject that nnkit has not takes nothing from above: a quantized Linear
+    is no Linear.
     """
     above, top = module.rpartition(".")[0], foreign.root(module) or ROOT
+    own = name in defined().get(module, ()) or not namesakes(module)
     while above.startswith(top):
         found = _first(namesakes(above), name)
-        near = above != ROOT or part(module) == module
+        near = above != ROOT or (own and part(module) == module)
         if isinstance(found, type) or (near and not isinstance(found, ModuleType)):
             if found is not _MISSING:
                 return found

@@ -224,9 +224,7 @@ def _distinct(tensors: dict[str, Any]) -> tuple[dict[str, Any], dict[str, str]]:
 
 
 def _is_path(name: Any) -> bool:
-    return isinstance(name, str) and all(
-        part.isalnum() for part in name.replace("_", "a").split(".")
-    )
+    return isinstance(name, str) and all(part.isprintable() and part for part in name.split("."))
 
 
 def _is_name(name: Any) -> bool:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import builtins
 import copy
+import json
 import keyword
 import operator
 import re
@@ -516,7 +517,7 @@ class _Printer:
         text = root
         for part in target.split("."):
             plain = part.isidentifier() and not keyword.iskeyword(part)
-            text = f"{text}.{part}" if plain else f'getattr({text}, "{part}")'
+            text = f"{text}.{part}" if plain else f"getattr({text}, {json.dumps(part)})"
         return text
 
     def callee(self, function: Callable) -> str:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import array
+import ctypes
 from typing import Any
 
 import ml_dtypes
@@ -98,6 +100,7 @@ def test_default_dtype_decides_for_floats():
         assert nnkit.zeros(1).dtype is nnkit.float64
         assert nnkit.tensor([1j]).dtype is nnkit.complex128
         assert nnkit.arange(0.0, 2.0).dtype is nnkit.float64
+        assert nnkit.logit(nnkit.tensor([0, 1])).dtype is nnkit.float64
     finally:
         nnkit.set_default_dtype(nnkit.float32)
 
@@ -150,6 +153,11 @@ def test_frombuffer_shares_memory():
     x = nnkit.frombuffer(buffer, dtype=nnkit.int32)
     x[0] = 1
     assert buffer[0] == 1
+    numbers = array.array("f", [1, 2])
+    x = nnkit.asarray(numbers, copy=False)
+    numbers[1] = 5
+    assert x.tolist() == [1, 5] and nnkit.asarray(numbers, copy=True).tolist() == [1, 5]
+    assert nnkit.asarray((ctypes.c_int * 2)(3, 4), dtype=nnkit.int32).tolist() == [3, 4]
 
 
 def test_the_tensor_class_as_a_constructor():

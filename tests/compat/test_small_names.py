@@ -374,3 +374,37 @@ print(scale, good)
         "True tensor([1.]) tensor([1], dtype=torch.int32)",
         "tensor([3.0000e+38]) tensor([0], dtype=torch.int32)",
     ]
+
+
+def test_what_tells_that_nothing_is_compiled() -> None:
+    """Scripted modules say that they are, sizes that they are plain, and a module what it has."""
+    program = """
+import logging
+import torch
+from torch.types import IntLikeType, py_sym_types
+logging.getLogger("nnkit.compat").setLevel(logging.ERROR)
+jit = torch.jit
+m, f = torch.nn.Linear(1, 1), lambda x: x
+kinds = jit.ScriptModule, jit.RecursiveScriptModule, jit.ScriptFunction
+print([isinstance(x, kind) for x in (m, f, []) for kind in kinds])
+jit.script(m), jit.trace(f, torch.ones(1))
+print([isinstance(x, kind) for x in (m, f, torch.nn.ReLU()) for kind in kinds])
+class Mine(jit.ScriptModule): pass
+print(isinstance(m, Mine), isinstance(Mine(), Mine), isinstance(Mine(), jit.ScriptModule))
+print(isinstance(3, torch.SymInt), isinstance(3, py_sym_types), isinstance(3, IntLikeType))
+held = set(dir(torch))
+print(held >= {"testing", "linalg", "sparse_coo_tensor", "vmap", "get_autocast_dtype", "load"})
+print([n for n in held if not hasattr(torch, n)], "functional" in dir(torch.nn))
+print([n for n in ("backend", "compat", "eigensolver") if n in held or hasattr(torch, n)])
+print([hasattr(torch.special, n) for n in ("kl_div", "logit", "Tensor")], hasattr(torch.fft, "add"))
+"""
+    assert run(program).splitlines() == [
+        "[False, False, False, False, False, False, False, False, False]",
+        "[True, True, False, False, False, True, False, False, False]",
+        "False True True",
+        "False False True",
+        "True",
+        "[] True",
+        "[]",
+        "[False, True, True] False",
+    ]

@@ -118,17 +118,31 @@ def test_what_a_file_may_not_name(changes: dict[str, Any]) -> None:
         load(with_node(**changes))
 
 
-def test_names_of_tensors_are_paths() -> None:
+def with_a_parameter(name: str) -> io.BytesIO:
     parts: dict[str, Any] = members(file_of(export(nn.Linear(2, 2), (nnkit.ones(1, 2),))))
-    evil = 'a"), print("'
-    parts["program.json"] = parts["program.json"].replace(b'"weight"', json.dumps(evil).encode())
+    parts["program.json"] = parts["program.json"].replace(b'"weight"', json.dumps(name).encode())
     state = nnkit.load(io.BytesIO(parts["state.safetensors"]))
-    state[evil] = state.pop("weight")
+    state[name] = state.pop("weight")
     stream = io.BytesIO()
     nnkit.save(state, stream)
     parts["state.safetensors"] = stream.getvalue()
+    return archived(parts)
+
+
+@pytest.mark.parametrize("name", ["a..b", "", "a\nb", ".a"])
+def test_names_of_tensors_are_paths(name: str) -> None:
     with pytest.raises(ValueError, match="a name that no tensor can have"):
-        load(archived(parts))
+        load(with_a_parameter(name))
+
+
+@pytest.mark.parametrize("name", ["dense/kernel", 'a"), print("', "a\\", "in a.list of-b"])
+def test_names_of_tensors_are_words_of_no_program(
+    name: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    module = load(with_a_parameter(name)).module()
+    assert set(module.state_dict()) == {name, "bias"}
+    assert module(nnkit.ones(1, 2)).shape == (1, 2)
+    assert not capsys.readouterr().out
 
 
 def test_structures_import_nothing() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from importlib import import_module
 from types import ModuleType
 from typing import Any
@@ -49,6 +50,36 @@ def test_kernels_that_are_allowed(lib: ModuleType) -> None:
     finally:
         cuda.enable_flash_sdp(True)
     assert [int(way) for way in (Backend.MATH, Backend.CUDNN_ATTENTION)] == [0, 3]
+
+
+def test_a_mask_of_a_causal_call(lib: ModuleType) -> None:
+    """The fused kernel takes both, what computes in steps does not."""
+    attention = import_module(f"{lib.__name__}.nn.attention")
+    random = np.random.default_rng(1)
+    q, k, v = (lib.tensor(random.standard_normal((1, 2, n, 4))).requires_grad_() for n in (3, 5, 5))
+    mask = lib.tensor(random.standard_normal((1, 2, 3, 5)))
+    later = lib.ones(3, 5, dtype=lib.bool).triu(1)
+    for given in (mask, mask > -1):
+        whole = given & ~later if given.dtype is lib.bool else given.masked_fill(later, -math.inf)
+        expected = attend(lib, q, k, v, attn_mask=whole)
+        found = attend(lib, q, k, v, attn_mask=given, is_causal=True)
+        assert lib.allclose(found, expected, rtol=1e-12)
+        for mine, theirs in zip(
+            *(lib.autograd.grad(x.sin().sum(), (q, k, v)) for x in (found, expected))
+        ):
+            assert lib.allclose(mine, theirs, rtol=1e-12)
+    refused = [
+        (q, k, v, {"attn_mask": mask, "dropout_p": 0.1}),
+        (q, k, v, {"attn_mask": mask.clone().requires_grad_()}),
+        (q, k, v[..., :3], {"attn_mask": mask}),
+        (q[0], k[0], v[0], {"attn_mask": mask[0]}),
+    ]
+    for *tensors, options in refused:
+        with pytest.raises(RuntimeError, match="is_causal"):
+            attend(lib, *tensors, is_causal=True, **options)
+    with attention.sdpa_kernel(attention.SDPBackend.MATH):
+        with pytest.raises(RuntimeError, match="is_causal"):
+            attend(lib, q, k, v, attn_mask=mask, is_causal=True)
 
 
 @pytest.mark.parametrize("name", ["causal_upper_left", "causal_lower_right"])

@@ -47,6 +47,17 @@ def test_loss_is_torchs(torch: ModuleType, sizes: tuple[int, int, int, int]) -> 
             np.testing.assert_allclose(one, other, rtol=1e-8, atol=1e-10)
 
 
+def test_a_blank_among_the_labels(torch: ModuleType) -> None:
+    data = {
+        **sequences(6, 3, 4, 3), "targets": np.array([[1, 0, 2], [0, 2, 3], [2, 0, 0]]),
+        "input_lengths": np.array([6, 3, 5]), "target_lengths": np.array([3, 3, 1]),
+    }  # fmt: skip
+    mine, theirs = (loss_and_gradient(lib, data, 0, "none", False) for lib in (nnkit, torch))
+    assert len(mine) == 2
+    for one, other in zip(mine, theirs, strict=True):
+        np.testing.assert_allclose(one, other, rtol=1e-8, atol=1e-10)
+
+
 def uniform(lib: ModuleType, steps: int = 6) -> Any:
     return lib.full((steps, 2, 4), 0.25).log()
 

@@ -53,6 +53,7 @@ def attention_errors(make: Maker) -> list[Raises]:
         Raises(RuntimeError, "dtype", q, k.astype(np.float64), v),
         Raises(RuntimeError, "key", q, k[..., :1], v),
         Raises(RuntimeError, "is_causal", q, k, v, make(3, 4), is_causal=True),
+        Raises(RuntimeError, "is_causal", *tensors(make, 1, 2), make(3, 4), is_causal=True),
         Raises(RuntimeError, "attn_mask", q, k, v, make(3, 5)),
         Raises(RuntimeError, "attn_mask", q, k, v, make.index(3, 4, below=2)),
         Raises(RuntimeError, "dropout", q, k, v, dropout_p=1.5),

@@ -61,7 +61,10 @@ def additive(mask: Tensor, dtype) -> Tensor:
     return wrap(B.masked_fill(zeros, B.logical_not(mask._data), -math.inf), mask._device)
 
 
-def _check(query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None, is_causal: bool) -> None:
+def _check(
+    query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None, dropout_p: float,
+    is_causal: bool,
+) -> None:  # fmt: skip
     if mask is None and query.__class__ is key.__class__ is value.__class__ is Tensor:
         q, k, v = query._data, key._data, value._data
         if q.shape == k.shape == v.shape and q.ndim >= 2 and q.dtype is k.dtype is v.dtype is F4:
@@ -81,7 +84,8 @@ def _check(query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None, is_ca
         )
     if mask is not None:
         check_tensor(NAME, mask, "attn_mask")
-        if is_causal:
+        kernel = allowed.flash and not mask.requires_grad and not dropout_p > 0
+        if is_causal and not (kernel and _is_fused(query, key, value, mask)):
             raise RuntimeError(
                 f"{NAME}(): Explicit attn_mask should not be set when is_causal=True"
             )
@@ -142,7 +146,8 @@ def scaled_dot_product_attention(
         attn_mask: broadcasts to (..., L, S); bool, True where a query may look, or floating, added
             to the scores. A query that may look nowhere gets zeros.
         dropout_p: the probability that an attention weight is dropped, whenever it is not 0.
-        is_causal: let query i look at keys 0 to i only.
+        is_causal: let query i look at keys 0 to i only; with a mask of which no gradient is asked,
+            for four dimensions without dropout only.
         scale: ``1 / sqrt(E)`` when not given.
         enable_gqa: let groups of query heads (dimension -3) share a head of key and value.
 
@@ -150,7 +155,7 @@ def scaled_dot_product_attention(
         (..., L, Ev).
 
     Raises:
-        RuntimeError: shapes or dtypes do not fit, or ``attn_mask`` comes with ``is_causal``.
+        RuntimeError: shapes or dtypes do not fit, or ``attn_mask`` may not come with ``is_causal``.
 
     Example:
         >>> import nnkit
@@ -162,7 +167,7 @@ def scaled_dot_product_attention(
     """
     if enable_gqa:
         key, value = (_repeat_heads(query, tensor) for tensor in (key, value))
-    _check(query, key, value, attn_mask, is_causal)
+    _check(query, key, value, attn_mask, dropout_p, is_causal)
     if not allowed.math:
         _check_way(query, key, value, attn_mask, dropout_p)
     if _is_empty(query, value):  # what torch makes of it, without a look at the key's shape

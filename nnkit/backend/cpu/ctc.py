@@ -69,7 +69,7 @@ def _states(targets: np.ndarray, blank: int) -> tuple[np.ndarray, np.ndarray]:
     states = np.full((len(targets), 2 * targets.shape[1] + 1), blank)
     states[:, 1::2] = targets
     jumps = np.zeros(states.shape, bool)
-    jumps[:, 2:] = (states[:, 2:] != blank) & (states[:, 2:] != states[:, :-2])
+    jumps[:, 2:] = states[:, 2:] != states[:, :-2]
     return states, jumps
 
 

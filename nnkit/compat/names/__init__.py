@@ -49,7 +49,9 @@ _segment_reduce = segment_reduce
 _convert_indices_from_coo_to_csr, _convert_indices_from_csr_to_coo = coo_to_csr, csr_to_coo
 Storage = FloatStorage
 native_channel_shuffle = channel_shuffle
-SymInt, SymFloat, SymBool = int, float, bool
+SymInt, SymFloat, SymBool = (
+    stand_in("torch.fx.experimental", name) for name in ("SymInt", "SymFloat", "SymBool")
+)
 jagged = layout("jagged")  # of nested tensors: to compare with, no tensor has it
 PyTorchFileReader = stand_in("torch.jit", "PyTorchFileReader")
 PyTorchFileWriter = stand_in("torch.jit", "PyTorchFileWriter")

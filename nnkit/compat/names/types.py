@@ -9,6 +9,7 @@ from typing import Any
 
 from nnkit import Size, Tensor
 from nnkit import device as _device
+from nnkit.compat.names import SymBool, SymFloat, SymInt
 
 _int, _float, _bool, _str = builtins.int, builtins.float, builtins.bool, builtins.str
 _complex = builtins.complex
@@ -21,7 +22,9 @@ _TensorOrTensorsOrGradEdge = _TensorOrTensors
 _dispatchkey = builtins.str | Any
 Device = _device | builtins.str | builtins.int | None
 FileLike = builtins.str | os.PathLike | Any
-IntLikeType = PySymType = py_sym_types = builtins.int
-FloatLikeType = builtins.float
-BoolLikeType = builtins.bool
+py_sym_types = (SymInt, SymFloat, SymBool)
+PySymType = SymInt | SymFloat | SymBool
+IntLikeType = builtins.int | SymInt
+FloatLikeType = builtins.float | SymFloat
+BoolLikeType = builtins.bool | SymBool
 Storage = Any

@@ -257,7 +257,11 @@ ROWS = [
             Sample(make(2, 3), "nuc"),
             Sample(make(2, 3, 4)),
         ],
-        errors=lambda make: [Raises(RuntimeError, "1D or 2D", make(2, 3, 4), 2)],
+        errors=lambda make: [
+            Raises(RuntimeError, "1D or 2D", make(2, 3, 4), 2),
+            Raises(RuntimeError, "2-tuple", make(2, 3), "fro", 1),
+            Raises(RuntimeError, "2 dimensions", make(3), "nuc"),
+        ],
     ),
     row(
         "linalg.cond",

@@ -15,7 +15,7 @@ from nnkit.autograd.ops.creation.conversion import contiguous, converted
 from nnkit.autograd.ops.elementwise.comparison import where
 from nnkit.autograd.ops.shape.joining import stack
 from nnkit.autograd.tensor import Tensor
-from nnkit.backend.dtype import BOOL, COMPLEX, held, to_float
+from nnkit.backend.dtype import BOOL, COMPLEX, FLOATING, default_dtype, held, to_float
 
 LN2, LN10 = math.log(2), math.log(10)
 
@@ -283,8 +283,8 @@ def logit(input: Tensor, eps: float | None = None) -> Tensor:
         tensor([0.0000, 2.1972])
     """
     check_dtype("logit", input.dtype, ("complex",))
-    if input.dtype.category < 2:
-        input = input.float()
+    if input.dtype.category < FLOATING:
+        input = converted(input, default_dtype())
     if eps is None:
         return _logit(input)
     low = held(eps, input.dtype)

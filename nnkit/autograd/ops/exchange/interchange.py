@@ -311,7 +311,7 @@ def asarray(
         shared = from_dlpack(obj)
     elif isinstance(obj, Storage):
         shared = obj.tensor(d or obj.dtype)
-    elif isinstance(obj, (bytes, bytearray, memoryview)):
+    elif _is_buffer(obj):
         shared = frombuffer(obj, dtype=d or default_dtype())
     else:
         shared = None
@@ -356,6 +356,14 @@ def _warn_of_constant(data: Any, source: str) -> None:
             f"The given {source} is not writable, so writes in place to the tensor are refused. "
             "Copy it before, or use `nnkit.tensor`, to get one that can be written."
         )
+
+
+def _is_buffer(obj: Any) -> bool:
+    try:
+        memoryview(obj)
+    except TypeError:
+        return False
+    return True
 
 
 @public(method=False)

@@ -442,10 +442,19 @@ def broadcast_shapes(*shapes: Any) -> Size:
                 f"{type(shape).__name__}"
             )
     given = [sizes_of(name, (int(s) if isinstance(s, bool) else s,)) for s in shapes]
-    for sizes in given:
+    common = [1] * max(map(len, given), default=0)
+    for position, sizes in enumerate(given):
         if min(sizes, default=0) < 0:
             raise ValueError(f"{name}(): sizes must be non-negative, got {list(sizes)}")
-    return broadcast_shape(name, given)
+        for d in range(1, len(sizes) + 1):
+            if sizes[-d] not in (1, common[-d]) and common[-d] != 1:
+                raise RuntimeError(
+                    f"{name}(): Attempting to broadcast a dimension of length {sizes[-d]} at "
+                    f"{-d}! Mismatching argument at index {position} had {tuple(sizes)}; but "
+                    f"expected shape should be broadcastable to {common}"
+                )
+            common[-d] = common[-d] if sizes[-d] == 1 else sizes[-d]
+    return Size(common)
 
 
 @public(method=False)

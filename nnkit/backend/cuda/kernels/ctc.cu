@@ -15,7 +15,7 @@ struct Labelling {
     }
     // Whether a path may come to state s from two states before.
     __device__ bool may_jump(const int64* target, int64 s) const {
-        return s >= 2 && s % 2 && target[s / 2] != blank && target[s / 2] != target[s / 2 - 1];
+        return s >= 2 && s % 2 && target[s / 2] != target[s / 2 - 1];
     }
 };
 

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from builtins import isinstance as _of_class
+from types import FunctionType
 from typing import Any, TypeVar
 from typing import Final as Final
+from weakref import WeakSet
 
 from nnkit.compat.passing import Inert, false, nothing, say, unchanged
 from nnkit.futures import Future
@@ -16,13 +19,13 @@ _RUN_AS_THEY_ARE = "functions and modules run as they are written"
 def script(obj: Any = None, *args: Any, **kwargs: Any) -> Any:
     """The function, class or module itself."""
     say("torch.jit.script", _RUN_AS_THEY_ARE)
-    return unchanged(obj)
+    return _passed(unchanged(obj))
 
 
 def trace(func: Any, *args: Any, **kwargs: Any) -> Any:
     """The function or module itself."""
     say("torch.jit.trace", _RUN_AS_THEY_ARE)
-    return func
+    return _passed(func)
 
 
 def trace_module(mod: Any, *args: Any, **kwargs: Any) -> Any:
@@ -79,25 +82,48 @@ def _get_trace_graph(f: Any, *args: Any, **kwargs: Any) -> Any:
     raise NotImplementedError("torch.jit._get_trace_graph: nnkit has no graphs of TorchScript")
 
 
-class ScriptModule(Module):
-    """A module that TorchScript has compiled, of which there are none."""
+_PASSED: WeakSet = WeakSet()  # the modules and functions that went through `script` or `trace`
+
+
+def _passed(obj: T) -> T:
+    if _of_class(obj, (Module, FunctionType)):
+        _PASSED.add(obj)
+    return obj
+
+
+class _Told(type):
+    """Of the classes of what TorchScript has compiled: to be asked about what was given to it."""
+
+    def __instancecheck__(cls, instance: Any) -> bool:
+        kind = vars(cls).get("_of")
+        told = kind is not None and _of_class(instance, kind) and instance in _PASSED
+        return told or super().__instancecheck__(instance)
+
+
+class ScriptModule(Module, metaclass=_Told):
+    """A module that went through `script` or `trace`."""
+
+    _of = Module
 
 
 class RecursiveScriptModule(ScriptModule):
     """See `ScriptModule`."""
 
+    _of = Module
 
-class ScriptFunction:
-    """A function that TorchScript has compiled, of which there are none."""
+
+class ScriptFunction(metaclass=_Told):
+    """A function that went through `script` or `trace`."""
+
+    _of = FunctionType
 
 
 def isinstance(obj: Any, target_type: Any) -> bool:  # torch's name
     """Whether an object is of a class; of ``List[int]`` and the like, of its container."""
-    from builtins import isinstance as of_class
     from typing import get_origin
 
-    kinds = target_type if of_class(target_type, tuple) else (target_type,)
-    return of_class(obj, tuple(get_origin(kind) or kind for kind in kinds))
+    kinds = target_type if _of_class(target_type, tuple) else (target_type,)
+    return _of_class(obj, tuple(get_origin(kind) or kind for kind in kinds))
 
 
 class Error(RuntimeError):

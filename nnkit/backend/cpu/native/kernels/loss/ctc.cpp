@@ -69,9 +69,7 @@ template <class T> struct States {
         for (Index s = 0; s < count; ++s) state[s] = s % 2 == 1 ? label[s / 2] : call.blank;
         for (Index s = 0; s < count; ++s) {
             const Index other = backwards ? s + 2 : s - 2;
-            const Index into = backwards ? other : s;
-            const bool may = other >= 0 && other < count && state[into] != call.blank &&
-                             state[s] != state[other];
+            const bool may = other >= 0 && other < count && state[s] != state[other];
             jump[s] = may ? T(1) : T(0);
         }
     }
