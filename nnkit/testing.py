@@ -15,7 +15,7 @@ from nnkit.backend.warning import warn
 __all__ = ["assert_close", "make_tensor"]
 
 # rtol, atol by dtype; whatever is not here has to be equal.
-_TOLERANCES = {
+TOLERANCES = {
     "float16": (1e-3, 1e-5),
     "bfloat16": (1.6e-2, 1e-5),
     "float32": (1.3e-6, 1e-5),
@@ -132,7 +132,7 @@ def _computable(t: Tensor) -> Tensor:
 
 
 def _unequal(a: Tensor, e: Tensor, where: str, tolerances: tuple, equal_nan: bool) -> str:
-    defaults = [_TOLERANCES.get(t.dtype.name, (0.0, 0.0)) for t in (a, e)]
+    defaults = [TOLERANCES.get(t.dtype.name, (0.0, 0.0)) for t in (a, e)]
     rtol, atol = tolerances
     if rtol is None:
         rtol, atol = (max(pair) for pair in zip(*defaults))

@@ -303,3 +303,15 @@ def test_filling_has_a_node_of_its_own(lib) -> None:
     assert x.grad_fn.name() == "FillBackward3"
     x.sum().backward()
     assert value.grad == 6
+
+
+@pytest.mark.parametrize("short", ["max", "min"])
+def test_short_words_of_scatter_reduce(lib, short: str) -> None:
+    x, i = lib.tensor([5.0, 6.0, 7.0]), lib.tensor([0, 0, 2])
+    src = lib.tensor([1.0, 9.0, 3.0])
+    for own in (True, False):
+        found, expected = (
+            x.scatter_reduce(0, i, src, word, include_self=own) for word in (short, f"a{short}")
+        )
+        assert lib.equal(found, expected)
+        assert lib.equal(x.clone().scatter_reduce_(0, i, src, short, include_self=own), expected)

@@ -408,3 +408,41 @@ print([hasattr(torch.special, n) for n in ("kl_div", "logit", "Tensor")], hasatt
         "[]",
         "[False, True, True] False",
     ]
+
+
+def test_test_cases_of_libraries() -> None:
+    program = """
+import numpy as np
+import torch
+from torch.testing._internal.common_utils import TestCase, freeze_rng_state, set_rng_seed
+case = TestCase()
+class Wide(TestCase):
+    precision = 0.1
+    rel_tol = 0.1
+x = torch.ones(2)
+same = [
+    (x, x + 1e-7), (x, [1, 1]), (1, 1.0), (x, np.ones(2, np.float32)), ("a", "a"), (None, None),
+    ({"a": [x, 1], "b": None}, {"a": [x, 1], "b": None}), (x * torch.nan, x * torch.nan),
+]
+other = [
+    (x, x + 1e-4), (x, x.double()), ("a", "b"), ({"a": 1}, {"b": 1}), ([x], [x, x]),
+    ({"a": x}, {"a": 2 * x}), (x, torch.ones(3)), (None, 1), (1, 2),
+]
+for pair in same:
+    case.assertEqual(*pair)
+for pair in other:
+    case.assertNotEqual(*pair)
+    try:
+        case.assertEqual(*pair)
+        print("equal", pair)
+    except AssertionError:
+        pass
+case.assertEqual(x, x + 0.01, atol=0.1, rtol=0)
+case.assertEqual(x, x.double(), exact_dtype=False)
+Wide().assertEqual(x, x + 0.01)
+set_rng_seed(3)
+with freeze_rng_state():
+    a = torch.rand(2)
+print(torch.equal(a, torch.rand(2)))
+"""
+    assert run(program) == "True"

@@ -284,6 +284,7 @@ def scatter_add(input: Tensor, dim: int, index: Tensor, src: Tensor) -> Tensor:
 
 
 REDUCTIONS = ("sum", "prod", "mean", "amax", "amin")
+SHORT = {"max": "amax", "min": "amin"}  # which torch takes as well
 UNDEFINED = {"mean": ("bool",), "amax": ("complex",), "amin": ("complex",)}
 
 
@@ -307,7 +308,7 @@ def scatter_reduce(
     """A copy in which all ``src`` elements with one target are reduced into it.
 
     Args:
-        reduce: "sum", "prod", "mean", "amax" or "amin".
+        reduce: "sum", "prod", "mean", "amax" (also "max") or "amin" (also "min").
         include_self: whether what ``input`` has there takes part.
 
     Example:
@@ -323,6 +324,7 @@ def scatter_reduce(
 def _scatter_reduced(
     input: Tensor, dim: int, index: Tensor, src: Tensor, reduce: str, *, include_self: bool = True
 ) -> Tensor:
+    reduce = SHORT.get(reduce, reduce)
     check_reduce("scatter_reduce", input, reduce, REDUCTIONS)
     check_tensor("scatter_reduce", src, "src")
     axis, index = _element_index("scatter_reduce", input, dim, index, src)

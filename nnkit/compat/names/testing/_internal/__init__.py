@@ -1,0 +1,1 @@
+"""torch.testing._internal: what tests of libraries borrow from torch's own."""
