@@ -141,15 +141,15 @@ def _stand_in(module: str, name: str) -> Any:
 def _inherited(module: str, name: str) -> Any:
     """A name of the packages above, where nnkit has another file for it than torch.
 
-    Of torch itself a file further down, or one that is nnkit's too, has the classes alone: its
-    functions are others. A subject that nnkit has not takes nothing from above: a quantized Linear
-    is no Linear.
+    Of torch itself a file further down has the classes alone, and one that is nnkit's too all but
+    functions: its own are others. A subject that nnkit has not takes nothing from above: a
+    quantized Linear is no Linear.
     """
     above, top = module.rpartition(".")[0], foreign.root(module) or ROOT
-    own = name in defined().get(module, ()) or not namesakes(module)
+    listed = name in defined().get(module, ()) or "._" in module or not namesakes(module)
     while above.startswith(top):
         found = _first(namesakes(above), name)
-        near = above != ROOT or (own and part(module) == module)
+        near = above != ROOT or (part(module) == module and (listed or not callable(found)))
         if isinstance(found, type) or (near and not isinstance(found, ModuleType)):
             if found is not _MISSING:
                 return found

@@ -397,6 +397,7 @@ print(held >= {"testing", "linalg", "sparse_coo_tensor", "vmap", "get_autocast_d
 print([n for n in held if not hasattr(torch, n)], "functional" in dir(torch.nn))
 print([n for n in ("backend", "compat", "eigensolver") if n in held or hasattr(torch, n)])
 print([hasattr(torch.special, n) for n in ("kl_div", "logit", "Tensor")], hasattr(torch.fft, "add"))
+print(torch.random.default_generator is torch.default_generator)
 """
     assert run(program).splitlines() == [
         "[False, False, False, False, False, False, False, False, False]",
@@ -407,6 +408,7 @@ print([hasattr(torch.special, n) for n in ("kl_div", "logit", "Tensor")], hasatt
         "[] True",
         "[]",
         "[False, True, True] False",
+        "True",
     ]
 
 
