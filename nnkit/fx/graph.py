@@ -253,7 +253,7 @@ class Graph:
     def __reduce__(self) -> Any:
         rows = [(n.name, n.op, n.target, n.args, n.kwargs, n.type) for n in self.nodes]
         named = [(*row[:3], *map_arg(row[3:5], lambda n: _Named(n.name)), row[5]) for row in rows]
-        return _rebuilt, (named, self._tracer_cls, self._codegen)
+        return _rebuilt, (named, kept(self._tracer_cls), self._codegen)
 
     def inserting_before(self, n: Node | None = None) -> Any:
         """A block whose new operations come before ``n``, or first of all.
@@ -399,6 +399,11 @@ class _Named:
     """An operation by its name, in a pickle."""
 
     name: str
+
+
+def kept(tracer_cls: Any) -> Any:
+    """The class of a tracer for a pickle: none, where a function has made it."""
+    return None if "<locals>" in getattr(tracer_cls, "__qualname__", "") else tracer_cls
 
 
 def _rebuilt(rows: list[tuple], tracer_cls: Any, codegen: CodeGen) -> Graph:

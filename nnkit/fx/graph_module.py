@@ -8,7 +8,7 @@ from typing import Any
 
 from nnkit.autograd import Tensor
 from nnkit.fx.code_gen import _PyTreeCodeGen
-from nnkit.fx.graph import Graph
+from nnkit.fx.graph import Graph, kept
 from nnkit.nn import Module
 
 _compiled = 0
@@ -58,7 +58,7 @@ class GraphModule(Module):
                 _put(self, target, root[target])
         self.graph = graph
         self.meta: dict[str, Any] = {}
-        self._tracer_cls = graph._tracer_cls
+        self._tracer_cls = kept(graph._tracer_cls)
 
     @property
     def graph(self) -> Graph:

@@ -163,22 +163,22 @@ class Tracer(TracerBase):
         autowrap_functions: Iterable[Callable] = (),
         param_shapes_constant: bool = False,
     ) -> None:
-        self._autowrap_modules = tuple(autowrap_modules)
+        self._autowrap_search = tuple(autowrap_modules)
         functions = [
-            f for module in self._autowrap_modules for n, f in vars(module).items()
+            f for module in self._autowrap_search for n, f in vars(module).items()
             if n[0] != "_" and callable(f)
         ]  # fmt: skip
-        self._autowrapped = {id(f) for f in (*functions, *autowrap_functions)}
+        self._autowrap_function_ids = {id(f) for f in (*functions, *autowrap_functions)}
         self.param_shapes_constant = param_shapes_constant
         self.root: Any = None
-        self._within_programs = self._autowrapped
+        self._within_programs = self._autowrap_function_ids
         self._within: dict[str, tuple[str, type]] = {}  # the modules that run, by their paths
 
     def __deepcopy__(self, memo: dict) -> Tracer:
         made = object.__new__(type(self))
         memo[id(self)] = made
         for name, value in vars(self).items():  # Python's modules are no values to be copied
-            shared = name == "_autowrap_modules"
+            shared = name == "_autowrap_search"
             setattr(made, name, value if shared else copy.deepcopy(value, memo))
         return made
 
@@ -383,7 +383,7 @@ class Tracer(TracerBase):
                 value = type(module).__getattr__(module, name)
             return self.getattr(name, value, parameters)
 
-        self._within_programs = self._autowrapped | {
+        self._within_programs = self._autowrap_function_ids | {
             id(names[name] if name in names else getattr(builtins, name))
             for names, name in _wrapped
         }
@@ -394,8 +394,8 @@ class Tracer(TracerBase):
             self._wrap_within(patches, inspect.unwrap(function))
             for names, name in _wrapped:
                 patches.function(names, name)
-            for module in self._autowrap_modules:
-                self._wrap_names(patches, vars(module), self._autowrapped)
+            for module in self._autowrap_search:
+                self._wrap_names(patches, vars(module), self._autowrap_function_ids)
             result = function(*args)
         kind = _types_of(function).get("return")
         self.create_node("output", "output", (self.create_arg(result),), {}, type_expr=kind)
@@ -404,7 +404,9 @@ class Tracer(TracerBase):
     def _wrap_within(self, patches: _Patches, function: Any) -> None:
         """Wrap what a function calls; the code of a graph calls what its own tracer wrapped."""
         file = getattr(getattr(function, "__code__", None), "co_filename", "")
-        wanted = self._within_programs if file.startswith("<nnkit.fx.") else self._autowrapped
+        wanted = (
+            self._within_programs if file.startswith("<nnkit.fx.") else self._autowrap_function_ids
+        )
         self._wrap_names(patches, getattr(function, "__globals__", {}), wanted)
 
     @staticmethod

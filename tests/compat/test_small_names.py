@@ -348,6 +348,63 @@ print(_has_attr(module, "inner.value"), ShapeProp.__name__)
     ]
 
 
+def test_tracers_that_are_put_together_anew() -> None:
+    """A tracer of somebody else's, which replaces what it wants to see by itself."""
+    program = """
+import io
+import torch
+import torch.fx._symbolic_trace as st
+def wrapped(x): return x
+st_wrapped = torch.fx.wrap("wrapped")
+class Inner(torch.nn.Module):
+    def forward(self, x): return wrapped(x) * 2
+class Outer(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.inner, self.layer = Inner(), torch.nn.Linear(2, 2)
+        self.shift = torch.nn.Parameter(torch.ones(2))
+    def forward(self, x): return self.layer(self.inner(x)) + self.shift
+def traced(module):
+    class Tracer(torch.fx.Tracer):
+        def is_leaf_module(self, m, *args): return isinstance(m, torch.nn.Linear)
+        @st.compatibility(is_backward_compatible=True)
+        def trace(self, root, concrete_args=None):
+            self.root, fn = root, type(root).forward
+            self.graph = torch.fx.Graph(tracer_cls=type(self))
+            fn, args = self.create_args_for_root(fn, True, concrete_args)
+            @st.functools.wraps(st._orig_module_call)
+            def call(mod, *args, **kwargs):
+                def forward(*args, **kwargs): return st._orig_module_call(mod, *args, **kwargs)
+                names = mod.forward.__globals__
+                st._autowrap_check(patcher, names, self._autowrap_function_ids)
+                return self.call_module(mod, forward, args, kwargs)
+            with st._Patcher() as patcher:
+                patcher.patch_method(torch.nn.Module, "__call__", call, deduplicate=False)
+                st._patch_wrapped_functions(patcher)
+                for module in self._autowrap_search:
+                    st._autowrap_check(patcher, module.__dict__, self._autowrap_function_ids)
+                out = (self.create_arg(fn(*args)),)
+                self.create_node("output", "output", out, {}, type_expr=None)
+            return self.graph
+    return torch.fx.GraphModule(module, Tracer().trace(module))
+module = traced(Outer())
+print([node.target for node in module.graph.nodes if node.op != "call_function"])
+print([node.target.__name__ for node in module.graph.nodes if node.op == "call_function"])
+x = torch.ones(1, 2)
+print(module(x).shape)
+stream = io.BytesIO()
+torch.save(module, stream)
+stream.seek(0)
+print(torch.equal(torch.load(stream, weights_only=False)(x), module(x)))
+"""
+    assert run(program).splitlines() == [
+        "['x', 'layer', 'shift', 'output']",
+        "['wrapped', 'mul', 'add']",
+        "torch.Size([1, 2])",
+        "True",
+    ]
+
+
 def test_steps_of_a_gradient_scaler() -> None:
     program = """
 import torch
