@@ -68,6 +68,7 @@ class Distribution:
                 if not lazy and not is_dependent(constraint):
                     value = getattr(self, name)
                     self._check_parameter(name, value, constraint.check(value), repr(constraint))
+        super().__init__()  # of another base, such as Module
 
     def _told_constraints(self) -> Any:
         try:

@@ -505,3 +505,31 @@ with freeze_rng_state():
 print(torch.equal(a, torch.rand(2)))
 """
     assert run(program) == "True"
+
+
+def test_distributions_and_transforms_that_are_modules() -> None:
+    program = """
+import torch
+from torch import nn
+from torch.distributions import Distribution, constraints
+from torch.distributions.transforms import Transform
+class Scaled(Transform, nn.Module):
+    domain = codomain = constraints.real
+    bijective = True
+    def __init__(self, cache_size=1):
+        super().__init__(cache_size=cache_size)
+        self.layer = nn.Linear(1, 1)
+    def __hash__(self): return super(nn.Module, self).__hash__()
+    def _call(self, x): return self.layer(x)
+    def _inverse(self, y): raise KeyError("of a value that is not kept")
+class Prior(Distribution, nn.Module):
+    arg_constraints = {}
+    def __init__(self):
+        super().__init__(torch.Size([2]))
+        self.layer = nn.Linear(1, 1)
+t, p = Scaled(), Prior()
+y = t(x := torch.ones(1, 1))
+print(t.inv(y) is x, t._cached_x_y[1] is y, len(list(t.parameters())), t in {t})
+print(p.batch_shape, len(list(p.parameters())))
+"""
+    assert run(program).splitlines() == ["True True 2 True", "torch.Size([2]) 2"]
