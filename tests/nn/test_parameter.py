@@ -95,6 +95,8 @@ def test_uninitialized(lib: ModuleType, kind: str) -> None:
         _ = tensor[0]
     with raises(lib, RuntimeError, "share memory on an uninitialized"):
         tensor.share_memory_()
+    part = (whole := lib.zeros(4))[:2]  # to whose sharers it does not belong
+    assert whole.share_memory_() is whole and part.is_shared()
     tensor.materialize((2, 3))
     assert tensor.shape == (2, 3) and tensor.dtype == lib.float64
     expected = lib.nn.Parameter if kind == "UninitializedParameter" else lib.Tensor

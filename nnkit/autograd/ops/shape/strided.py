@@ -510,8 +510,11 @@ def _reread(B: Any, array: Any, dtype: Any) -> Any:
 
 
 def _shares(tensor: Tensor, data: Any) -> bool:
-    """Whether a tensor looks into the storage of an array."""
-    mine = getattr(tensor, "_data", None)
+    """Whether a tensor looks into the storage of an array; one without a shape may be asked too."""
+    try:
+        mine = object.__getattribute__(tensor, "_data")
+    except AttributeError:
+        return False
     return mine is not None and owner(memory_of(mine)) is owner(memory_of(data))
 
 
