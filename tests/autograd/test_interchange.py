@@ -101,6 +101,8 @@ def test_default_dtype_decides_for_floats():
         assert nnkit.tensor([1j]).dtype is nnkit.complex128
         assert nnkit.arange(0.0, 2.0).dtype is nnkit.float64
         assert nnkit.logit(nnkit.tensor([0, 1])).dtype is nnkit.float64
+        assert nnkit.Tensor(2, 1).dtype is nnkit.Tensor([1]).dtype is nnkit.float64
+        assert nnkit.Tensor(nnkit.ones(1).float()).dtype is nnkit.float32
     finally:
         nnkit.set_default_dtype(nnkit.float32)
 

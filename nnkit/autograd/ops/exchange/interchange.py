@@ -24,7 +24,6 @@ from nnkit.backend.dtype import (
     bfloat16,
     bool_,
     default_dtype,
-    float32,
     int64,
     of_number,
     promote_types,
@@ -517,7 +516,7 @@ def new(
 def _new(cls: type, *arguments: Any, device: Any = None) -> Any:
     """``Tensor(2, 3)``, ``Tensor([1, 2])``, ``Tensor(other)``, ``Tensor()``."""
     _refuse_device("Tensor", arguments, device)
-    return _legacy("Tensor", cls, arguments, place_of(device), float32)
+    return _legacy("Tensor", cls, arguments, place_of(device), default_dtype())
 
 
 def _refuse_device(name: str, arguments: tuple, device: Any) -> None:
