@@ -20,11 +20,14 @@ from nnkit.export.dynamic_shapes import (
     walk,
 )
 from nnkit.export.graph_signature import (
+    ConstantArgument,
     ExportGraphSignature,
     InputKind,
     InputSpec,
     OutputKind,
     OutputSpec,
+    TensorArgument,
+    argument,
 )
 from nnkit.export.traced_number import TracedNumber
 from nnkit.export.tracing import TracedTensor, Tracing, generalized
@@ -272,7 +275,7 @@ class ExportedProgram:
         strings: those that are not open must be the example's.
         """
         graph, made = Graph(), {}
-        inputs = {spec.arg: spec for spec in self.graph_signature.input_specs}
+        inputs = {spec.arg.name: spec for spec in self.graph_signature.input_specs}
         state: dict[str, Any] = {}
         for node in self.graph.nodes:
             target = inputs[node.name].target if node.op == "placeholder" else None
@@ -430,6 +433,9 @@ class _Export:
                 if isinstance(leaf, Tensor):
                     given.__class__ = TracedTensor
                 self._add_input(tracing.placeholder(name, given), InputKind.USER_INPUT)
+                if not isinstance(leaf, Tensor):
+                    spec = self.signature.input_specs[-1]
+                    spec.arg = ConstantArgument(spec.arg.name, leaf)
                 leaves.append(given)
             args, kwargs = tree_unflatten(leaves, self.in_spec)
             results, spec = tree_flatten(tracing.run(self.mod, args, kwargs))
@@ -447,15 +453,16 @@ class _Export:
         persistent = None
         if kind is InputKind.BUFFER:
             persistent = target in self.mod.state_dict(keep_vars=True)
-        self.signature.input_specs.append(InputSpec(kind, node.name, target, persistent))
+        self.signature.input_specs.append(
+            InputSpec(kind, TensorArgument(node.name), target, persistent)
+        )
 
     def _assembled(self, graph: Graph) -> ExportedProgram:
         placeholders = [n.name for n in graph.nodes if n.op == "placeholder"]
-        specs = {spec.arg: spec for spec in self.signature.input_specs}
+        specs = {spec.arg.name: spec for spec in self.signature.input_specs}
         self.signature.input_specs = [specs[name] for name in placeholders]
         for result in graph.output_node().args[0]:
-            arg = result.name if isinstance(result, Node) else result
-            self.signature.output_specs.append(OutputSpec(OutputKind.USER_OUTPUT, arg))
+            self.signature.output_specs.append(OutputSpec(OutputKind.USER_OUTPUT, argument(result)))
         own = self.mod.state_dict(keep_vars=True)
         paths = [s.target for s in self.signature.input_specs if s.target in own]
         state = {path: own[path] for path in (*paths, *own) if path is not None}
@@ -464,12 +471,11 @@ class _Export:
             if spec.kind is InputKind.BUFFER and not spec.persistent:
                 constants[str(spec.target)] = self.mod.get_buffer(str(spec.target))
         conditions = []
-        for name, leaf, places in zip(
-            self.signature.user_inputs, self.leaves, self.open.places, strict=True
-        ):
+        given = [s.arg for s in self.signature.input_specs if s.kind is InputKind.USER_INPUT]
+        for arg, leaf, places in zip(given, self.leaves, self.open.places, strict=True):
             is_tensor = isinstance(leaf, Tensor)
             shape = tuple(places.get(d, n) for d, n in enumerate(leaf.shape)) if is_tensor else None
-            conditions.append(InputCondition(name, None if is_tensor else leaf, shape))
+            conditions.append(InputCondition(arg.name, None if is_tensor else leaf, shape))
         example = (self.args, self.kwargs)
         return ExportedProgram(
             graph, self.signature, state, constants, conditions, self.in_spec,

@@ -22,11 +22,14 @@ from nnkit.backend.dtype import DTYPES, dtype
 from nnkit.export.dynamic_shapes import Derived, Dim
 from nnkit.export.exported_program import ExportedProgram, InputCondition
 from nnkit.export.graph_signature import (
+    ConstantArgument,
     ExportGraphSignature,
     InputKind,
     InputSpec,
     OutputKind,
     OutputSpec,
+    TensorArgument,
+    argument,
 )
 from nnkit.export.operations import FUNCTIONS, METHODS_OF_TENSOR, PROPERTIES, name_of
 from nnkit.fx import Graph, Node
@@ -87,7 +90,8 @@ def save(
         "version": VERSION,
         "nodes": [_encode_node(node) for node in ep.graph.nodes],
         "inputs": [
-            [s.kind.name, s.arg, s.target, s.persistent] for s in ep.graph_signature.input_specs
+            [s.kind.name, s.arg.name, s.target, s.persistent]
+            for s in ep.graph_signature.input_specs
         ],
         "state": list(ep.state_dict),
         "aliases": aliases,
@@ -197,17 +201,20 @@ def _structure(text: str) -> TreeSpec:
 
 
 def _signature(program: Any, graph: Graph, tensors: dict[str, Any]) -> ExportGraphSignature:
-    inputs = [InputSpec(InputKind[kind], *rest) for kind, *rest in program["inputs"]]
-    if [s.arg for s in inputs] != [n.name for n in graph.nodes if n.op == "placeholder"]:
+    inputs = [
+        InputSpec(InputKind[kind], TensorArgument(name), *rest)
+        for kind, name, *rest in program["inputs"]
+    ]
+    if [s.arg.name for s in inputs] != [n.name for n in graph.nodes if n.op == "placeholder"]:
         raise ValueError("its inputs are not those of its graph")
     for spec in inputs:
         if (spec.kind is InputKind.USER_INPUT) != (spec.target is None):
-            raise ValueError(f"its input {spec.arg!r:.80} has no tensor, or should have none")
+            raise ValueError(f"its input {spec.arg.name!r:.80} has no tensor, or should have none")
         if spec.target is not None and spec.target not in tensors:
             raise ValueError(f"it lacks the tensor {spec.target!r:.80}")
     outputs = [
-        OutputSpec(OutputKind.USER_OUTPUT, r.name if isinstance(r, Node) else r)
-        for r in graph.output_node().args[0]
+        OutputSpec(OutputKind.USER_OUTPUT, argument(result))
+        for result in graph.output_node().args[0]
     ]
     return ExportGraphSignature(inputs, outputs)
 
@@ -345,12 +352,15 @@ def _encode_size(size: Any) -> Any:
 
 def _conditions(program: Any, signature: ExportGraphSignature) -> list[InputCondition]:
     found = []
-    for name, row in zip(signature.user_inputs, program["conditions"], strict=True):
+    given = [s for s in signature.input_specs if s.kind is InputKind.USER_INPUT]
+    for spec, row in zip(given, program["conditions"], strict=True):
         if "shape" in row:
             shape = tuple([_decode_size(size) for size in row["shape"]])
-            found.append(InputCondition(name, None, shape))
+            found.append(InputCondition(spec.arg.name, None, shape))
         else:
-            found.append(InputCondition(name, _decode(row["value"], {}), None))
+            value = _decode(row["value"], {})
+            found.append(InputCondition(spec.arg.name, value, None))
+            spec.arg = ConstantArgument(spec.arg.name, value)
     return found
 
 

@@ -6,6 +6,8 @@ from dataclasses import dataclass, field
 from enum import Enum
 from typing import Any
 
+from nnkit.fx.node import Node
+
 
 class InputKind(Enum):
     """The kinds of inputs."""
@@ -23,23 +25,38 @@ class OutputKind(Enum):
 
 
 @dataclass
+class TensorArgument:
+    """A tensor among the inputs or outputs: the name of its operation."""
+
+    name: str
+
+
+@dataclass
+class ConstantArgument:
+    """A value that is no tensor: the name of its placeholder, none of an output, and itself."""
+
+    name: str
+    value: Any
+
+
+@dataclass
 class InputSpec:
     """An input of the graph.
 
     Attributes:
         kind: whose it is.
-        arg: the name of its placeholder.
+        arg: its placeholder's name, and its value if it is no tensor.
         target: the path of the parameter, buffer or constant; None of what the user gives.
         persistent: of a buffer, whether it belongs to the state.
     """
 
     kind: InputKind
-    arg: str
+    arg: TensorArgument | ConstantArgument
     target: str | None = None
     persistent: bool | None = None
 
     def __str__(self) -> str:
-        text = f"{self.arg}: {self.kind.name}"
+        text = f"{self.arg.name}: {self.kind.name}"
         text += "" if self.target is None else f" target={self.target!r}"
         return text if self.persistent is None else f"{text} persistent={self.persistent}"
 
@@ -49,11 +66,11 @@ class OutputSpec:
     """An output of the graph: the name of an operation, or the constant that it is."""
 
     kind: OutputKind
-    arg: Any
+    arg: TensorArgument | ConstantArgument
     target: str | None = None
 
     def __str__(self) -> str:
-        return f"{self.arg}: {self.kind.name}"
+        return f"{self.arg.name}: {self.kind.name}"
 
 
 @dataclass
@@ -67,7 +84,7 @@ class ExportGraphSignature:
     output_specs: list[OutputSpec] = field(default_factory=list)
 
     def _of(self, kind: InputKind) -> dict[str, str]:
-        return {s.arg: str(s.target) for s in self.input_specs if s.kind is kind}
+        return {s.arg.name: str(s.target) for s in self.input_specs if s.kind is kind}
 
     @property
     def parameters(self) -> tuple[str, ...]:
@@ -91,14 +108,14 @@ class ExportGraphSignature:
         return tuple(self._of(InputKind.CONSTANT_TENSOR).values())
 
     @property
-    def user_inputs(self) -> tuple[str, ...]:
-        """The placeholders of what the user gives."""
-        return tuple(s.arg for s in self.input_specs if s.kind is InputKind.USER_INPUT)
+    def user_inputs(self) -> tuple[Any, ...]:
+        """What the user gives: names of tensors, and other values."""
+        return tuple(_said(s.arg) for s in self.input_specs if s.kind is InputKind.USER_INPUT)
 
     @property
     def user_outputs(self) -> tuple[Any, ...]:
-        """What the user gets."""
-        return tuple(s.arg for s in self.output_specs)
+        """What the user gets: names of tensors, and other values."""
+        return tuple(_said(s.arg) for s in self.output_specs)
 
     @property
     def inputs_to_parameters(self) -> dict[str, str]:
@@ -118,3 +135,12 @@ class ExportGraphSignature:
     def __str__(self) -> str:
         inputs, outputs = ("\n".join(map(str, s)) for s in (self.input_specs, self.output_specs))
         return f"\n# inputs\n{inputs}\n\n# outputs\n{outputs}\n"
+
+
+def _said(arg: TensorArgument | ConstantArgument) -> Any:
+    return arg.name if isinstance(arg, TensorArgument) else arg.value
+
+
+def argument(value: Any) -> TensorArgument | ConstantArgument:
+    """What an output is: an operation of the graph, or a value."""
+    return TensorArgument(value.name) if isinstance(value, Node) else ConstantArgument("", value)

@@ -166,7 +166,7 @@ def _model(
     helper = onnx().helper
     writer = Writer()
     values: dict[Node, Any] = {}
-    specs = {spec.arg: spec for spec in program.graph_signature.input_specs}
+    specs = {spec.arg.name: spec for spec in program.graph_signature.input_specs}
     wanted = iter(input_names or ())
     conditions = iter(program._conditions)
     inputs = []

@@ -82,6 +82,24 @@ def test_the_signature_is_pytorch_s(name: str) -> None:
     assert set(ours.constants) == set(theirs.constants)
 
 
+def test_the_arguments_of_a_signature(lib: Any) -> None:
+    class Scaled(lib.nn.Module):
+        def forward(self, x: Any, n: int, word: str) -> Any:
+            return x * n, n, word
+
+    program = lib.export.export(Scaled(), (lib.ones(2), 3, "a"))
+    for each in [program, through_a_file(program)] if lib is nnkit else [program]:
+        signature = each.graph_signature
+        args = [spec.arg for spec in signature.input_specs]
+        assert [(type(arg).__name__, arg.name) for arg in args] == [
+            ("TensorArgument", "x"), ("ConstantArgument", "n"), ("ConstantArgument", "word"),
+        ]  # fmt: skip
+        assert [arg.value for arg in args[1:]] == [3, "a"]
+        assert signature.user_inputs == ("x", 3, "a")
+        assert signature.user_outputs[1:] == (3, "a")
+        assert [spec.arg.name for spec in signature.output_specs] == ["mul", "", ""]
+
+
 def export_of(framework: Any, case: Any) -> Any:
     return framework.export.export(case.module, case.args, case.kwargs, dynamic_shapes=case.shapes)
 
