@@ -344,6 +344,16 @@ LINALG: list[Row] = [
 ]  # fmt: skip
 
 CREATION: list[Row] = [
+    ("tensors_as_ints", TypeError, "only integer tensors of a single element can be converted",
+     lambda lib: lib.tensor([lib.ones(2), lib.ones(2)], dtype=lib.int64)),
+    ("tensors_of_ints", TypeError, "only integer tensors of a single element can be converted",
+     lambda lib: lib.tensor([lib.tensor([0, 1]), lib.tensor([1, 0])])),
+    ("tensors_of_floats", ValueError, "only one element tensors can be converted to Python",
+     lambda lib: lib.tensor([lib.ones(2), lib.ones(2)])),
+    ("tensors_as_floats", ValueError, "only one element tensors can be converted to Python",
+     lambda lib: lib.tensor([lib.tensor([0, 1])], dtype=lib.float32)),
+    ("floats_as_bools", TypeError, "only integer tensors of a single element can be converted",
+     lambda lib: lib.tensor([lib.tensor(0.5)], dtype=lib.bool)),
     ("asarray", ValueError, "can't alias tensor with dtype '.*' into dtype '.*'",
      lambda lib: lib.asarray(lib.ones(2), dtype=lib.float64, copy=False)),
     ("asarray_list", ValueError, "can't alias arbitrary sequence",

@@ -36,7 +36,6 @@ from nnkit.backend.memory import is_writable, lend
 from nnkit.backend.warning import warn, warn_once
 
 _NUMBERS = {int, float, bool, complex}
-_FRACTIONS = {float, complex}
 
 
 @public(method=False)
@@ -164,17 +163,16 @@ def _survey(data: Any, found: set, d: dtype_type | None, depth: int, leads: bool
             item = _survey(item.unbind(), found, d, depth - 1, leads and not items)
         elif isinstance(item, Tensor):
             found.add(item.dtype)
-            whole = d is not None and d.category == INTEGER
+            whole = (d or _common(found | (kinds & _NUMBERS))).category <= INTEGER
             if whole and (item._data.size != 1 or item.dtype.category > INTEGER):
                 raise TypeError(
-                    f"tensor(): only integer tensors of a single element make elements of {d}, got "
-                    f"{item.dtype} of shape {list(item.shape)}"
+                    "tensor(): only integer tensors of a single element can be converted to an "
+                    f"index, got {item.dtype} of shape {list(item.shape)}"
                 )
             if item._data.size != 1:
-                whole = item.dtype.category == INTEGER and _FRACTIONS.isdisjoint(kinds | found)
-                raise (TypeError if whole else ValueError)(
-                    "only one element tensors can be converted to Python scalars: "
-                    f"got shape {list(item.shape)} inside a sequence"
+                raise ValueError(
+                    "tensor(): only one element tensors can be converted to Python scalars, got "
+                    f"shape {list(item.shape)}"
                 )
             item = item.item()
         elif _is_array(item):
