@@ -59,8 +59,8 @@ def _resized(x: Tensor, axes: Axes, sizes: Sequence[int]) -> Tensor:
     """Cut, or filled with zeros, to the sizes."""
     missing = [0] * x.ndim
     for axis, size in zip(axes, sizes):
-        missing[axis] = max(size - x._data.shape[axis], 0)
-        if size < x._data.shape[axis]:
+        missing[axis] = max(size - x._array.shape[axis], 0)
+        if size < x._array.shape[axis]:
             x = narrow(x, axis, 0, size)
     if not any(missing):
         return x
@@ -77,7 +77,7 @@ def _line(name: str, input: Tensor, n: int | None, dim: int) -> tuple[Tensor, Ax
     """The input with ``n`` points along a dimension."""
     x = transformable(name, input)
     axis = _axis(name, x, dim)
-    count = x._data.shape[axis] if n is None else n
+    count = x._array.shape[axis] if n is None else n
     _points(name, (count,))
     return _resized(x, (axis,), (count,)), (axis,), count
 
@@ -99,7 +99,7 @@ def _half_line(
     """The real signal of a spectrum (the real spectrum of a signal) of which one half is given."""
     x = transformable(name, input, to_complex=True)
     axis = _axis(name, x, dim)
-    count = 2 * (x._data.shape[axis] - 1) if n is None else n
+    count = 2 * (x._array.shape[axis] - 1) if n is None else n
     _points(name, (count,))
     if n is not None:
         x = _resized(x, (axis,), (count // 2 + 1,))
@@ -108,7 +108,7 @@ def _half_line(
 
 
 def _shape_and_axes(name: str, input: Tensor, s: Any, dim: Any) -> tuple[list[int], Axes]:
-    shape = input._data.shape
+    shape = input._array.shape
     dims = [dim] if isinstance(dim, int) else dim
     sizes = None if s is None else sizes_of(name, (s,), None, "s")
     axes = None
@@ -145,7 +145,7 @@ def _half_shape(name: str, x: Tensor, s: Any, dim: Any) -> tuple[Tensor, Axes, l
     sizes, axes = _shape_and_axes(name, x, s, dim)
     _check_any(name, axes)
     if s is None or (s if isinstance(s, int) else s[-1]) == -1:
-        sizes[-1] = 2 * (x._data.shape[axes[-1]] - 1)
+        sizes[-1] = 2 * (x._array.shape[axes[-1]] - 1)
     _points(name, sizes[-1:])
     return _resized(x, axes, [*sizes[:-1], sizes[-1] // 2 + 1]), axes, sizes
 
@@ -399,7 +399,7 @@ def rfftfreq(
 def _shifted(name: str, input: Tensor, dim: Any, round_up: int) -> Tensor:
     dims = range(input.ndim) if dim is None else (dim,) if isinstance(dim, int) else dim
     axes = [_axis(name, input, d) for d in dims]
-    return roll(input, [(input._data.shape[axis] + round_up) // 2 for axis in axes], axes)
+    return roll(input, [(input._array.shape[axis] + round_up) // 2 for axis in axes], axes)
 
 
 def fftshift(input: Tensor, dim: int | Sequence[int] | None = None) -> Tensor:

@@ -473,7 +473,7 @@ _SEQUENCES: dict[str, Callable[[Any], Any]] = {"list": list, "tuple": tuple, "se
 
 def _encode_tensor(value: Tensor, path: str, arrays: dict[str, Any]) -> list[Any]:
     check_has_memory("save", value, NotImplementedError)
-    array = value.detach().cpu()._data
+    array = value.detach().cpu()._array
     name = path or "tensor"
     while name in arrays or name == _NOTE:
         name += "_"

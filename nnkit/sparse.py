@@ -102,7 +102,7 @@ def _tensors(values: Any, dtype: Any, device: Any, *indices: Any) -> tuple[Tenso
     found = []
     for each in indices:
         each = as_tensor(each, device=values.device)
-        if each._data.size and (each.is_floating_point() or each.is_complex()):
+        if each._array.size and (each.is_floating_point() or each.is_complex()):
             each = each.detach()
         kept = each.dtype in (int32, int64) if len(indices) > 1 else each.dtype is int64
         found.append(each.detach() if kept else each.long())

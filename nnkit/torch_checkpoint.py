@@ -249,7 +249,7 @@ class _Written:
 
 def _memory_of(storage: Storage) -> Any:
     elements = storage._elements.detach().cpu()
-    return files.memory_of(elements._data)
+    return files.memory_of(elements._array)
 
 
 def write(stream: BinaryIO, value: Any, dump: Dump, stem: str) -> None:

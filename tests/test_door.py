@@ -46,7 +46,7 @@ def state(model, optimizer) -> list:
     tensors = [*model.parameters(), *model.buffers()]
     for values in optimizer.state.values():
         tensors += [v for v in values.values() if isinstance(v, nnkit.Tensor)]
-    return [t._data for t in tensors]
+    return [t._array for t in tensors]
 
 
 @pytest.mark.parametrize("make", [mlp, cnn])
@@ -71,10 +71,10 @@ def test_a_recorded_step_replays_on_other_inputs(make) -> None:
         if id(a) in recorder.numbers
     }
     for mine, theirs in zip(first, other, strict=True):
-        replacements[recorder.number(mine._data)] = theirs._data
+        replacements[recorder.number(mine._array)] = theirs._array
     replayed = recorder.replay(replacements)
 
-    assert replayed[recorder.number(recorded_loss._data)].tobytes() == loss._data.tobytes()
+    assert replayed[recorder.number(recorded_loss._array)].tobytes() == loss._array.tobytes()
     assert loss.item() != recorded_loss.item()
     for array, expected in zip(arrays, eager, strict=True):
         if id(array) in recorder.numbers:
@@ -90,7 +90,7 @@ def test_nothing_computes_beside_the_door() -> None:
     step(model, optimizer, x, y)
     with standing(Recorder, CPU) as recorder:
         step(model, optimizer, x, y)
-    known = {id(a) for a in [x._data, y._data, *state(model, optimizer)]}
+    known = {id(a) for a in [x._array, y._array, *state(model, optimizer)]}
     strangers = [n for n in recorder.inputs if id(recorder.arrays[n]) not in known]
     assert [recorder.arrays[n].shape for n in strangers] == []
 

@@ -77,7 +77,7 @@ def test_libraries_stay_behind_the_door(path: Path, library: str, home: str) -> 
 
 def data_of(expression: ast.AST) -> bool:
     """Whether an expression is the array of a tensor."""
-    return isinstance(expression, ast.Attribute) and expression.attr == "_data"
+    return isinstance(expression, ast.Attribute) and expression.attr == "_array"
 
 
 def bound_to_arrays(function: ast.AST) -> set[str]:

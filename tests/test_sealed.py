@@ -30,29 +30,29 @@ class Opened(Exception):
 class Sealed:
     """An array of NumPy's that only the backend may look into."""
 
-    __slots__ = ("__weakref__", "_array")
+    __slots__ = ("__weakref__", "_inside")
     known: dict[int, Sealed] = {}
-    _array: Any
+    _inside: Any
 
     def __new__(cls, array: np.ndarray) -> Sealed:
         """There is one for each array, so that `is` says what it says of arrays."""
         found = cls.known.get(id(array))
         if found is None:
             found = cls.known[id(array)] = object.__new__(cls)
-            found._array = array
+            found._inside = array
         return found
 
-    shape = property(lambda self: self._array.shape)
-    dtype = property(lambda self: self._array.dtype)
-    ndim = property(lambda self: self._array.ndim)
-    size = property(lambda self: self._array.size)
+    shape = property(lambda self: self._inside.shape)
+    dtype = property(lambda self: self._inside.dtype)
+    ndim = property(lambda self: self._inside.ndim)
+    size = property(lambda self: self._inside.size)
 
     def __getattr__(self, name: str) -> Any:
-        if name.startswith("__") or name == "_data":  # which a tensor has, and a number has not
+        if name.startswith("__") or name == "_array":  # which a tensor has, and a number has not
             raise AttributeError(name)
         if not sys._getframe(1).f_globals["__name__"].startswith("nnkit.backend."):
             raise Opened(name)
-        found = getattr(self._array, name)
+        found = getattr(self._inside, name)
         return (lambda *a: sealed(found(*a))) if callable(found) else sealed(found)
 
 
@@ -78,7 +78,7 @@ def sealed(value: Any) -> Any:
 
 def bare(value: Any) -> Any:
     if isinstance(value, Sealed):
-        return value._array
+        return value._inside
     return type(value)(map(bare, value)) if type(value) in (tuple, list) else value
 
 

@@ -82,8 +82,8 @@ SOME_STATE = b"N}(V_base\nI1\nu\x86"  # (None, {"_base": 1}): attributes in slot
     ("pickled", "match"),
     [
         (TENSOR + SOME_STATE + b"b.", "a Tensor is given no attributes"),
-        (TENSOR + b"}(V_data\nNub.", "a Tensor is given no attributes"),
-        (OF_TYPE % b"}(V_data\nNu", "a tensor is given no attribute '_data'"),
+        (TENSOR + b"}(V_array\nNub.", "a Tensor is given no attributes"),
+        (OF_TYPE % b"}(V_array\nNu", "a tensor is given no attribute '_array'"),
         (OF_TYPE % SOME_STATE, "a tensor is given no attribute '_base'"),
         (OF_TYPE % b"}(I1\nNu", "a tensor is given no attribute 1"),
         (b"ctorch\nTensor\n}(Vbackward\nNub.", "a type is given no attributes"),

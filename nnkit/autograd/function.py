@@ -86,7 +86,7 @@ class FunctionNode(Node):
         results = list(results) if isinstance(results, tuple) else [results]
         results = self._check(results)
         return [
-            r if lifted or r is None or r.__class__ in SPARSE else plain(r._data) for r in results
+            r if lifted or r is None or r.__class__ in SPARSE else plain(r._array) for r in results
         ]
 
     def _check(self, results: list) -> list:
@@ -366,7 +366,7 @@ class Function:
             node.meta = tuple(
                 None
                 if edge is None or edge.__class__ is Unknown
-                else (a._data.shape, a._data.dtype)
+                else (a._array.shape, a._array.dtype)
                 for a, edge in zip(arguments, edges, strict=True)
             )
             outputs = _connect(node, arguments, outputs)
@@ -431,7 +431,7 @@ def _check_returned(node: FunctionNode, inputs: tuple, result: Any) -> None:
 def _as_view(tensor: Tensor) -> Tensor:
     """A view of the whole that cannot be written while operations are recorded."""
     with no_grad():
-        return OPS["view"](tensor, tensor._data.shape)
+        return OPS["view"](tensor, tensor._array.shape)
 
 
 def _connect(node: FunctionNode, inputs: tuple, outputs: tuple) -> tuple:
@@ -462,7 +462,7 @@ def _connect(node: FunctionNode, inputs: tuple, outputs: tuple) -> tuple:
         out._requires_grad = True
         connected.append(out)
     node.outputs = [
-        (o._data.shape, o._data.dtype)
+        (o._array.shape, o._array.dtype)
         if isinstance(o, Tensor) and (o._requires_grad or node.materializes_non_diff)
         else None
         for o in connected
@@ -490,7 +490,7 @@ def _rebased(node: FunctionNode, out: Tensor, edge: Any, inputs: tuple, count: i
         # No gradient goes through the views any more.
         before = replay(chain_of(out), out._base)._edge
         node.edges = tuple([before if a is out else e for a, e in zip(inputs, node.edges)])
-    carrier = wrap(out._data, out._device)
+    carrier = wrap(out._array, out._device)
     carrier._edge, carrier._requires_grad = edge, True
     set_history(out, carrier)
     return out
@@ -513,7 +513,7 @@ def _save(node: FunctionNode, outputs: tuple) -> None:
         if index is None:
             values.append((t, t._writes[0]))
         else:
-            values.append((SavedOutput(t._data, t._writes, index), t._writes[0]))
+            values.append((SavedOutput(t._array, t._writes, index), t._writes[0]))
     node.values = tuple(values)
     node.to_save = ()
     node.saves_arrays = bool(values)
@@ -546,14 +546,14 @@ def once_differentiable(function: Callable) -> Callable:
         guarded = [o.detach() if isinstance(o, Tensor) else o for o in outputs]
         found = [(i, o) for i, o in enumerate(guarded) if isinstance(o, Tensor)]
         if found:
-            leaves = {i: wrap(o._data, o._device) for i, o in found}  # stand for what came here
+            leaves = {i: wrap(o._array, o._device) for i, o in found}  # stand for what came here
             for leaf in leaves.values():
                 leaf._requires_grad = True
             edges = tuple([leaves.get(i) for i in range(len(outputs))])
             node = Error(edges, (), found[0][1]._device)
             node.outputs = [None] * len(outputs)
             for i, out in found:
-                node.outputs[i] = (out._data.shape, out._data.dtype)
+                node.outputs[i] = (out._array.shape, out._array.dtype)
                 out._edge = OutputEdge(node, i) if len(outputs) > 1 else node
                 out._requires_grad = True
         return tuple(guarded) if isinstance(result, tuple) else guarded[0]

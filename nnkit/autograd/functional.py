@@ -38,7 +38,7 @@ def _finished(values: tuple, create_graph: bool) -> tuple:
 
 
 def _zeros(like: Tensor) -> Tensor:
-    return wrap(like._device.backend.zeros_like(like._data), like._device)
+    return wrap(like._device.backend.zeros_like(like._array), like._device)
 
 
 def _vectors(v: Any, likes: tuple[Tensor, ...], function: str, what: str) -> tuple[Tensor, ...]:
@@ -54,7 +54,7 @@ def _vectors(v: Any, likes: tuple[Tensor, ...], function: str, what: str) -> tup
                 f"The vector v can only be None if the {what} given to {function} is real, "
                 f"got {likes[0].dtype}"
             )
-        return (wrap(likes[0]._device.backend.ones_like(likes[0]._data), likes[0]._device),)
+        return (wrap(likes[0]._device.backend.ones_like(likes[0]._array), likes[0]._device),)
     _, vectors = _tuple(v, "v", function)
     if len(vectors) != len(likes):
         raise RuntimeError(

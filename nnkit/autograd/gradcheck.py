@@ -41,7 +41,7 @@ def _values(t: Any) -> Tensor:
 
 def _places(t: Tensor, fast: bool) -> Any:
     """The elements that are moved one after the other; in fast mode all are at once, by None."""
-    return [None] if fast else itertools.product(*(range(n) for n in t._data.shape))
+    return [None] if fast else itertools.product(*(range(n) for n in t._array.shape))
 
 
 def _direction(t: Tensor) -> Tensor:
@@ -53,7 +53,7 @@ def _direction(t: Tensor) -> Tensor:
 def _pattern(like: Tensor, seed: int) -> Tensor:
     """A number for each element, in [0.25, 1.25], that repeats nowhere nearby."""
     return (
-        arange(like._data.size, dtype=float64, device=like.device) * 7 + 3 * seed
+        arange(like._array.size, dtype=float64, device=like.device) * 7 + 3 * seed
     ) % 11 / 11 + 0.25
 
 
@@ -94,7 +94,7 @@ def _numerical(function: Callable, x: Tensor, eps: float, fast: bool) -> list[Te
     tables = []
     for plus, minus in zip(zip(*after, strict=True), zip(*before, strict=True), strict=True):
         table = (stack(plus) - stack(minus)) / (2 * eps)
-        moves = 1 if fast else x._data.size
+        moves = 1 if fast else x._array.size
         tables.append(table.reshape(len(_steps(x)), moves, plus[0].numel()))
     return tables
 
@@ -103,10 +103,10 @@ def _move(x: Tensor, start: Tensor, place: tuple | None, by: Any) -> None:
     """Write an element of ``x``, or in fast mode all, of which no graph knows."""
     B = x._device.backend
     if place is not None:
-        B.fill_(B.getitem(x._data, (*place, ...)), start[place].item() + by)
+        B.fill_(B.getitem(x._array, (*place, ...)), start[place].item() + by)
     else:
         moved = start.reshape(-1) + _direction(x) * by
-        B.copy_(x._data, moved.to(start.dtype).reshape(start.shape)._data)
+        B.copy_(x._array, moved.to(start.dtype).reshape(start.shape)._array)
 
 
 def _unit(like: Tensor, place: tuple | None, unit: Any) -> Tensor:
@@ -123,7 +123,7 @@ def _analytical(outputs: tuple, x: Tensor, position: int, unit: Any, fast: bool)
     for place in _places(out, fast):
         (g,) = grad(out, x, _unit(out, place, unit), retain_graph=True, allow_unused=True)
         rows.append(_zeros(x) if g is None else _values(g).detach())
-    found = _wide(stack(rows) if rows else _zeros(x)[None][:0]).reshape(len(rows), x._data.size)
+    found = _wide(stack(rows) if rows else _zeros(x)[None][:0]).reshape(len(rows), x._array.size)
     return _along(found, x) if fast else found
 
 
@@ -133,7 +133,7 @@ def _along(rows: Tensor, of: Tensor) -> Tensor:
 
 
 def _zeros(like: Tensor) -> Tensor:
-    data = like._data
+    data = like._array
     return wrap(like._device.backend.zeros(data.shape, data.dtype), like._device)
 
 
@@ -222,7 +222,7 @@ def _check(
             "of fn for gradcheck."
         )
     positions = [i for i, t in enumerate(_tensors(produced)) if t.requires_grad]
-    varied = [(k, x) for k, x in enumerate(checked) if x._data.size]
+    varied = [(k, x) for k, x in enumerate(checked) if x._array.size]
     tables = {k: _numerical(lambda: func(*inputs), x, eps, fast) for k, x in varied}
     if not outputs and any((table.abs() > atol).any() for t in tables.values() for table in t):
         raise GradcheckError(
@@ -275,7 +275,7 @@ def _checked(inputs: tuple) -> list[Tensor]:
                 "or complex. This check will likely fail if all the inputs are not of double "
                 "precision floating point or complex. "
             )
-        if has_expanded(t._data):
+        if has_expanded(t._array):
             raise RuntimeError(
                 f"The {place}th input has a dimension with stride 0. gradcheck only supports "
                 "inputs that are non-overlapping: pass a clone of it"
@@ -382,7 +382,7 @@ def _check_undefined(func: Callable, inputs: tuple) -> None:
             UndefinedGradBackward.apply(out) if i in without else out
             for i, out in enumerate(_differentiable(func(*inputs)))
         ]
-        zeros = [wrap(o._device.backend.zeros_like(o._data), o._device) for o in outputs]
+        zeros = [wrap(o._device.backend.zeros_like(o._array), o._device) for o in outputs]
         try:
             grads = grad(outputs, checked, zeros, allow_unused=True)
         except RuntimeError as error:

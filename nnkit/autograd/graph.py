@@ -234,7 +234,7 @@ def get_gradient_edge(tensor: Tensor) -> GradientEdge:
     target = _target(tensor)
     node: Any = describe_edge(target)[0] if isinstance(target, Tensor) else target
     if node is target:
-        node._hooks().forms[tensor.output_nr] = (tensor._data.shape, tensor._data.dtype)
+        node._hooks().forms[tensor.output_nr] = (tensor._array.shape, tensor._array.dtype)
     return GradientEdge(node, tensor.output_nr)
 
 

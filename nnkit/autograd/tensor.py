@@ -93,7 +93,7 @@ class Tensor(Living):
     """
 
     __slots__ = (
-        "__dict__", "__weakref__", "_base", "_data", "_device", "_edge", "_grad", "_hooks",
+        "__dict__", "__weakref__", "_base", "_array", "_device", "_edge", "_grad", "_hooks",
         "_requires_grad", "_writes", "_view", "_viewed",
     )  # fmt: skip
     __array_priority__ = 1000  # NumPy's binary operators leave the work to ours
@@ -102,7 +102,7 @@ class Tensor(Living):
     def _make_subclass(subclass: type, data: Tensor, require_grad: bool = False) -> Any:
         """A tensor of class ``subclass`` on the memory of ``data``, as a new leaf."""
         self = blank(subclass)
-        fill(self, data._data, data._device)
+        fill(self, data._array, data._device)
         self._writes = data._writes
         return self._set_requires_grad(require_grad)
 
@@ -111,12 +111,12 @@ class Tensor(Living):
     @property
     def shape(self) -> Size:
         """The sizes of its dimensions."""
-        return _size_of(Size, self._data.shape)  # past the checks, which cost more than the rest
+        return _size_of(Size, self._array.shape)  # past the checks, which cost more than the rest
 
     @property
     def dtype(self) -> dtype:
         """The type of its elements."""
-        return OF_ARRAY[self._data.dtype]
+        return OF_ARRAY[self._array.dtype]
 
     @property
     def device(self) -> device:
@@ -126,7 +126,7 @@ class Tensor(Living):
     @property
     def ndim(self) -> int:
         """The number of dimensions."""
-        return self._data.ndim
+        return self._array.ndim
 
     @property
     def itemsize(self) -> int:
@@ -136,7 +136,7 @@ class Tensor(Living):
     @property
     def nbytes(self) -> int:
         """Bytes of all its elements."""
-        return self._data.size * self.dtype.itemsize
+        return self._array.size * self.dtype.itemsize
 
     @property
     def is_cuda(self) -> bool:
@@ -182,7 +182,7 @@ class Tensor(Living):
                 "data set to a tensor that requires gradients must be floating point or complex "
                 f"dtype, got {new.dtype}"
             )
-        replace_memory(self, new._data)
+        replace_memory(self, new._array)
         self._device = new._device
         before, after = self._writes.__class__, new._writes.__class__
         if (before is InferenceWrites) != (after is InferenceWrites) and self._base is None:
@@ -316,7 +316,7 @@ class Tensor(Living):
             )
         if new is self:
             raise RuntimeError("can't assign Variable as its own grad")
-        if new._data.dtype != self._data.dtype:
+        if new._array.dtype != self._array.dtype:
             raise RuntimeError(
                 f"assigned grad has data of a different type: got {new.dtype}, "
                 f"expected {self.dtype}"
@@ -412,7 +412,7 @@ class Tensor(Living):
     def detach(self) -> Tensor:
         """The same memory as a leaf that requires no gradient."""
         place = self._device
-        out = wrap(self._data if place is cpu else place.detached(self._data), place)
+        out = wrap(self._array if place is cpu else place.detached(self._array), place)
         writes: Any = self._writes
         if writes.__class__ is not InferenceWrites:
             out._writes = writes
@@ -432,13 +432,13 @@ class Tensor(Living):
     __hash__ = object.__hash__  # by identity, whatever `==` means
 
     def __len__(self) -> int:
-        if not self._data.ndim:
+        if not self._array.ndim:
             raise TypeError("len() of a 0-d tensor")
-        return self._data.shape[0]
+        return self._array.shape[0]
 
     def __format__(self, spec: str) -> str:
         # A number's format applies to a number; torch keeps subclasses out of it.
-        if not self._data.ndim and type(self) is Tensor and not self.is_meta:
+        if not self._array.ndim and type(self) is Tensor and not self.is_meta:
             number: Any = self
             return format(number.item(), spec)
         return object.__format__(self, spec)
@@ -525,10 +525,10 @@ def replace_memory(x: Tensor, data: Any) -> None:
     the shape and the dtype which that had."""
     edge = x._edge
     if isinstance(edge, Node) and edge.outputs is None:
-        before = x._data
+        before = x._array
         if before.shape != data.shape or before.dtype != data.dtype:
             edge.outputs = [(before.shape, before.dtype)]
-    x._data = data
+    x._array = data
 
 
 def on_its_own(result: Tensor) -> Tensor:
@@ -557,7 +557,7 @@ def recast(tensor: Tensor, cls: type) -> Any:
 
 def fill(self: Tensor, data: Array, place: Any) -> None:
     """Set the slots of a new leaf."""
-    self._data = data
+    self._array = data
     self._device = place
     self._requires_grad = False
     self._grad = None
@@ -576,7 +576,7 @@ def fill(self: Tensor, data: Array, place: Any) -> None:
 def wrap_in_python(data: Array, place: Any = cpu) -> Tensor:
     """A new leaf Tensor on a backend array."""
     self = blank(Tensor)
-    self._data = data
+    self._array = data
     self._device = place if place.__class__ is device else place.place_of(data)
     self._requires_grad = False
     self._grad = None
@@ -596,4 +596,4 @@ wrap: Callable[..., Tensor] = bind_wrap(Tensor, cpu, UNTRACKED, wrap_in_python)
 
 def differentiable(x: Tensor) -> Tensor:
     """The tensor; as a leaf, if its dtype has no derivatives."""
-    return wrap(x._data, x._device) if x._requires_grad and x.dtype.category < FLOATING else x
+    return wrap(x._array, x._device) if x._requires_grad and x.dtype.category < FLOATING else x

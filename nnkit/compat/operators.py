@@ -55,7 +55,7 @@ def translated(
 
 def raw(tensor: Tensor) -> Any:
     """The array of an ordinary tensor."""
-    return plain(tensor._data)
+    return plain(tensor._array)
 
 
 def _with_tensors(value: Any, tensor_of: Callable[[Any], Tensor]) -> Any:

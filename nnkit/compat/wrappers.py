@@ -61,17 +61,17 @@ class _Place(device):
         return self if array.__class__ is Held else self.before
 
     def detached(self, array: Held) -> Any:
-        return _data(_ask(operator("detach"), (array.tensor,), {}))
+        return _array(_ask(operator("detach"), (array.tensor,), {}))
 
     def lift(self, value: Any) -> Any:
         """An ordinary tensor as one of this place, beside tensors of it."""
         if not isinstance(value, Tensor) or value._device is self:
             return value
-        return moved(value, Held(value.detach(), value._data), self)
+        return moved(value, Held(value.detach(), value._array), self)
 
     def shown(self, value: Tensor) -> Tensor:
         """The tensor that a result stands for, with its place in the graph."""
-        held: Any = value._data
+        held: Any = value._array
         if held.tensor is not value:
             give_place(value, held.tensor)
             held.tensor._base = value._base
@@ -103,7 +103,7 @@ class _Asking:
     def _call(self, primitive: Primitive, *arguments: Any) -> Any:
         if not any(each.__class__ is Held for each in _each(arguments)):
             return getattr(self.place.before.backend, primitive.name)(*arguments)
-        return translated(self._tensor, primitive, arguments, _ask, _data)
+        return translated(self._tensor, primitive, arguments, _ask, _array)
 
     def _tensor(self, array: Any) -> Tensor:
         return array.tensor if array.__class__ is Held else wrap(array, self.place.before)
@@ -117,8 +117,8 @@ def _each(value: Any) -> Any:
         yield value
 
 
-def _data(value: Any) -> Any:
-    return value._data
+def _array(value: Any) -> Any:
+    return value._array
 
 
 def _ask(operator: Any, args: tuple, kwargs: dict[str, Any]) -> Any:
@@ -130,7 +130,7 @@ def _ask(operator: Any, args: tuple, kwargs: dict[str, Any]) -> Any:
     types: list[Any] = []
     for each in _each((args, *kwargs.values())):
         kind = type(each)
-        if isinstance(each, Tensor) and each._data.__class__ is Held and kind not in types:
+        if isinstance(each, Tensor) and each._array.__class__ is Held and kind not in types:
             types.append(kind)
     for kind in types:
         result = kind.__torch_dispatch__(operator, tuple(types), args, kwargs)
@@ -143,13 +143,13 @@ def _ask(operator: Any, args: tuple, kwargs: dict[str, Any]) -> Any:
                     f"__torch_dispatch__: {names}")  # fmt: skip
 
 
-_slot: Any = vars(Tensor)["_data"]
+_slot: Any = vars(Tensor)["_array"]
 
 
 def _guarded(tensor: Tensor, value: Any) -> None:
     if isinstance(value, Tensor):
         raise AttributeError(
-            f"{type(tensor).__name__}: the attribute _data is nnkit's own; a wrapper must have "
+            f"{type(tensor).__name__}: the attribute _array is nnkit's own; a wrapper must have "
             "another name for the tensor in it"
         )
     _slot.__set__(tensor, value)
@@ -164,19 +164,19 @@ def make_wrapper_subclass(
 
     Raises:
         TypeError: the class has no ``__torch_dispatch__``.
-        AttributeError: later, where an object is given an attribute ``_data``.
+        AttributeError: later, where an object is given an attribute ``_array``.
     """
     if not hasattr(cls, "__torch_dispatch__"):
         raise TypeError(
             f"{cls.__name__} must define __torch_dispatch__ to be a wrapper of other tensors"
         )
-    if "_data" not in vars(cls):
-        cls._data = property(_slot.__get__, _guarded)  # type: ignore[attr-defined]
+    if "_array" not in vars(cls):
+        cls._array = property(_slot.__get__, _guarded)  # type: ignore[attr-defined]
     if strides is None:
         like = nnkit.empty(tuple(size), dtype=dtype, device="meta")
     else:
         like = nnkit.empty_strided(tuple(size), tuple(strides), dtype=dtype, device="meta")
     place = nnkit.device("cpu" if device is None else device)
     self: Any = blank(cls)
-    fill(self, Held(self, like._data), _Place(place))  # type: ignore[arg-type]
+    fill(self, Held(self, like._array), _Place(place))  # type: ignore[arg-type]
     return self.requires_grad_() if requires_grad else self

@@ -79,7 +79,7 @@ class Attempt:
         self.tensors: list[Tensor] = []
         for leaf in self.leaves:
             if isinstance(leaf, Tensor) and id(leaf) not in self.arguments:
-                recording._slot(leaf._data, False)
+                recording._slot(leaf._array, False)
                 self.arguments[id(leaf)] = self._number(leaf)
                 self.tensors.append(leaf)
         # The gradients that are there already: they may be other Tensors each time.
@@ -117,7 +117,7 @@ class Attempt:
         """Note whose gradients the step drops before all else: what is large, replays drop first
         too, so that its memory serves the step."""
         for holder, grad in self.gradients.values():
-            size = grad._data.size * grad.itemsize
+            size = grad._array.size * grad.itemsize
             if holder._grad is None and grad._device is cpu and size >= LARGE:
                 self.dropped.append((holder, grad))
 
@@ -296,7 +296,7 @@ class Attempt:
         if any(t not in self.world for t in inputs):
             return recording.break_off("a leaf that requires grad is made in the step")
         raw = recording._backend
-        grads = [raw.ones_like(t._data) for t in outputs]
+        grads = [raw.ones_like(t._array) for t in outputs]
         numbers = [recording._slot(g, False).number for g in grads]
         forward, recording.program = recording.program, []
         try:
@@ -358,22 +358,22 @@ class Attempt:
             return name
 
         for t in self.tensors:
-            give(recording.numbers[id(t._data)], f"leaves[{places[id(t)]}]._data")
+            give(recording.numbers[id(t._array)], f"leaves[{places[id(t)]}]._array")
             give(self.arguments[id(t)], f"leaves[{places[id(t)]}]")
         for holder, grad in self.gradients.values():
             number = recording.numbers.get(id(grad))
-            of_array = recording.numbers.get(id(grad._data))
+            of_array = recording.numbers.get(id(grad._array))
             if number not in used and of_array not in used:
                 continue
             name = named(holder)
             if name is None:
                 recording.break_off("a gradient is read of a tensor that cannot be watched")
                 break
-            give(of_array, f"{name}._grad._data")
+            give(of_array, f"{name}._grad._array")
             give(number, f"{name}._grad")
         lines = []
         for holder, grad in self.dropped:
-            reads = used.intersection(map(recording.numbers.get, (id(grad), id(grad._data))))
+            reads = used.intersection(map(recording.numbers.get, (id(grad), id(grad._array))))
             name = named(holder)
             if name is not None and not reads and holder._grad is not grad:
                 lines.append(f"{name}._grad = None")
@@ -386,7 +386,7 @@ class Attempt:
         found: dict[int, Any] = {}
         gradients = set(self.backward.given) if self.backward else set()
         calls = [*self.calls, *(self.backward.calls if self.backward else [])]
-        arguments = {recording.numbers[id(t._data)] for t in self.tensors}
+        arguments = {recording.numbers[id(t._array)] for t in self.tensors}
         for number in recording.inputs:
             if number in given or number in gradients or number in arguments:
                 continue
@@ -433,14 +433,14 @@ class BackwardRecord:
         self.given = given
         self.outputs = outputs
         self.inputs = inputs
-        slots = [None if r is None else recording.slot_of(r._data) for r in results]
+        slots = [None if r is None else recording.slot_of(r._array) for r in results]
         self.results = [s.number for s in slots if s is not None]
         self.reached = [t for t, s in zip(inputs, slots, strict=True) if s is not None]
         made = {n for call in calls for n in call.makes}
         read = {n for call in calls for n in call.reads} | set(self.results)
         self.outer = sorted(read - made - set(given))
         inside = {n for call in attempt.calls for n in call.makes}
-        inside.update(recording.numbers[id(t._data)] for t in attempt.tensors)
+        inside.update(recording.numbers[id(t._array)] for t in attempt.tensors)
         self.saved = [n for n in self.outer if n in inside]
 
     def connect(self, effects: Effects, made: list[Slot | None]) -> None:
@@ -451,14 +451,14 @@ class BackwardRecord:
         for number in self.outer:
             array = attempt.recording.arrays[number]
             for t in [*attempt.world.holders.get(id(array), []), *attempt.tensors]:
-                if t._data is array and t._writes.__class__ is list:
+                if t._array is array and t._writes.__class__ is list:
                     counted.append(attempt._target(effects, t))
                     break
         for t, target in zip(self.outputs, made, strict=True):
-            if attempt._source(t._data) in self.saved:
+            if attempt._source(t._array) in self.saved:
                 counted.append(target)
         saved = tuple([effects.buffer(n) for n in self.saved])
-        metas = [geometry(t._data)[:2] for t in self.outputs]
+        metas = [geometry(t._array)[:2] for t in self.outputs]
         effects.do(connect, self, inputs, saved, counted, made, metas)
 
     def forget(self) -> None:

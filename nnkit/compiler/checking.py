@@ -39,14 +39,14 @@ class Saved:
             if t._grad is not None:
                 found[id(t._grad)] = t._grad
         self.tensors = [
-            (t, t._device.backend.copy(t._data), t._grad, _version(t)) for t in found.values()
+            (t, t._device.backend.copy(t._array), t._grad, _version(t)) for t in found.values()
         ]
         self.random = get_rng_state()
 
     def restore(self) -> None:
         """Make everything as it was."""
         for tensor, copied, grad, version in self.tensors:
-            tensor._device.backend.copy_(tensor._data, copied)
+            tensor._device.backend.copy_(tensor._array, copied)
             tensor._grad = grad
             if version is not None:
                 tensor._writes[0] = version
@@ -57,14 +57,14 @@ class Saved:
 
     def now(self, result: Any) -> list[tuple[str, Any]]:
         """The bits of everything, and of what a step returned, each with what it belongs to."""
-        found: list[tuple[str, Any]] = [("the random state", bits(get_rng_state()._data))]
+        found: list[tuple[str, Any]] = [("the random state", bits(get_rng_state()._array))]
         for value in tree_flatten(result)[0]:
-            found.append(("a result", bits(value._data) if isinstance(value, Tensor) else value))
+            found.append(("a result", bits(value._array) if isinstance(value, Tensor) else value))
         for tensor, *_ in self.tensors:
             name = f"a tensor of shape {list(tensor.shape)}"
             grad = tensor._grad
-            found.append((name, bits(tensor._data)))
-            found.append((f"the gradient of {name}", None if grad is None else bits(grad._data)))
+            found.append((name, bits(tensor._array)))
+            found.append((f"the gradient of {name}", None if grad is None else bits(grad._array)))
             found.append((f"the version of {name}", _version(tensor)))
         return found
 

@@ -288,7 +288,7 @@ def _is_ambiguous(attempt: Attempt, watch: Watch, tensor: Tensor) -> bool:
     """Whether an argument, or its very array, can be reached in another way too."""
     if id(tensor) in watch.tensors:
         return True
-    holders = attempt.world.holders.get(id(tensor._data), ())
+    holders = attempt.world.holders.get(id(tensor._array), ())
     return any(t is not tensor and id(t) in watch.tensors for t in holders)
 
 
@@ -329,7 +329,7 @@ def print_takes(entry: Entry, key: tuple, leaves: list) -> Callable[[tuple], boo
     for i, (leaf, look) in enumerate(zip(leaves, looks, strict=True)):
         first, kind, device, shape, dtype, strides, requires, leafs, own, bare, free, writes = look
         values = {"kind": kind, "device": device, "shape": shape, "dtype": dtype,
-                  "strides": strides, "writes": writes, "array": type(leaf._data)}  # fmt: skip
+                  "strides": strides, "writes": writes, "array": type(leaf._array)}  # fmt: skip
         scope.update({f"{name}{i}": value for name, value in values.items()})
         others = [f"a{i} is {'' if j == first else 'not '}a{j}" for j in range(i)]
         if i in pinned:
@@ -339,7 +339,7 @@ def print_takes(entry: Entry, key: tuple, leaves: list) -> Callable[[tuple], boo
             others.append(f"id(a{i}) not in known")
         tests += [
             f"(a{i} := args[{i}]).__class__ is kind{i}",
-            f"(d{i} := a{i}._data).__class__ is array{i}",
+            f"(d{i} := a{i}._array).__class__ is array{i}",
             f"d{i}.shape == shape{i} and d{i}.dtype is dtype{i} and d{i}.strides == strides{i}",
             f"a{i}._device is device{i} and a{i}._requires_grad is {requires}",
             f"(a{i}._edge is None) is {leafs} and (a{i}._base is None) is {own}",
@@ -353,7 +353,7 @@ def print_takes(entry: Entry, key: tuple, leaves: list) -> Callable[[tuple], boo
 
 
 def _geometry(tensor: Tensor) -> tuple:
-    data = tensor._data
+    data = tensor._array
     return geometry(data) if hasattr(data, "strides") else (id(data),)
 
 

@@ -32,7 +32,7 @@ class State(NamedTuple):
 
 
 # A parameter that has no shape yet lets nobody read what it is made of in another way.
-data_of = Tensor.__dict__["_data"].__get__
+data_of = Tensor.__dict__["_array"].__get__
 
 
 def state_of(t: Any) -> State:
@@ -175,7 +175,7 @@ class Effects:
         number = self.source(new.data)
         if number is None:
             return self.refuse("a tensor is given other memory")
-        self.do(setattr, target, "_data", self.buffer(number))
+        self.do(setattr, target, "_array", self.buffer(number))
 
     def tensor(self, tensor: Any) -> Any:
         """What stands for a Tensor, which may be new in each replay; None where it cannot be
@@ -186,7 +186,7 @@ class Effects:
         made = self.made.get(id(tensor))
         if made is not None:
             return made
-        number = self.source(tensor._data)
+        number = self.source(tensor._array)
         if number is None:
             return self.refuse("a tensor is made of memory that no primitive made")
         if type(tensor) is not Tensor or tensor._device is not cpu:

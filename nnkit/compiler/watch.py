@@ -163,7 +163,7 @@ class Watch:
     def _tensor(self, t: Any, path: str) -> None:
         self.tensors[id(t)] = t
         state = self.entry.get(id(t)) or state_of(t)
-        self._check(attribute, "_data", t, state.data, path)
+        self._check(attribute, "_array", t, state.data, path)
         self._check(attribute, "_requires_grad", t, state.requires_grad, f"{path}.requires_grad")
         if state.requires_grad and self.gradients:
             self._check(absence, "_grad", t, state.grad is None, f"whether {path}.grad is None")

@@ -58,7 +58,7 @@ def set_rng_state(new_state: Tensor, device: Any = "cuda") -> None:
         AssertionError: there is no GPU.
         RuntimeError: the state has another size.
     """
-    runtime().generator(index_of(device, "set_rng_state")).set_state(new_state._data)
+    runtime().generator(index_of(device, "set_rng_state")).set_state(new_state._array)
 
 
 def get_rng_state_all() -> list[Tensor]:

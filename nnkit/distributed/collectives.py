@@ -83,7 +83,7 @@ def _check_sizes(parts: Sequence[Tensor], whole: Tensor, name: str) -> None:
 
 
 def arrays(tensors: Sequence[Tensor]) -> list:
-    return [t._data for t in tensors]
+    return [t._array for t in tensors]
 
 
 def finished(work: Work, async_op: bool) -> Work | None:
@@ -177,7 +177,7 @@ def reduce(
     root = chosen_rank(members, dst, group_dst)
     check_operation("reduce", tensor, op)
     place = tensor._device
-    ticket = place.backend.reduce_([tensor._data], operation(op), root, members._members)
+    ticket = place.backend.reduce_([tensor._array], operation(op), root, members._members)
     return finished(Work(place, ticket, [tensor]), async_op)
 
 
@@ -195,7 +195,7 @@ def broadcast(
         return None
     root = chosen_rank(members, src, group_src)
     place = tensor._device
-    ticket = place.backend.broadcast_([tensor._data], root, members._members)
+    ticket = place.backend.broadcast_([tensor._array], root, members._members)
     return finished(Work(place, ticket, [tensor]), async_op)
 
 
@@ -263,7 +263,7 @@ def _all_gather(
     place = tensor._device
     if any(o.is_complex() is not tensor.is_complex() for o in outputs):
         raise ValueError(f"all_gather: got {outputs[0].dtype} for {tensor.dtype}")
-    ticket = place.backend.all_gather_(arrays(outputs), [tensor._data], group._members)
+    ticket = place.backend.all_gather_(arrays(outputs), [tensor._array], group._members)
     return finished(Work(place, ticket, outputs), async_op)
 
 
@@ -307,7 +307,7 @@ def gather(
     if known is None:
         return None
     place, (members, root) = tensor._device, known
-    ticket = place.backend.gather_ranks_(arrays(outputs), [tensor._data], root, members._members)
+    ticket = place.backend.gather_ranks_(arrays(outputs), [tensor._array], root, members._members)
     return finished(Work(place, ticket, outputs), async_op)
 
 
@@ -329,7 +329,7 @@ def scatter(
     if known is None:
         return None
     place, (members, root) = tensor._device, known
-    ticket = place.backend.scatter_ranks_([tensor._data], arrays(inputs), root, members._members)
+    ticket = place.backend.scatter_ranks_([tensor._array], arrays(inputs), root, members._members)
     return finished(Work(place, ticket, [tensor]), async_op)
 
 
@@ -409,7 +409,7 @@ def _reduce_scatter(
     check_operation("reduce_scatter", output, op)
     place = output._device
     ticket = place.backend.reduce_scatter_(
-        [output._data], arrays(inputs), operation(op), group._members
+        [output._array], arrays(inputs), operation(op), group._members
     )
     return finished(Work(place, ticket, [output]), async_op)
 

@@ -40,7 +40,7 @@ def isend(
     to = chosen_rank(members, dst, group_dst)
     _check_not_self(members, to, "destination")
     place = tensor._device
-    ticket = place.backend.send([tensor._data], to, tag, members._members)
+    ticket = place.backend.send([tensor._array], to, tag, members._members)
     return Work(place, ticket, [tensor])
 
 
@@ -67,7 +67,7 @@ def irecv(
     elif members.size() == 1:
         raise ValueError("irecv: there is no other rank in the group")
     place = tensor._device
-    ticket = place.backend.receive_([tensor._data], source, tag, members._members)
+    ticket = place.backend.receive_([tensor._array], source, tag, members._members)
     return Work(place, ticket, [tensor])
 
 

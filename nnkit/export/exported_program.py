@@ -513,7 +513,7 @@ class _Export:
 
 def _same_bits(one: Any, other: Any) -> bool:
     if isinstance(one, Tensor):
-        return bits(one.detach().cpu()._data) == bits(other.detach().cpu()._data)
+        return bits(one.detach().cpu()._array) == bits(other.detach().cpu()._array)
     return one == other
 
 

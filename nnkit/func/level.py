@@ -64,7 +64,7 @@ class Level:
         if not (self.recorded and value.requires_grad) or value.is_inference():
             return self.leaf(value)
         if is_lost(value):  # which torch says only where something is recorded of it
-            same = wrap(value._data, value._device)
+            same = wrap(value._array, value._device)
             give_place(value, same)
             same._base = value._base
             self._lost[id(same)] = self.leaf(value)
@@ -77,7 +77,7 @@ class Level:
     def leaf(self, value: Tensor) -> Tensor:
         """``value`` without its history, which requires a gradient until the level is left."""
         value = value if self.recorded else without_lost(value)
-        leaf = wrap(value._data, value._device)._set_requires_grad(True)
+        leaf = wrap(value._array, value._device)._set_requires_grad(True)
         _LEAVES[id(leaf)] = leaf
         leaf._writes = _wrapped(value) if value.is_inference() else value._writes
         self.leaves.append(leaf)
@@ -260,7 +260,7 @@ def without_lost(value: Tensor) -> Tensor:
 def stacked(rows: Sequence[Tensor]) -> Tensor:
     """The rows as one tensor; zeros that nobody may write stay that."""
     found = stack(rows)
-    if not all(is_zero(row._data) for row in rows):
+    if not all(is_zero(row._array) for row in rows):
         return found
     zeros = fixed_zeros_like(found)
     zeros._edge, zeros._requires_grad = found._edge, found._requires_grad
@@ -313,7 +313,7 @@ def transforming() -> Iterator[None]:
 
 def alone(value: Tensor) -> Tensor:
     """The tensor without its history, but with its tangents, if it is of a forward level."""
-    found = wrap(value._data, value._device)
+    found = wrap(value._array, value._device)
     found._writes = value._writes
     return found
 

@@ -165,9 +165,9 @@ class UninitializedTensorMixin:
     device: Any
 
     def __getattribute__(self, name: str) -> Any:
-        # Operations read the array in `_data`; what else is private says nothing of the values, nor
+        # Operations read `_array`; what else is private says nothing of the values, nor
         # does what a subclass adds.
-        if name in _KNOWN_BEFORE_SHAPE or (name[0] == "_" and name != "_data"):
+        if name in _KNOWN_BEFORE_SHAPE or (name[0] == "_" and name != "_array"):
             return super().__getattribute__(name)
         if not hasattr(Tensor, name):
             return super().__getattribute__(name)
@@ -235,7 +235,7 @@ class UninitializedTensorMixin:
 
 
 def _without_guard(tensor: Any) -> Tensor:
-    return wrap(object.__getattribute__(tensor, "_data"), tensor.device)
+    return wrap(object.__getattribute__(tensor, "_array"), tensor.device)
 
 
 def _converted(tensor: Any, method: str, *args: Any, **kwargs: Any) -> Any:

@@ -103,7 +103,7 @@ class Adagrad(Optimizer):
                 self._start(p, group["initial_accumulator_value"])
 
     def _start(self, p: Tensor, value: float) -> None:
-        data = p._device.backend.zeros_like(p._data)
+        data = p._device.backend.zeros_like(p._array)
         start = complex(value, value) if p.is_complex() else value
         p._device.backend.fill_(data, start)
         self.state[p] = {

@@ -29,8 +29,12 @@ def check_state(optimizer: Optimizer, p: Tensor) -> None:
             continue  # one of the user's own
         if not isinstance(value, Tensor):
             raise wrong_state(optimizer, name, value)
-        data, is_number = value._data, name in NUMBERS
-        if (data.size != 1 or data.dtype.kind == "c") if is_number else data.shape != p._data.shape:
+        data, is_number = value._array, name in NUMBERS
+        if (
+            (data.size != 1 or data.dtype.kind == "c")
+            if is_number
+            else data.shape != p._array.shape
+        ):
             expected = "one real number" if is_number else f"shape {list(p.shape)}"
             raise RuntimeError(
                 f"{type(optimizer).__name__}: state {name!r} must have {expected}, got shape "

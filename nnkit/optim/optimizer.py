@@ -296,7 +296,7 @@ class Optimizer(OptimizerState):
             grad = p._grad
             if grad is None or grad.__class__ in SPARSE:
                 continue
-            x, g = p._data, grad._data
+            x, g = p._array, grad._array
             if g.dtype != x.dtype or g.shape != x.shape:
                 raise RuntimeError(
                     f"{type(self).__name__}: the gradient of a parameter of shape "
@@ -315,7 +315,7 @@ class Optimizer(OptimizerState):
         """A state tensor of zeros for parameter ``p``, of its class where that answers for it."""
         if not is_plain(p):
             return zeros_like(p)
-        return wrap(p._device.backend.zeros_like(p._data), p._device)
+        return wrap(p._device.backend.zeros_like(p._array), p._device)
 
     def gather(
         self, params: list[Tensor], names: Iterable[str], counter: str | None = None
@@ -359,7 +359,7 @@ class Optimizer(OptimizerState):
         _param, _grad, *names = self.formula.arrays
         B = params[0]._device.backend
         try:
-            lists = [[t._data for t in states[n]] if n in states else [] for n in names]
+            lists = [[t._array for t in states[n]] if n in states else [] for n in names]
         except AttributeError:
             for name, value in [(n, t) for n in states for t in states[n]]:
                 if not isinstance(value, Tensor):
@@ -375,9 +375,9 @@ class Optimizer(OptimizerState):
         grads: list[Any] = []
         is_complex = False
         for p in params:
-            x = p._data
+            x = p._array
             data.append(x)
-            grads.append(p._grad._data)  # type: ignore[union-attr]
+            grads.append(p._grad._array)  # type: ignore[union-attr]
             is_complex = is_complex or x.dtype.kind == "c"
             version = p._writes
             version[0] += 1
@@ -396,8 +396,8 @@ class Optimizer(OptimizerState):
             *flags,
         )
         for p, x in zip(params, data, strict=True):
-            if x is not p._data:  # what p stands for, whose conjugation is put off
-                p._device.backend.copy_(p._data, x)
+            if x is not p._array:  # what p stands for, whose conjugation is put off
+                p._device.backend.copy_(p._array, x)
 
     def __repr__(self) -> str:
         text = type(self).__name__ + " ("

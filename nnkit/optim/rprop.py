@@ -97,7 +97,7 @@ class Rprop(Optimizer):
         self.gather(params, ("prev",), counter="step")  # which come first, as in torch
         for p in params:
             if "step_size" not in self.state[p]:
-                sizes = p._device.backend.zeros_like(p._data)
+                sizes = p._device.backend.zeros_like(p._array)
                 p._device.backend.fill_(sizes, complex(lr, lr) if p.is_complex() else lr)
                 self.state[p]["step_size"] = wrap(sizes, p._device)
         states = self.gather(params, self.state_names, counter="step")

@@ -117,8 +117,8 @@ def _box(number: str, label: str, kind: str) -> str:
 def _saved(node: Node, own: str) -> list[str]:
     lines = []
     for i, value in enumerate(getattr(node, "values", None) or ()):
-        if isinstance(value, tuple) and len(value) == 2 and hasattr(value[0], "_data"):
-            shape = "x".join(map(str, value[0]._data.shape)) or "()"
+        if isinstance(value, tuple) and len(value) == 2 and hasattr(value[0], "_array"):
+            shape = "x".join(map(str, value[0]._array.shape)) or "()"
             lines.append(_box(f"{own}s{i}", f"saved {shape}", "saved"))
             lines.append(f"  {own}s{i} -> {own} [style=dotted]")
     return lines

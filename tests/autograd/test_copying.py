@@ -178,7 +178,7 @@ def test_an_unpickled_tensor_computes(lib: ModuleType) -> None:
         weight = make(array)
         assert lib.nn.functional.linear(lib.ones(2), weight, lib.ones(2)).tolist() == [3, 3]
         if lib is nnkit:
-            assert weight._data.dtype is np.dtype(np.float32)
+            assert weight._array.dtype is np.dtype(np.float32)
 
 
 def test_modules(lib: ModuleType) -> None:

@@ -38,7 +38,7 @@ def described(made: Any) -> list[Any]:
     for value in made.values:
         saved = value[0] if type(value) is tuple and value else None
         if type(saved) is SavedOutput:
-            value = saved._data, saved._writes, saved.index, saved.first, value[1]
+            value = saved._array, saved._writes, saved.index, saved.first, value[1]
         values.append(value)
     return [type(made), made.edges, values, made.device, made.meta, made.outputs, made.hooks]
 
@@ -99,7 +99,7 @@ def test_nodes_are_numbered_by_whoever_stands_in_the_module() -> None:
 def test_a_saved_array() -> None:
     made = (x * y).grad_fn
     tensor = nnkit.ones(2)
-    array = tensor._data
+    array = tensor._array
     output = SavedOutput(array, tensor._writes, 0)
     assert unpack_array(made, (tensor, 0)) is array
     assert unpack_array(made, (output, 0)) is array
@@ -137,7 +137,7 @@ def test_the_modes_are_those_of_the_thread() -> None:
 def test_references_are_given_back() -> None:
     data = np.ones((2, 2), np.float32)
     a = wrap(data).requires_grad_()
-    watched = (a, data, y, y._data, cpu, node.sequence, recorded("mul"))
+    watched = (a, data, y, y._array, cpu, node.sequence, recorded("mul"))
 
     def use() -> None:
         for _ in range(20):

@@ -55,7 +55,7 @@ def test_an_op_has_a_name_and_a_twin() -> None:
 def test_wrap_sets_every_slot() -> None:
     data = np.ones(3, np.float32)
     made = wrap(data)
-    assert type(made) is Tensor and made._data is data and made._device is cpu
+    assert type(made) is Tensor and made._array is data and made._device is cpu
     assert made._writes == [0, None, None] and made._viewed == 0 and made._requires_grad is False
     for slot in ("_grad", "_edge", "_base", "_view", "_hooks"):
         assert getattr(made, slot) is None
@@ -77,7 +77,7 @@ def test_classes_without_the_slots_are_refused() -> None:
     assert native.MODULE is not None
     with pytest.raises(TypeError, match="dict.* is not derived from Living"):
         native.MODULE.set_tensor(dict, cpu, [])
-    with pytest.raises(AttributeError, match="_data"):
+    with pytest.raises(AttributeError, match="_array"):
         native.MODULE.set_tensor(type("Bare", (native.MODULE.Living,), {}), cpu, [])
     assert wrap(np.ones(1)).tolist() == [1]  # the class that it knew stays
 
@@ -202,7 +202,7 @@ def test_errors_of_the_primitive() -> None:
 def test_references_are_given_back() -> None:
     x, y = example(grad=True), example()
     linear = OPS["linear"]
-    watched = (x, y, x._data, y._data, cpu, OPS["add"], linear, bind_op)
+    watched = (x, y, x._array, y._array, cpu, OPS["add"], linear, bind_op)
 
     def use() -> None:
         for _ in range(20):

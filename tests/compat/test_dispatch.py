@@ -214,14 +214,14 @@ class Silent(torch.Tensor):
         return NotImplemented
 for make in (lambda: torch.Tensor._make_wrapper_subclass(None_, (2,)),
              lambda: torch.Tensor._make_wrapper_subclass(Silent, (2,), (1,)) + 1,
-             lambda: setattr(w, "_data", torch.ones(1))):
+             lambda: setattr(w, "_array", torch.ones(1))):
     try: make()
     except Exception as error: print(type(error).__name__, str(error)[:40])
 """
     assert run(program).splitlines() == [
         "TypeError None_ must define __torch_dispatch__ to ",
         "TypeError no implementation found for 'aten.add.Te",
-        "AttributeError Scaled: the attribute _data is nnkit's o",
+        "AttributeError Scaled: the attribute _array is nnkit's o",
     ]
 
 

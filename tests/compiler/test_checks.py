@@ -54,7 +54,7 @@ CASES = {
     "attribute": (attribute, "value", Thing(), lambda p: setattr(p, "value", 2)),
     "gone attribute": (attribute, "value", Thing(), lambda p: delattr(p, "value")),
     "float": (item, "a", {"a": 0.0}, lambda p: p.update(a=-0.0)),
-    "slot": (attribute, "_data", T, lambda p: setattr(p, "_data", KEY._data)),
+    "slot": (attribute, "_array", T, lambda p: setattr(p, "_array", KEY._array)),
     "absence": (absence, "_grad", nnkit.ones(1), lambda p: setattr(p, "grad", KEY)),
     "cell": (attribute, "cell_contents", cell(THING), lambda p: setattr(p, "cell_contents", 1)),
     "item": (item, "bias", {"bias": THING}, lambda p: p.update(bias=Thing())),

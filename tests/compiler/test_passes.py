@@ -31,10 +31,10 @@ CPU = nnkit.device("cpu")
 def recorded(f: Any, *inputs: Tensor) -> Program:
     """The program of a function of Tensors."""
     with nnkit.no_grad(), standing(Recording, CPU) as recording:
-        given = [recording._slot(t._data, False).number for t in inputs]
+        given = [recording._slot(t._array, False).number for t in inputs]
         out = f(*inputs)
     constants = {n: recording.arrays[n] for n in recording.inputs if n not in given}
-    outputs = [recording.number(t._data) for t in (out if isinstance(out, tuple) else (out,))]
+    outputs = [recording.number(t._array) for t in (out if isinstance(out, tuple) else (out,))]
     return Program(recording.program, given, constants, outputs, recording.shapes)
 
 
@@ -44,7 +44,7 @@ def names(program: Any) -> list[str]:
 
 def results(program: Program, *inputs: Tensor) -> list:
     run = loop_of(program, CPU.backend)
-    return [a.tobytes() for a in run(*[t._data for t in inputs])]
+    return [a.tobytes() for a in run(*[t._array for t in inputs])]
 
 
 X, Y = nnkit.randn(3, 4), nnkit.randn(3, 4)
@@ -58,7 +58,7 @@ def check(before: Program, after: Program, expected: list[str]) -> None:
 def test_a_recording_keeps_no_array_that_the_step_lets_go() -> None:
     with nnkit.no_grad(), standing(Recording, CPU) as recording:
         for _ in range(3):  # the next one may lie where the last one did
-            made = (X * Y)._data
+            made = (X * Y)._array
             gone = weakref.ref(made)
             del made
             assert gone() is None

@@ -139,7 +139,7 @@ def test_writes_are_counted_by_compiled_code_as_by_python() -> None:
         ((slice(0, 3),), (slice(0, 4),), False),
         ((1, 2), (1, 2, 3), False),
         ([1], (1,), False),
-        ((nnkit.ones(2)._data,), (nnkit.ones(2)._data,), False),
+        ((nnkit.ones(2)._array,), (nnkit.ones(2)._array,), False),
     ],
 )
 def test_values_of_two_runs_are_compared_alike(one: Any, other: Any, same: bool) -> None:

@@ -105,6 +105,6 @@ def test_windows_reach_no_further_than_the_block() -> None:
     with pytest.raises(RuntimeError, match="out of bounds for storage of size 24"):
         x.as_strided((25,), (1,))
     window = x.as_strided((2,), (1,), 4)
-    assert window.as_strided((3,), (1,), 0)._data.data.ptr == x._data.data.ptr
+    assert window.as_strided((3,), (1,), 0)._array.data.ptr == x._array.data.ptr
     with pytest.raises(RuntimeError, match="out of bounds for storage"):
         window.as_strided((200,), (1,), 0)

@@ -284,8 +284,8 @@ def test_collectives_pass_the_door(group: Any) -> None:
     out = nnkit.zeros(3)
     with standing(Recorder, cpu) as recorder:
         dist.all_gather([out], x)
-    place, source = recorder.number(out._data), recorder.number(x._data)
-    recorder.replay({source: nnkit.full((3,), 5.0)._data, place: out._data})
+    place, source = recorder.number(out._array), recorder.number(x._array)
+    recorder.replay({source: nnkit.full((3,), 5.0)._array, place: out._array})
     assert out.tolist() == [5.0] * 3
 
 

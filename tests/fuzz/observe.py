@@ -41,7 +41,7 @@ def torch_array(tensor: Any) -> np.ndarray:
 
 
 def nnkit_array(tensor: Any) -> np.ndarray:
-    array = tensor._data
+    array = tensor._array
     if not hasattr(array, "tobytes"):
         raise RuntimeError("a tensor of a transform that is left")
     return array.astype(np.float32) if array.dtype.name == "bfloat16" else array

@@ -139,7 +139,7 @@ class Writer:
     def program(self) -> Program:
         draw = self.draw
         kind = draw.choice(list(LAYERS))
-        shape, data = self._data(kind)
+        shape, data = self._array(kind)
         count = shape[0]
         layers: list[str] = []
         for _ in range(draw.randint(1, 5)):
@@ -172,7 +172,7 @@ class Writer:
             self.seed, dtype, data, tuple(layers), loss, target, optimizer, schedule, tuple(extras)
         )
 
-    def _data(self, kind: str) -> tuple[tuple[int, ...], str]:
+    def _array(self, kind: str) -> tuple[tuple[int, ...], str]:
         size = self.draw.randint
         count = size(2, 5)
         if kind == "tokens":

@@ -72,7 +72,7 @@ def _instance(words: str, *classes: type) -> Kind:
 
 def _is_scalar(value: Any) -> bool:
     """A tensor that stands for a number."""
-    return isinstance(value, Tensor) and not value._data.ndim and not value._requires_grad
+    return isinstance(value, Tensor) and not value._array.ndim and not value._requires_grad
 
 
 def is_int(value: Any) -> bool:

@@ -38,7 +38,7 @@ def size_at(name: str, input: Tensor, dim: int, parameter: str = "input") -> int
     Raises:
         IndexError: there is no such dimension; of a 0-dim tensor there is none.
     """
-    shape = input._data.shape
+    shape = input._array.shape
     if not -len(shape) <= dim < len(shape):
         raise IndexError(
             f"{name}(): argument '{parameter}' has no dimension {dim}: got shape {list(shape)}"

@@ -104,7 +104,7 @@ def batched(name: str, input: Tensor, axes: int) -> Tensor:
     Raises:
         RuntimeError: neither one nor two dimensions more than spatial axes.
     """
-    ndim = input._data.ndim - axes
+    ndim = input._array.ndim - axes
     if ndim == 2:
         return input
     if ndim != 1:
@@ -118,20 +118,20 @@ def batched(name: str, input: Tensor, axes: int) -> Tensor:
 def like_input(result: Tensor, input: Tensor) -> Tensor:
     """``result`` without its batch axis where ``input`` had none, with channels last in memory
     where the input has them."""
-    if result._data.ndim != input._data.ndim:
+    if result._array.ndim != input._array.ndim:
         return OPS["squeeze"](result, (0,))
     return in_format_of(input, result)
 
 
 def in_format_of(input: Tensor, result: Tensor) -> Tensor:
     """``result`` with channels last in memory where ``input`` has them, else by rows."""
-    return in_order(result, format_of(input._data))
+    return in_order(result, format_of(input._array))
 
 
 def in_order(result: Tensor, axes: Ints | None) -> Tensor:
     """What an operation has just returned, with its dimensions in this order in memory, the slowest
     first; None for rows."""
-    data = result._data
+    data = result._array
     # The strides of dimensions of size 1 count, too: the next layer looks at them.
     if by_rows(data) if axes is None else format_of(data) == axes:
         return result
@@ -139,14 +139,14 @@ def in_order(result: Tensor, axes: Ints | None) -> Tensor:
         return OPS["contiguous"](result) if axes is None else OPS["ordered"](result, axes)
     # Its node remains the operation's, as in torch.
     B = result._device.backend
-    result._data = B.contiguous(data) if axes is None else B.ordered(data, axes)
+    result._array = B.contiguous(data) if axes is None else B.ordered(data, axes)
     return result
 
 
 def gradient_in_format(B: Any, gradient: Any, like: Any) -> Any:
     """A gradient with channels last in memory where ``like`` has them, for the use of rules."""
-    axes = format_of(getattr(like, "_data", like))
-    has_format = axes is None or format_of(getattr(gradient, "_data", gradient)) == axes
+    axes = format_of(getattr(like, "_array", like))
+    has_format = axes is None or format_of(getattr(gradient, "_array", gradient)) == axes
     return gradient if has_format else B.ordered(gradient, axes)
 
 
@@ -163,13 +163,13 @@ def samples_of(name: str, input: Any, axes: int) -> Tensor:
         RuntimeError: another number of dimensions, or no elements in a sample.
     """
     check_tensor(name, input)
-    if input._data.ndim - axes not in (1, 2):
+    if input._array.ndim - axes not in (1, 2):
         raise RuntimeError(
             f"{name}(): non-empty {axes + 1}D or {axes + 2}D (batch mode) tensor expected for "
             f"input, but got: {list(input.shape)}"
         )
     x = batched(name, input, axes)
-    if 0 in input._data.shape[1:]:
+    if 0 in input._array.shape[1:]:
         refuse_empty(name, axes, input)
     return x
 
@@ -185,7 +185,7 @@ def refuse_empty(name: str, axes: int, input: Tensor) -> NoReturn:
 def pooled_input(name: str, input: Any, axes: int, integers: bool = False) -> Tensor:
     """`samples_of`; NotImplementedError of a dtype that cannot be pooled."""
     x = samples_of(name, input, axes)
-    if not x._data.shape[1]:
+    if not x._array.shape[1]:
         refuse_empty(name, axes, input)
     category = x.dtype.category
     if category in (BOOL, COMPLEX) or (category != FLOATING and not integers):
@@ -203,7 +203,7 @@ def geometry(
         RuntimeError: a number out of range, or no window fits.
     """
     given = (kernel_size, stride, padding, dilation)
-    return _geometry(name, x._data.shape[2:], *map(hashable, given), bool(ceil))
+    return _geometry(name, x._array.shape[2:], *map(hashable, given), bool(ceil))
 
 
 @lru_cache(512, typed=True)

@@ -226,7 +226,7 @@ def _front_array(value: Any, ndim: int) -> Any:
     """The array of all examples along dimension 0, if there is one; other arguments as they are."""
     if value.__class__ is not Batched:
         return value
-    return (value.whole if value.dim is None else padded(to_front(value), value.ndim, ndim))._data
+    return (value.whole if value.dim is None else padded(to_front(value), value.ndim, ndim))._array
 
 
 def _check_written(B: Batch, x: Batched, operands: Sequence[Any]) -> None:

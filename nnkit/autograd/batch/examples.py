@@ -35,7 +35,7 @@ class Batched:
         self.whole = whole
         self.dim = dim
         self.source = source
-        shape = whole._data.shape
+        shape = whole._array.shape
         self.shape: tuple[int, ...] = shape if dim is None else shape[:dim] + shape[dim + 1 :]
         self._first: Any = None
 
@@ -47,7 +47,7 @@ class Batched:
     @property
     def dtype(self) -> Any:
         """The type of its elements."""
-        return self.whole._data.dtype
+        return self.whole._array.dtype
 
     @property
     def ndim(self) -> int:
@@ -82,7 +82,7 @@ _GEOMETRY = frozenset(("flags", "itemsize", "nbytes", "size", "strides", "transp
 
 def _array(value: Tensor) -> Any:
     """The array whose geometry a tensor has, whatever level it is of."""
-    data: Any = value._data
+    data: Any = value._array
     if data.__class__ is Batched:
         return data.first
     return _array(data.primal) if data.__class__ is Dual else memory_of(data)
@@ -124,7 +124,7 @@ class BatchLevel(Level):
 
     def position(self, value: Tensor) -> Any:
         """A position as a batched array."""
-        return self.lift(value)._data
+        return self.lift(value)._array
 
     def lower(self, value: Tensor) -> tuple[Tensor, int | None]:
         """The tensor of all examples, and the dimension that they lie along, if they differ."""
@@ -182,7 +182,7 @@ def lowest(value: Tensor) -> Tensor:
 
 def batched_of(value: Tensor) -> Any:
     """The `Batched` that a tensor of a batch level holds."""
-    return value._data
+    return value._array
 
 
 def is_batched(value: Tensor) -> bool:
@@ -227,7 +227,7 @@ def example(value: Any, i: int) -> Any:
     if value.__class__ is not Batched or value.dim is None:
         return value.whole if value.__class__ is Batched else value
     whole, at = value.whole, (slice(None),) * value.dim
-    if whole._data.shape[value.dim]:
+    if whole._array.shape[value.dim]:
         return LIFTED.getitem(whole, (*at, i, ...))
     if whole.dtype.category > 1:
         return LIFTED.sum(whole, value.dim, False)  # so that its history goes on
@@ -262,7 +262,7 @@ def by_example(function: Callable) -> Callable:
             if isinstance(value, (tuple, list)):
                 return type(value)([pick(v, i) for v in value])
             mine = isinstance(value, Tensor) and value._device is level
-            return example(value._data, i) if mine else value
+            return example(value._array, i) if mine else value
 
         with level.outside():
             rows = [
@@ -332,7 +332,7 @@ def of_each(value: Tensor, level: Any = ...) -> Tensor:
     if MODE.batches:
         for each in _differing(level):
             if value._device.depth < each.depth:
-                value = each.lift(LIFTED.expand(value, (each.size, *value._data.shape)), 0)
+                value = each.lift(LIFTED.expand(value, (each.size, *value._array.shape)), 0)
     return value
 
 

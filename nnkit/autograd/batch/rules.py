@@ -31,7 +31,7 @@ def call(primitive: Primitive, tensors: Sequence[Any], statics: Any) -> Any:
     """The primitive on tensors of what happens around the level."""
     if primitive.tells:
         place = tensors[0]._device
-        return getattr(place.backend, primitive.name)(*[t._data for t in tensors], *statics)
+        return getattr(place.backend, primitive.name)(*[t._array for t in tensors], *statics)
     function = getattr(LIFTED, primitive.name)
     found = function(*((tuple(tensors),) if primitive.sequences else tensors), *statics)
     op = getattr(function, "op", None)
@@ -47,7 +47,7 @@ def _traced(op: Any, outputs: tuple) -> tuple:
     found = list(outputs)
     for i, (name, out) in enumerate(zip(op.primitive.outputs, outputs, strict=True)):
         if i and (OUTPUT, i) in op.values and name not in op.primitive.constants:
-            saved = SavedOutput(out._data, out._writes, i, outputs[0]._data)
+            saved = SavedOutput(out._array, out._writes, i, outputs[0]._array)
             found[i] = unpack_tensor(node, (saved, out._writes[0]))
     return tuple(found)
 
@@ -69,7 +69,7 @@ def padded(whole: Tensor, ndim: int, wanted: int) -> Tensor:
     """All examples with ones before their dimensions, so that there are as many as ``wanted``."""
     if ndim >= wanted:
         return whole
-    shape = whole._data.shape
+    shape = whole._array.shape
     return LIFTED.reshape(whole, (shape[0], *[1] * (wanted - ndim), *shape[1:]))
 
 
@@ -156,7 +156,7 @@ def _expanding(B: Any, primitive: Primitive, operands: list, statics: tuple) -> 
 def _by_strides(B: Any, primitive: Primitive, operands: list, statics: tuple) -> Any:
     (x,), (shape, strides, offset, source) = operands, statics
     steps = tuple(x.whole.stride())
-    source = source and (x.whole._data.shape, steps, source[2])
+    source = source and (x.whole._array.shape, steps, source[2])
     moved = (B.level.size, *shape), (steps[x.dim], *strides), offset, source
     return B.results(call(primitive, [x.whole], moved), 0, x)
 
@@ -231,7 +231,7 @@ def _product(B: Any, primitive: Primitive, operands: list, statics: tuple) -> An
             whole = LIFTED.unsqueeze(whole, axis % (whole.ndim + 1))
         wholes.append(padded(whole, max(x.ndim, 2), ndim) if is_batched(x) else whole)
     found = LIFTED.matmul(*wholes)
-    shape = found._data.shape
+    shape = found._array.shape
     kept = [shape[axis] for x, axis in zip(operands, (-2, -1), strict=True) if x.ndim > 1]
     if len(kept) < 2:
         found = LIFTED.reshape(found, (*shape[:-2], *kept))
@@ -259,7 +259,7 @@ def _of_images(B: Any, primitive: Primitive, operands: list, statics: tuple) -> 
     )
 
     def apart(one: Tensor) -> Tensor:
-        count, *shape = one._data.shape
+        count, *shape = one._array.shape
         return LIFTED.reshape(one, (size, count // size, *shape))
 
     found = call(primitive, wholes, statics)

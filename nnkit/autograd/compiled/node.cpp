@@ -222,7 +222,7 @@ PyObject* set_node(PyObject*, PyObject* args) {
         {node, "edges", &found.edges}, {node, "values", &found.values},
         {node, "device", &found.device}, {node, "meta", &found.meta},
         {node, "outputs", &found.outputs}, {node, "hooks", &found.hooks},
-        {node, "order", &found.order}, {saved, "_data", &found.saved_data},
+        {node, "order", &found.order}, {saved, "_array", &found.saved_data},
         {saved, "_writes", &found.saved_writes}, {saved, "index", &found.saved_index},
         {saved, "first", &found.saved_first},
     };

@@ -139,7 +139,7 @@ PyObject* set_tensor(PyObject*, PyObject* args) {
     }
     TensorLayout found;
     const std::pair<const char*, Py_ssize_t*> slots[] = {
-        {"_data", &found.data}, {"_device", &found.device},
+        {"_array", &found.data}, {"_device", &found.device},
         {"_requires_grad", &found.requires_grad}, {"_grad", &found.grad},
         {"_edge", &found.edge}, {"_writes", &found.writes}, {"_base", &found.base},
         {"_view", &found.view}, {"_viewed", &found.viewed}, {"_hooks", &found.hooks},

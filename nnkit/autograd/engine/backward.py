@@ -62,7 +62,7 @@ def start(tensors: Sequence, grads: Sequence, retain: bool, lifted: bool) -> Pas
                 continue
             first = _first_gradient(tensor, grad, index)
         as_is = lifted or _is_sparse_alone(first, tensor)
-        roots.append((edge, first if as_is else plain(first._data)))
+        roots.append((edge, first if as_is else plain(first._array)))
     if lifted:
         return Pass(roots, LIFTED, unpack_tensor, retain)
     return Pass(roots, None, unpack_array, retain)
@@ -130,7 +130,7 @@ def _first_along(edge: GradientEdge, grad: Tensor | None, index: int) -> Tensor:
             raise RuntimeError("grad can be implicitly created only for scalar outputs")
         return wrap(node.device.backend.full(form[0], 1, form[1]), node.device)
     _check_kind(grad)
-    if form is not None and grad._data.shape != form[0]:
+    if form is not None and grad._array.shape != form[0]:
         raise RuntimeError(
             f"Mismatch in shape: grad_output[{index}] has a shape of {grad.shape} and "
             f"output[{index}] has a shape of {Size(form[0])}."
@@ -140,7 +140,7 @@ def _first_along(edge: GradientEdge, grad: Tensor | None, index: int) -> Tensor:
 
 def _ones_of(tensor: Tensor) -> Any:
     """The first gradient of a tensor of one real element, where none was given."""
-    data = tensor._data
+    data = tensor._array
     if data.size != 1:
         raise RuntimeError("grad can be implicitly created only for scalar outputs")
     if data.dtype.kind == "c":
@@ -153,9 +153,9 @@ def _ones_of(tensor: Tensor) -> Any:
 def _first_gradient(tensor: Tensor, grad: Tensor | None, index: int) -> Tensor:
     if grad is None:
         return wrap(_ones_of(tensor), tensor._device)
-    data = tensor._data
+    data = tensor._array
     _check_kind(grad)
-    if (grad.shape if _is_sparse_alone(grad, tensor) else grad._data.shape) != data.shape:
+    if (grad.shape if _is_sparse_alone(grad, tensor) else grad._array.shape) != data.shape:
         raise RuntimeError(
             f"Mismatch in shape: grad_output[{index}] has a shape of {grad.shape} and "
             f"output[{index}] has a shape of {tensor.shape}."
@@ -165,7 +165,7 @@ def _first_gradient(tensor: Tensor, grad: Tensor | None, index: int) -> Tensor:
             "For complex Tensors, both grad_output and output are required to have the same "
             f"dtype: got {grad.dtype} and {tensor.dtype}"
         )
-    return grad if grad._data.dtype == data.dtype else OPS["cast"](grad, data.dtype)
+    return grad if grad._array.dtype == data.dtype else OPS["cast"](grad, data.dtype)
 
 
 @overridable

@@ -342,7 +342,7 @@ class Pass:
                 continue
             result = lowest(result if isinstance(result, Tensor) else wrap(result, node.device))
             B = result._device.backend
-            if B.item(B.any(B.isnan(result._data), None, False)):
+            if B.item(B.any(B.isnan(result._array), None, False)):
                 if explain is not None:
                     explain(node)
                 raise RuntimeError(
@@ -364,13 +364,13 @@ class Pass:
     def _fitted(self, device: Any, grad: Any, meta: tuple) -> Any:
         """A gradient summed down to the shape of what it belongs to, and cast to its dtype."""
         shape, dtype = meta
-        data = grad._data if self.lifted else grad
+        data = grad._array if self.lifted else grad
         if grad.__class__ in SPARSE or (data.shape == shape and data.dtype is dtype):
             return grad
         B = self.lifted or device.backend
         if dtype.kind == "f" and data.dtype.kind == "c":
             grad = B.real(grad)  # a view, as in torch
-            data = grad._data if self.lifted else grad
+            data = grad._array if self.lifted else grad
         if data.shape != shape:
             if not broadcasts(shape, data.shape):
                 raise RuntimeError(
@@ -397,7 +397,7 @@ class Pass:
 
     def _value(self, tensor: Any) -> Any:
         as_is = self.lifted or tensor is None or tensor.__class__ in SPARSE
-        return tensor if as_is else plain(tensor._data)  # type: ignore[union-attr]
+        return tensor if as_is else plain(tensor._array)  # type: ignore[union-attr]
 
     def _tensor_hooks(self, node: Node, grads: list) -> list:
         """The gradients after the hooks of the node's outputs, of which some are kept."""
@@ -545,18 +545,18 @@ class Pass:
                 place = leaf.detach()
                 leaf._grad = self.lifted.overwrite(place, grad) if known is None else known + grad
             elif known is not None:
-                known._device.backend.add_(known._data, grad)
+                known._device.backend.add_(known._array, grad)
                 if known._writes.__class__ is list:
                     known._writes[0] += 1
                 else:
                     wrote(known, "add_")
-            elif grad.shape != leaf._data.shape:
-                leaf._grad = wrap(of_old_shape(B, leaf._data, grad, unshared), leaf._device)
+            elif grad.shape != leaf._array.shape:
+                leaf._grad = wrap(of_old_shape(B, leaf._array, grad, unshared), leaf._device)
             else:
                 # The gradient is the user's: no view, and nobody else's.
                 own = unshared and not is_view(grad)
-                if not (own and (grad.ndim < 2 or has_order_of(grad, leaf._data))):
-                    grad = B.overwrite(leaf._data, grad)
+                if not (own and (grad.ndim < 2 or has_order_of(grad, leaf._array))):
+                    grad = B.overwrite(leaf._array, grad)
                 leaf._grad = wrap(grad, leaf._device)
         except ValueError:
             raise RuntimeError(

@@ -93,7 +93,7 @@ def grad(
                     "materialize_grads cannot be used when the given input is a GradientEdge: "
                     f"input {position}, whose shape nothing tells, has no gradient"
                 )
-            found = wrap(tensor._device.backend.zeros_like(tensor._data), tensor._device)
+            found = wrap(tensor._device.backend.zeros_like(tensor._array), tensor._device)
             found._requires_grad = create_graph
             results[position] = found
     return tuple(results)

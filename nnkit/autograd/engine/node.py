@@ -205,10 +205,10 @@ class NotImplementedBackward(Refusing):
 class SavedOutput:
     """An output kept for backward without a reference cycle through its own node."""
 
-    __slots__ = ("_data", "_writes", "first", "index")
+    __slots__ = ("_array", "_writes", "first", "index")
 
     def __init__(self, data: Any, version: list, index: int, first: Any = None) -> None:
-        self._data = data
+        self._array = data
         self._writes = version
         self.index = index
         self.first = first  # the first output's array, for an output that counts as hidden

@@ -58,7 +58,7 @@ class PackedValue:
         self.device = device
         self.packed: Any = None
         self.unpack: Callable | None = None
-        self.shape = saved._data.shape
+        self.shape = saved._array.shape
         self.misfits = False  # whether the hooks gave back another shape
         # The history of an input; that of an output is its own node.
         self.edge: Any = None
@@ -92,7 +92,7 @@ class PackedValue:
                 "Output of saved tensor unpack_hook expected to be a Tensor but got result of type "
                 f"{type(value).__name__}"
             )
-        self.misfits = value._data.shape != self.shape
+        self.misfits = value._array.shape != self.shape
         return value
 
 
@@ -115,7 +115,7 @@ def keep_copy(value: Any, device: Any) -> Any:
     if not _is_counted(value):
         return value
     kept = PackedValue(value[0], device)
-    kept.packed = wrap(device.backend.copy(value[0]._data), device)
+    kept.packed = wrap(device.backend.copy(value[0]._array), device)
     return kept, None
 
 
@@ -133,7 +133,7 @@ def pack_recorded(node: Any, inputs: tuple, outputs: tuple) -> None:
     The gradients must be brought to the shapes of the ``inputs``, since hooks may give others back.
     """
     node.meta = tuple(
-        [(t._data.shape, t._data.dtype) if isinstance(t, Tensor) else None for t in inputs]
+        [(t._array.shape, t._array.dtype) if isinstance(t, Tensor) else None for t in inputs]
     )
     op = node.op
     alone = len(outputs) == 1 or op.only_first

@@ -45,7 +45,7 @@ class SavedTensor:
                 "saved tensor"
             )
         packed = PackedValue(saved, self._node.device)
-        shown = wrap(saved._data, self._node.device)
+        shown = wrap(saved._array, self._node.device)
         shown._writes = saved._writes
         packed.pack(shown, (pack_hook, unpack_hook))
         changed = [*values]

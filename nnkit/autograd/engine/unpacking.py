@@ -25,9 +25,9 @@ def _unpack_array(node: Node, value: Any) -> Any:
     """The array of a saved value; RuntimeError if it was written since."""
     saved, version = value
     if version is None:
-        return plain(saved.tensor()._data) if type(saved) is PackedValue else saved
+        return plain(saved.tensor()._array) if type(saved) is PackedValue else saved
     _check_current(node, saved, version)
-    return saved._data
+    return saved._array
 
 
 unpack_array = bind_unpack(node_module, SavedOutput, ACTIVE, _unpack_array)
@@ -45,7 +45,7 @@ def unpack_tensor(node: Node, value: Any) -> Any:
         if saved.index is None and saved.edge is None and kept._device is node.device:
             if not kept._requires_grad:
                 return kept
-        out = wrap(plain(kept._data), node.device)
+        out = wrap(plain(kept._array), node.device)
         if saved.index is None:
             if isinstance(saved.edge, Tensor):  # a leaf, whose gradient is wanted
                 with enable_grad():
@@ -75,7 +75,7 @@ def _check_current(node: Node, saved: Any, version: int) -> None:
     if hooks is not None and hooks.detached > node.order and not node.runs_user_code:
         raise RuntimeError(
             "Trying to use a saved tensor that has been detached in-place, i.e. with .detach_(): "
-            f"{node.operation} saved it, of shape {list(saved._data.shape)}. Use detach() instead"
+            f"{node.operation} saved it, of shape {list(saved._array.shape)}. Use detach() instead"
         )
 
 
@@ -83,8 +83,8 @@ def _modified(node: Node, saved: Any, version: int) -> str:
     writer = saved._writes[1] or "an in-place operation"
     return (
         "one of the variables needed for gradient computation has been modified by an inplace "
-        f"operation: {node.operation} saved a {saved._data.dtype} tensor of shape "
-        f"{list(saved._data.shape)} at version {version}, and {writer} wrote it since: it is at "
+        f"operation: {node.operation} saved a {saved._array.dtype} tensor of shape "
+        f"{list(saved._array.shape)} at version {version}, and {writer} wrote it since: it is at "
         f"version {saved._writes[0]}; expected version {version} instead. Hint: enable anomaly "
         "detection to find the operation, with nnkit.autograd.set_detect_anomaly(True)."
     )

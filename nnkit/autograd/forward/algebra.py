@@ -76,7 +76,7 @@ def _compute(B: Forward, primitive: Primitive, *arguments: Any) -> Any:
     primals = on_one_device(name, tuple(map(B.primal, operands)))
     if primitive.tells or not primals:
         place = primals[0]._device if primals else B.level.place
-        result = getattr(place.backend, name)(*[p._data for p in primals], *statics)
+        result = getattr(place.backend, name)(*[p._array for p in primals], *statics)
         return result if primals else Dual(wrap(result, place), None)
     tangents = [x.tangent if x.__class__ is Dual else None for x in operands]
     if name == "sgn" and not primals[0].is_complex():
@@ -151,12 +151,12 @@ def _pushed(
     else:
         found = _transposed(op, primals, statics, outputs, edges, wanted, tangents)
     depends, kind = _read(op, primals, outputs) if op.depends and recorded else [], op.depends
-    given = [t._data for t in tangents if t is not None]
+    given = [t._array for t in tangents if t is not None]
     theirs = {id(owner(data)) for data in given if not is_zero(data)}  # which may be written
     result: list[Tensor | None] = []
     for output, tangent in zip(outputs, found, strict=True):
         if tangent is not None:
-            if id(owner(tangent._data)) in theirs:
+            if id(owner(tangent._array)) in theirs:
                 tangent = tangent.clone()
             if not (level.batched and is_fixed(tangent)):
                 tangent = laid_out(tangent, output)
@@ -208,7 +208,7 @@ def _times(rule: Any, g: Tensor, primals: tuple, statics: tuple, output: Tensor)
     tensors = [a for a in arguments if isinstance(a, Tensor)]
     alike = place.home is place and all(t._device is place for t in tensors)
     if alike and not (MODE.enabled and any(map(wants, tensors))):
-        raw = [a._data if isinstance(a, Tensor) else a for a in arguments]
+        raw = [a._array if isinstance(a, Tensor) else a for a in arguments]
         return wrap(getattr(place.backend, name)(*raw), place)
     return getattr(LIFTED, name)(*arguments)
 
@@ -292,11 +292,11 @@ def _fitted(tangent: Tensor, gradient: Tensor) -> Tensor:
 
 def _cast(tangent: Tensor, gradient: Tensor) -> Tensor:
     """A tangent with the dtype of a gradient."""
-    if tangent._data.dtype == gradient._data.dtype:
+    if tangent._array.dtype == gradient._array.dtype:
         return tangent
     if tangent.dtype.category == COMPLEX > gradient.dtype.category:
         tangent = OPS["real"](tangent)
-    return OPS["cast"](tangent, gradient._data.dtype)
+    return OPS["cast"](tangent, gradient._array.dtype)
 
 
 def _write(B: Forward, primitive: Primitive, x: Dual, *arguments: Any) -> Dual:
@@ -317,8 +317,8 @@ def _write(B: Forward, primitive: Primitive, x: Dual, *arguments: Any) -> Dual:
         write(primal, name, compute, *operands)
         x.tangent = _cast_to(primal, found.tangent)
         return x
-    raw = [a._data if isinstance(a, Tensor) else a for a in operands]
-    getattr(primal._device.backend, name)(primal._data, *raw)
+    raw = [a._array if isinstance(a, Tensor) else a for a in operands]
+    getattr(primal._device.backend, name)(primal._array, *raw)
     wrote(primal, name)
     if primitive.subject == "random":  # the rest is renormalisation, which has no derivative
         x.tangent = None

@@ -69,7 +69,7 @@ def dependent(
     value, *others = on_one_device("dependent", (value, *others))
     found, level = value, value._device
     if level.depth:
-        if value._data.__class__ is Dual:
+        if value._array.__class__ is Dual:
             data: Any = _dependent_dual(dual_of(value), level, others, kind)
         else:  # all examples have the history that one has
             whole, dim = level.lower(value)
@@ -80,8 +80,8 @@ def dependent(
     own = [other for other in others if other.requires_grad]
     if not own or (value.requires_grad and not besides):
         return found
-    alike = all(broadcasts(other._data.shape, value._data.shape) for other in own)
-    meta = tuple([(other._data.shape, other._data.dtype) for other in own])
+    alike = all(broadcasts(other._array.shape, value._array.shape) for other in own)
+    meta = tuple([(other._array.shape, other._array.dtype) for other in own])
     passed = "zeros" if alike else "none"
     return _linked(found, tuple([edge_of(other) for other in own]), passed, meta)
 
@@ -103,13 +103,13 @@ def wants(value: Any) -> bool:
         return False
     if value.requires_grad or not value._device.depth:
         return value.requires_grad
-    if value._data.__class__ is Batched:
+    if value._array.__class__ is Batched:
         return wants(value._device.lower(value)[0])
     return wants(dual_of(value).primal) or wants(dual_of(value).tangent)
 
 
 def _linked(value: Tensor, edges: tuple, kind: str, meta: tuple | None = None) -> Tensor:
-    found = wrap(value._data, value._device)
+    found = wrap(value._array, value._device)
     found._requires_grad = True
     known = edge_of(value) if value._requires_grad else None
     found._edge = Dependence((known, *edges), kind, value._device, meta and (None, *meta))

@@ -49,7 +49,7 @@ class Dual:
         self._known: Tensor | None = None  # that of the source which `tangent` is a part of
 
     def __getattr__(self, name: str) -> Any:
-        return getattr(self.primal._data, name)
+        return getattr(self.primal._array, name)
 
     @property
     def base(self) -> Any:
@@ -97,7 +97,7 @@ class Dual:
 
     def _zeros(self, tangent: Tensor) -> Tensor:
         """A tangent of zeros, of the level that ``tangent`` is of."""
-        place, data = tangent._device.home, self.primal._data
+        place, data = tangent._device.home, self.primal._array
         return wrap(place.backend.zeros(data.shape, data.dtype), place)
 
 
@@ -112,9 +112,9 @@ def _write(tangent: Tensor, new: Tensor | None) -> None:
 
 def laid_out(tangent: Tensor, primal: Tensor) -> Tensor:
     """The tangent with its elements in the order in memory of those of its primal."""
-    if has_order_of(tangent._data, primal._data):
+    if has_order_of(tangent._array, primal._array):
         return settled(tangent, primal)
-    return on_its_own(laid(LIFTED, tangent, order_of(primal._data)))
+    return on_its_own(laid(LIFTED, tangent, order_of(primal._array)))
 
 
 def same(value: Any) -> Tensor:
@@ -155,13 +155,13 @@ def _zeros_beside(value: Tensor, size: int) -> Tensor:
     place: Any = value._device
     if is_dual(value):
         return place.lift(_zeros_beside(dual_of(value).primal, size))
-    return wrap(place.home.backend.zeros((size,), value._data.dtype), place.home)
+    return wrap(place.home.backend.zeros((size,), value._array.dtype), place.home)
 
 
 def _place_of(value: Tensor) -> tuple[tuple, tuple]:
     """Shape, strides and offset in its storage, and that: its size, and what is put off."""
     value = primal_below(value)
-    array = memory_of(value._data)
+    array = memory_of(value._array)
     steps = [s if n > 1 else 0 for n, s in zip(array.shape, value.stride(), strict=True)]
     place = tuple(array.shape), tuple(steps), value.storage_offset()
     size = value._device.home.backend.storage_size(array)
@@ -173,7 +173,7 @@ def fixed_zeros_like(value: Tensor) -> Tensor:
     place = value._device
     place = place.place if isinstance(place, Level) else place
     place = LazyPlace.before(place.home)
-    return wrap(place.zeros(value._data.shape, value._data.dtype), place)
+    return wrap(place.zeros(value._array.shape, value._array.dtype), place)
 
 
 def settled(tangent: Tensor, primal: Tensor) -> Tensor:
@@ -184,9 +184,9 @@ def settled(tangent: Tensor, primal: Tensor) -> Tensor:
 def is_fixed(value: Tensor) -> bool:
     """Whether a tensor is of zeros that nobody may write, whatever levels it is in."""
     while value._device.depth:
-        data: Any = value._data
+        data: Any = value._array
         value = data.primal if data.__class__ is Dual else data.whole
-    return is_zero(value._data)
+    return is_zero(value._array)
 
 
 class ForwardLevel(Level):
@@ -225,8 +225,8 @@ class ForwardLevel(Level):
         Raises:
             RuntimeError: elements of ``value`` share their memory, as those of a tangent do not.
         """
-        if not has_order_of(tangent._data, value._data):
-            check_expanded("make_dual", value._data)
+        if not has_order_of(tangent._array, value._array):
+            check_expanded("make_dual", value._array)
         laid_alike = laid_out(tangent, value)
         if not self.batched:
             laid_alike = _spaced(laid_alike, value)
@@ -251,20 +251,20 @@ class ForwardLevel(Level):
 
 def dual_of(value: Tensor) -> Any:
     """The `Dual` that a tensor of a forward level holds."""
-    return value._data
+    return value._array
 
 
 def is_dual(value: Any) -> bool:
     """Whether the value is a tensor of a forward level."""
-    return isinstance(value, Tensor) and value._data.__class__ is Dual
+    return isinstance(value, Tensor) and value._array.__class__ is Dual
 
 
 def array_of(value: Any) -> Any:
     """The array of a Tensor, whatever levels it is in; what is no Tensor, as it is."""
     if not isinstance(value, Tensor):
         return value
-    data = value._data
-    return plain(primal_below(value)._data) if data.__class__ in (Dual, Lazy) else data
+    data = value._array
+    return plain(primal_below(value)._array) if data.__class__ in (Dual, Lazy) else data
 
 
 def positions_on(place: Any, positions: tuple) -> tuple:

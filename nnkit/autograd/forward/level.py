@@ -91,7 +91,7 @@ class Level(device):
         views = [] if x is base else [x]
         if base._device is not self:
             views = self._views_of(base, views)
-            self._hold(base, wrap(base._data, base._device), None, None)
+            self._hold(base, wrap(base._array, base._device), None, None)
         for view in views:
             whole, _ = self.lower(base)
             link = partial(replay, strided(view, whole))
@@ -111,14 +111,14 @@ class Level(device):
         x._edge, x._requires_grad, x._viewed = None, False, 0
         counter = counter_of(x._writes)
         x._writes = [0, None, counter and counter[2]]
-        x._data = self.hold(inner, None if base is None else base._data, link)
+        x._array = self.hold(inner, None if base is None else base._array, link)
         x._device = self
         if base is not None:
             x._writes, x._viewed = base._writes, base._writes[0]
 
     def _leave(self, x: Tensor, base: Any) -> None:
         inner, _ = self.lower(x)
-        x._data, x._device = inner._data, inner._device
+        x._array, x._device = inner._array, inner._device
         give_place(inner, x)  # which keeps it too: nodes may have saved it
         x._base = base
 

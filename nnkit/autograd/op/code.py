@@ -30,18 +30,22 @@ def print_apply_code(op: Any) -> str:
         f"if MODE.batches: {first} = beside({first}, statics[{primitive.statics.index(name)}])"
         for name in primitive.indices
     ]
-    unpack = [*joined, f"{first}_data, device = {first}._data, {first}._device", *refreshed[first]]
+    unpack = [
+        *joined,
+        f"{first}_array, device = {first}._array, {first}._device",
+        *refreshed[first],
+    ]
     for name in others:
         lines = [
-            f"{name}_data = {name}._data",
+            f"{name}_array = {name}._array",
             f"if {name}._device is not device:",
             f"    return apply(*on_one_device(op.name, {tensors}), *statics)",
             *refreshed[name],
         ]
         if name in primitive.optional:
-            lines = [f"if {name} is None: {name}_data = None", "else:", *_indented(lines)]
+            lines = [f"if {name} is None: {name}_array = None", "else:", *_indented(lines)]
         unpack += lines
-    data = ", ".join(f"{name}_data" for name in names)
+    data = ", ".join(f"{name}_array" for name in names)
     outputs = "tuple([wrap(r, device) for r in result])" if several else "(wrap(result, device),)"
     body = [
         "try:",
@@ -105,20 +109,20 @@ def print_node_code(op: Any) -> str:
             value = f"(outputs[{i}], outputs[{i}]._writes[0])"
         elif kind == OUTPUT:
             o = f"outputs[{i}]"
-            first = ", outputs[0]._data" if i and op.only_first else ""
-            value = f"(SavedOutput({o}._data, {o}._writes, {i}{first}), {o}._writes[0])"
+            first = ", outputs[0]._array" if i and op.only_first else ""
+            value = f"(SavedOutput({o}._array, {o}._writes, {i}{first}), {o}._writes[0])"
         elif kind == INDEX:
             value = f"save_index(statics[{i}])"
         elif kind == STATIC:
             value = f"statics[{i}]"
         elif kind == SHAPE and sequence:
-            value = "tuple([t._data.shape for t in tensors])"
+            value = "tuple([t._array.shape for t in tensors])"
         elif kind == SHAPE:
-            value = f"tensors[{i}]._data.shape"
+            value = f"tensors[{i}]._array.shape"
         elif kind == COLUMNS:
-            value = f"by_columns(tensors[{i}]._data)"
+            value = f"by_columns(tensors[{i}]._array)"
         else:
-            value = f"by_rows(tensors[{i}]._data)"
+            value = f"by_rows(tensors[{i}]._array)"
         if (kind, i) in op.private:  # of an input that may be an inference tensor, uncounted
             copied = f"({t}, None)" if kind == INPUT else f"({value})"
             value = f"({value}) if hooked else keep_copy({copied}, device)"

@@ -76,13 +76,13 @@ def _all_examples(value: Tensor) -> Tensor | None:
 
 
 def _is_half(value: Any) -> bool:
-    return isinstance(value, Tensor) and value._data.dtype in HALF
+    return isinstance(value, Tensor) and value._array.dtype in HALF
 
 
 def _lies_otherwise(value: Any) -> bool:
     if not isinstance(value, Tensor) or value._device.depth:
         return False
-    array = plain(value._data)
+    array = plain(value._array)
     return not is_zero(array) and not by_rows(array)
 
 
@@ -101,20 +101,20 @@ def _as_the_kernel(outputs: tuple, name: str, values: tuple) -> tuple:
 
 
 def _as_computed(out: Any, array: Any) -> Any:
-    if out is None or array is None or is_zero(out._data):
+    if out is None or array is None or is_zero(out._array):
         return out
-    if array.dtype not in HALF and has_order_of(array, out._data):
+    if array.dtype not in HALF and has_order_of(array, out._array):
         return out
-    if out._data.dtype != array.dtype:
+    if out._array.dtype != array.dtype:
         out = OPS["cast"](out, array.dtype)
-    if out._base is None and array.shape == out._data.shape:
-        out._data = array
+    if out._base is None and array.shape == out._array.shape:
+        out._array = array
     return out
 
 
 def _raw(value: Any) -> Any:
     if isinstance(value, Tensor):
-        return plain(value._data)
+        return plain(value._array)
     return type(value)(map(_raw, value)) if value.__class__ in (tuple, list) else value
 
 
@@ -127,7 +127,7 @@ def _constant(primitive: Primitive) -> Callable[..., Any]:
         device = next((a._device for a in arguments if isinstance(a, Tensor)), None)
         if device is None:
             raise TypeError(f"{name}: the lifted algebra needs a Tensor argument to find a device")
-        raw = [a._data if isinstance(a, Tensor) else a for a in arguments]
+        raw = [a._array if isinstance(a, Tensor) else a for a in arguments]
         result = getattr(device.backend, name)(*raw)
         if primitive.tells:
             return result

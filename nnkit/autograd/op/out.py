@@ -163,7 +163,7 @@ def check_out(
         raise RuntimeError(
             f"{name}(): expected argument 'out' on {result._device}, got {out._device}"
         )
-    x, wanted = out._data, result._data.dtype
+    x, wanted = out._array, result._array.dtype
     if x.dtype != wanted and _needs_same_dtype(out, name, several, arguments):
         if name == "heaviside":
             check_steps(result.dtype, out.dtype)
@@ -175,7 +175,7 @@ def check_out(
         )
     if name not in LOGICAL and name != "bernoulli":  # which draws in any dtype
         check_cast(name, OF_ARRAY[wanted], OF_ARRAY[x.dtype])
-    shape = result._data.shape
+    shape = result._array.shape
     if x.shape != shape and broadcasts(x.shape, shape) and any(a is out for a in arguments):
         raise RuntimeError(
             f"{name}(): output with shape {list(x.shape)} doesn't match the broadcast shape "
@@ -184,7 +184,7 @@ def check_out(
     if x.shape != shape and name in FIRST_RESIZED:
         check_change(out, name, arguments)
         check_writable(out, name)
-        B, axes = out._device.backend, _axes_resized(name, result._data)
+        B, axes = out._device.backend, _axes_resized(name, result._array)
         resized = None if name == "kthvalue" else resized_span(B, x, shape, axes)
         for operand in arguments:
             if isinstance(operand, Tensor):
@@ -302,22 +302,22 @@ def write_out(out: Any, result: Tensor, name: str, arguments: tuple = ()) -> Ten
 def _write(out: Tensor, result: Tensor, name: str, arguments: tuple = ()) -> Tensor:
     """Write a result into ``out``, which is resized if it has another shape: with a warning, as in
     torch, if it had elements."""
-    B, source = out._device.backend, result._data
-    if name in ANY_SHAPE and out._data.size == source.size:
-        source = B.reshape(source, out._data.shape)
-    elif out._data.shape != source.shape:
+    B, source = out._device.backend, result._array
+    if name in ANY_SHAPE and out._array.size == source.size:
+        source = B.reshape(source, out._array.shape)
+    elif out._array.shape != source.shape:
         from nnkit.autograd.ops.shape.strided import resize
 
-        if out._data.size and (name not in ANY_SHAPE or name == "arange"):
+        if out._array.size and (name not in ANY_SHAPE or name == "arange"):
             warn(
-                f"{name}(): The out tensor will be resized from {list(out._data.shape)} to "
+                f"{name}(): The out tensor will be resized from {list(out._array.shape)} to "
                 f"{list(source.shape)}. This behavior is deprecated, and in a future PyTorch "
                 "release outputs will not be resized unless they have zero elements"
             )
         resize(out, source.shape, _axes_resized(name, source))
     if name in COPYING:
         return write(out, "copy", OPS["overwrite"], result)
-    B.copy_(out._data, source)
+    B.copy_(out._array, source)
     wrote(out, name)
     if name in ENDING and wants_history(out, arguments):
         operands = [t for t in (*arguments, out) if isinstance(t, Tensor) and t.requires_grad]

@@ -319,10 +319,10 @@ def _connect(op: Op, operands: tuple, statics: tuple, out: Tensor, device: Any) 
             return
         record = functools.partial(record_seen, op)
     node = record(operands, statics, edges, (out,), device)
-    looks = [(t._data.shape, t._data.dtype) for t in operands if isinstance(t, Tensor)]
-    if any(look != (out._data.shape, out._data.dtype) for look in looks):
+    looks = [(t._array.shape, t._array.dtype) for t in operands if isinstance(t, Tensor)]
+    if any(look != (out._array.shape, out._array.dtype) for look in looks):
         node.meta = tuple(
-            None if e is None else (t._data.shape, t._data.dtype)
+            None if e is None else (t._array.shape, t._array.dtype)
             for e, t in zip(edges, operands, strict=True)
         )
     out._requires_grad = True
@@ -342,7 +342,7 @@ def _make_apply(op: Op, count: int) -> Any:
                     if device is not None:
                         return apply(*on_one_device(name, arguments))
                     device = t._device
-                raw.append(t._data)
+                raw.append(t._array)
             else:
                 raw.append(t)
         if device is None:
@@ -355,7 +355,7 @@ def _make_apply(op: Op, count: int) -> Any:
 
 def _number(name: str, parameter: str, value: Any) -> Any:
     """A scalar argument as one of Python's numbers."""
-    if isinstance(value, Tensor) and not value._data.ndim:
+    if isinstance(value, Tensor) and not value._array.ndim:
         value = value.item()
     value = python_number(value)
     if not isinstance(value, (int, float, complex)):
@@ -399,7 +399,7 @@ def _unary(op: Op, kind: str, refuses: tuple[str, ...]) -> Any:
             given = f"{1 + count} positional argument{'s' * bool(count)} but {1 + len(scalars)}"
             raise TypeError(f"{name}() takes {given} were given")
         try:
-            x = input._data
+            x = input._array
         except AttributeError:
             raise wrong_type(name, "input", input) from None
         if x.dtype is not f4 and x.dtype is not f8:
@@ -441,7 +441,7 @@ def _binary(op: Op, kind: str, refuses: tuple[str, ...], numbers: str) -> Any:
                 input, other = cast_operands(name, (input, other), {})[0]
         fast = False
         try:
-            x = input._data
+            x = input._array
             d = x.dtype
             if d is f4 or d is f8 or d is i8:
                 if other.__class__ in weak:
@@ -451,7 +451,7 @@ def _binary(op: Op, kind: str, refuses: tuple[str, ...], numbers: str) -> Any:
                         fast = True
                         y = input._device.backend.full((), other, d)
                 else:
-                    y = other._data
+                    y = other._array
                     fast = y.dtype is d and input._device is other._device
         except AttributeError:
             pass
@@ -471,7 +471,7 @@ def is_plain_operand(operand: Any, target: Tensor) -> bool:
     """Whether nothing must be cast, moved or enlarged to write the operand into the target."""
     if not isinstance(operand, Tensor):
         return operand.__class__ is float or operand.__class__ is int
-    x, y = target._data, operand._data
+    x, y = target._array, operand._array
     if y.dtype is not x.dtype or operand._device is not target._device:
         return False
     return not y.shape or y.shape == x.shape or broadcasts(y.shape, x.shape)
@@ -495,7 +495,7 @@ def _in_place(
                 return answered
         kernel = None
         try:
-            dtype = input._data.dtype
+            dtype = input._array.dtype
         except AttributeError:
             raise wrong_type(label, "input", input) from None
         if dtype in fast:
@@ -514,7 +514,7 @@ def _in_place(
                 return answered
         kernel = None
         try:
-            dtype = input._data.dtype
+            dtype = input._array.dtype
         except AttributeError:
             raise wrong_type(label, "input", input) from None
         if other.__class__ is not Tensor and not isinstance(python_number(other), taken):

@@ -42,7 +42,7 @@ class OperandError(TypeError):
 
 def scalar(value: Any) -> Any:
     """The number in a 0-dim tensor or in one of NumPy's scalars as Python's; else the value."""
-    if isinstance(value, Tensor) and not value._data.ndim:
+    if isinstance(value, Tensor) and not value._array.ndim:
         return value.item()
     return python_number(value)
 
@@ -50,7 +50,7 @@ def scalar(value: Any) -> Any:
 def require(condition: Tensor, error: type[Exception], message: str) -> None:
     """``error`` where the condition does not hold everywhere, without telling the values to
     Python; on a GPU it is raised by the next call that waits."""
-    condition._device.backend.check(condition._data, error, message)
+    condition._device.backend.check(condition._array, error, message)
 
 
 def wrong_type(name: str, parameter: str, value: Any) -> OperandError:
@@ -117,7 +117,7 @@ def check_dtype(name: str, d: Any, refuses: tuple[str, ...], operands: tuple = (
 def check_defined(name: str, kernel: str, input: Tensor) -> None:
     """NotImplementedError where the primitive ``kernel`` refuses the input's dtype."""
     always = kernel in ALWAYS_REFUSED
-    if input._data.dtype in CATALOGUE[kernel].refused and (always or input._data.size):
+    if input._array.dtype in CATALOGUE[kernel].refused and (always or input._array.size):
         raise NotImplementedError(f"{name}(): not implemented for '{input.dtype.name}' tensors")
 
 
@@ -131,7 +131,7 @@ def operands_of(name: str, input: Any, other: Any, kind: str, refuses: tuple[str
     parts = []
     for parameter, value in (("input", input), ("other", other)):
         if isinstance(value, Tensor):
-            parts.append((OF_ARRAY[value._data.dtype], 0 if value._data.ndim else 1))
+            parts.append((OF_ARRAY[value._array.dtype], 0 if value._array.ndim else 1))
         elif isinstance(value, numbers.Number):
             parts.append((of_operand(value), 2))
         else:
@@ -154,10 +154,10 @@ def operands_of(name: str, input: Any, other: Any, kind: str, refuses: tuple[str
     # Beside a number it is rounded with the result alone.
     single = isinstance(input, Tensor) and name in EXACT
     # Numbers of examples beside what is no such number are cast by an operation of its own.
-    apart = device.depth and [is_batched(v) and not v._data.ndim for v in tensors].count(True) == 1
+    apart = device.depth and [is_batched(v) and not v._array.ndim for v in tensors].count(True) == 1
     for value, exact in ((input, False), (other, single)):
         if isinstance(value, Tensor):
-            data = value._data
+            data = value._array
             if exact and d.array in HALF and device is cpu and not data.ndim:
                 converted.append(B.item(data))
             elif data.dtype is d.array:
@@ -179,7 +179,7 @@ def _in_place_of(operand: Tensor, cast: Tensor) -> Tensor:
     lowest(cast)._writes = lowest(operand)._writes
     given, made = of_all(operand), of_all(cast)
     if made._requires_grad:
-        meta = ((given._data.shape, given._data.dtype),)
+        meta = ((given._array.shape, given._array.dtype),)
         made._edge = Promotion(made._edge.edges, (), given._device, meta)
     return cast
 
@@ -245,7 +245,7 @@ def resolved(value: Any) -> Any:
     home = value._device.home if isinstance(value, Tensor) else None
     if home is None or home is value._device:
         return value
-    return moved(value, plain(value._data), home)
+    return moved(value, plain(value._array), home)
 
 
 def moved(value: Tensor, data: Any, place: device) -> Tensor:
@@ -261,19 +261,19 @@ def moved(value: Tensor, data: Any, place: device) -> Tensor:
 
 
 def _is_zero(value: Any) -> bool:
-    return isinstance(value, Tensor) and is_zero(value._data)
+    return isinstance(value, Tensor) and is_zero(value._array)
 
 
 def _beside_zeros(value: Any) -> Any:
     """An operand beside zeros that nobody may write, in the place where these are."""
-    if not isinstance(value, Tensor) or is_zero(value._data):
+    if not isinstance(value, Tensor) or is_zero(value._array):
         return value
     place = LazyPlace.before(value._device.home)
-    return moved(value, Lazy(plain(value._data), place), place)
+    return moved(value, Lazy(plain(value._array), place), place)
 
 
 def _moves(value: Tensor) -> bool:
-    return value._device.home is cpu and not value._data.ndim
+    return value._device.home is cpu and not value._array.ndim
 
 
 def mismatch(name: str, *operands: Any) -> RuntimeError:
@@ -310,7 +310,7 @@ def promoted_dtype(
     parts = []
     for position, value in enumerate(map(python_number, values)):
         if isinstance(value, Tensor):
-            parts.append((OF_ARRAY[value._data.dtype], 0 if value._data.ndim else 1))
+            parts.append((OF_ARRAY[value._array.dtype], 0 if value._array.ndim else 1))
         elif isinstance(value, numbers.Number):
             parts.append((of_operand(value), 2))
         else:
@@ -344,7 +344,7 @@ def promote(
 
 def cast_inside(operand: Tensor, d: dtype) -> Tensor:
     """An operand in the dtype of an operation, as a part of that."""
-    if operand._data.dtype is d.array:
+    if operand._array.dtype is d.array:
         return operand
     return _in_place_of(operand, OPS["cast"](operand, d.array))
 
@@ -355,7 +355,7 @@ def cast_within(result: Tensor, dtype: Any) -> Tensor:
     cast, node = OPS["cast"](result, dtype), result._edge
     if getattr(node, "operation", "") in FORMULAS:
         if node.meta is None:
-            look = result._data.shape, result._data.dtype
+            look = result._array.shape, result._array.dtype
             node.meta = tuple([None if edge is None else look for edge in node.edges])
         cast._edge = node
     return cast

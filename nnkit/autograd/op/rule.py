@@ -253,7 +253,7 @@ def guarded(name: str, out: Tensor, *saved: Tensor) -> Tensor:
     """``out``, the result of function ``name``, with a history that minds writes to ``saved``."""
     if out._requires_grad:
         values = [
-            (SavedOutput(t._data, t._writes, 0) if t is out else t, t._writes[0]) for t in saved
+            (SavedOutput(t._array, t._writes, 0) if t is out else t, t._writes[0]) for t in saved
         ]
         out._edge = _guard_of(name)((out._edge,), (name, *values), out._device)
         if ACTIVE:
@@ -380,7 +380,7 @@ def _make_apply_to_sequence(op: Op) -> Any:
                 device = t._device
             if flow and t._base is not None:
                 refresh(t)
-        arrays = [t._data for t in tensors]
+        arrays = [t._array for t in tensors]
         try:
             result = getattr(device.backend, name)(arrays, *statics)  # pyright: ignore
         except (TypeError, ValueError, MemoryError) as error:
@@ -400,14 +400,14 @@ def _make_apply_to_sequence(op: Op) -> Any:
 
 def copied_scalar(x: Tensor, *statics: Any) -> str | None:
     """``alone`` of a `rule` whose op torch records as a copy if the input has no dimensions."""
-    return None if x._data.ndim else "copied"
+    return None if x._array.ndim else "copied"
 
 
 def copied_without_history(x: Tensor, y: Tensor, *statics: Any) -> tuple[str, ...]:
     """``apart`` of a `rule` whose op torch writes into a copy of ``x``, of which it makes a view:
     inference tensors alone have no history then, unless elements that share memory had to be copied
     first."""
-    return ("x",) if is_unseen((x, y)) and not has_expanded(x._data) else ()
+    return ("x",) if is_unseen((x, y)) and not has_expanded(x._array) else ()
 
 
 def is_seen_otherwise(t: Any) -> bool:
@@ -524,7 +524,7 @@ def without_derivative(
 def real_gradient(name: str, out: Tensor) -> Tensor:
     """``out`` of a function that torch differentiates for real results alone; RuntimeError where it
     is complex and would get a history."""
-    if out._requires_grad and out._data.dtype.kind == "c":
+    if out._requires_grad and out._array.dtype.kind == "c":
         raise RuntimeError(
             f"{name}() does not support automatic differentiation for outputs with complex dtype"
         )
@@ -551,7 +551,7 @@ def connect(
         node = op.record(tensors, statics, edges, outputs, device)
     if op.broadcasts:
         node.meta = tuple(
-            None if e is None else (t._data.shape, t._data.dtype)
+            None if e is None else (t._array.shape, t._array.dtype)
             for e, t in zip(edges, tensors, strict=True)
         )
     if len(outputs) == 1 or op.only_first:
@@ -563,7 +563,8 @@ def connect(
         return
     wanted = op.differentiable * len(outputs) if op.primitive.many else op.differentiable
     node.outputs = [
-        (o._data.shape, o._data.dtype) if d else None for o, d in zip(outputs, wanted, strict=True)
+        (o._array.shape, o._array.dtype) if d else None
+        for o, d in zip(outputs, wanted, strict=True)
     ]
     for index, (out, differentiable) in enumerate(zip(outputs, wanted, strict=True)):
         if differentiable:

@@ -154,8 +154,8 @@ def _as_one(kind: Any, function: Callable, arguments: tuple, options: dict) -> A
         if edge is None:
             return value
         if kind.orders_gradients:
-            orders[len(entrances) - 1] = order_of(value._data)
-        entered = wrap(value._data, value._device)
+            orders[len(entrances) - 1] = order_of(value._array)
+        entered = wrap(value._array, value._device)
         entered._writes = value._writes
         entered._requires_grad = True
         entered._edge = entrances[-1]
@@ -169,7 +169,7 @@ def _as_one(kind: Any, function: Callable, arguments: tuple, options: dict) -> A
     ways = tuple([out._edge for out in results])
     node = kind(tuple(edges), (ways, tuple(entrances), (), orders), results[0]._device)
     if len(results) > 1:
-        data = [out._data for out in results]
+        data = [out._array for out in results]
         node.outputs = [w and (d.shape, d.dtype) for w, d in zip(ways, data, strict=True)]
     for index, out in enumerate(results):
         if out._requires_grad:
@@ -189,7 +189,7 @@ def seen(value: Any) -> Any:
         return type(value)(map(seen, value))
     if not isinstance(value, Tensor) or not value.is_inference():
         return value
-    out = wrap(value._data, value._device)
+    out = wrap(value._array, value._device)
     out._writes = SeenWrites()
     if value._requires_grad:
         out._requires_grad = True

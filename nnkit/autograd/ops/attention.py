@@ -20,7 +20,7 @@ from nnkit.backend.switches import attention as allowed
 
 def _is_fused(query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None) -> bool:
     """Whether torch computes it as one operation."""
-    q, k, v = query._data.shape, key._data.shape, value._data.shape
+    q, k, v = query._array.shape, key._array.shape, value._array.shape
     alike = len(q) == len(k) == len(v) == 4 and q[:2] == k[:2] == v[:2] and q[3] == v[3]
     if not alike or (mask is not None and mask.ndim == 3):
         return False
@@ -57,8 +57,8 @@ def additive(mask: Tensor, dtype) -> Tensor:
     if mask.dtype.category != BOOL:
         return mask if mask.dtype is dtype else OPS["cast"](mask, dtype.array)
     B = mask._device.backend
-    zeros = B.zeros(mask._data.shape, dtype.array)
-    return wrap(B.masked_fill(zeros, B.logical_not(mask._data), -math.inf), mask._device)
+    zeros = B.zeros(mask._array.shape, dtype.array)
+    return wrap(B.masked_fill(zeros, B.logical_not(mask._array), -math.inf), mask._device)
 
 
 def _check(
@@ -66,7 +66,7 @@ def _check(
     is_causal: bool,
 ) -> None:  # fmt: skip
     if mask is None and query.__class__ is key.__class__ is value.__class__ is Tensor:
-        q, k, v = query._data, key._data, value._data
+        q, k, v = query._array, key._array, value._array
         if q.shape == k.shape == v.shape and q.ndim >= 2 and q.dtype is k.dtype is v.dtype is F4:
             return
     tensors = {"query": query, "key": key, "value": value}
@@ -121,7 +121,7 @@ def _check(
 
 def _is_empty(query: Tensor, value: Tensor) -> bool:
     """Whether there is no value or no query, as their shapes alone say."""
-    return not (value._data.size and query._data.shape[-2])
+    return not (value._array.size and query._array.shape[-2])
 
 
 def scaled_dot_product_attention(
@@ -176,10 +176,10 @@ def scaled_dot_product_attention(
     if scale is None:
         scale = 1 / math.sqrt(query.shape[-1]) if query.shape[-1] else 1.0
     mask = None if attn_mask is None else additive(attn_mask, query.dtype)
-    if query._data.dtype in HALF and (
+    if query._array.dtype in HALF and (
         dropout_p > 0 or not _is_fused(query, key, value, mask)
     ):  # as in torch
-        half = query._data.dtype
+        half = query._array.dtype
         q, k, v = (OPS["cast"](t, F4) for t in (query, key, value))
         mask = None if mask is None else OPS["cast"](mask, F4)
         return OPS["cast"](

@@ -39,10 +39,10 @@ def _apply(name: str, op: Callable, input: Tensor, p: float, train: bool, featur
     check_tensor(name, input)
     if not 0 <= p <= 1:
         raise RuntimeError(f"{name}(): dropout probability has to be between 0 and 1, but got {p}")
-    if p == 0 or not train or input._data.size == 0:
+    if p == 0 or not train or input._array.size == 0:
         return composite_operands(input)[0]
     if p == 1:
-        return mul(input, wrap(input._device.backend.zeros((), input._data.dtype), input._device))
+        return mul(input, wrap(input._device.backend.zeros((), input._array.dtype), input._device))
     if feature and input.ndim < 2:
         raise RuntimeError(
             f"{name}(): feature dropout requires at least 2 dimensions in the input, "
@@ -136,7 +136,7 @@ def _in_place(function: Callable) -> Callable:
 
     @functools.wraps(write)
     def write_in_place(input: Tensor, p: float, train: bool) -> Tensor:
-        nothing = isinstance(input, Tensor) and (not train or p == 0 or input._data.size == 0)
+        nothing = isinstance(input, Tensor) and (not train or p == 0 or input._array.size == 0)
         if nothing:
             return function(input, p, train)
         if p != 1:  # torch draws before it asks for the history of what it writes
@@ -174,7 +174,7 @@ def native_dropout(input: Tensor, p: float, train: bool | None) -> tuple[Tensor,
     """
     check_tensor("native_dropout", input)
     B, place = input._device.backend, input._device
-    if not input._data.size:
+    if not input._array.size:
         # As in torch the mask has the dtype of the input, too.
         return input, OPS["copy"](input.detach())
     if train is False:
@@ -186,6 +186,6 @@ def native_dropout(input: Tensor, p: float, train: bool | None) -> tuple[Tensor,
     source = source_of("native_dropout", None, place)
     input = of_each(input)
     B, place = input._device.backend, input._device
-    mask = wrap(B.dropout_mask(input._data, float(p), source), place)
+    mask = wrap(B.dropout_mask(input._array, float(p), source), place)
     out = mul(mul(input, mask), 0.0 if p == 1 else 1.0 / (1.0 - p))
     return real_gradient("native_dropout", out), mask

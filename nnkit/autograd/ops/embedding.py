@@ -91,7 +91,7 @@ def embedding(
     check_indices("embedding", indices)
     if weight.ndim != 2:
         raise RuntimeError(f"embedding(): 'weight' must be 2-D, got shape {list(weight.shape)}")
-    if indices._data.size and not weight.shape[0]:
+    if indices._array.size and not weight.shape[0]:
         raise RuntimeError(f"embedding(): 'weight' has no rows, got shape {list(weight.shape)}")
     if sparse and MODE.enabled and weight.requires_grad and weight.is_leaf:
         if scale_grad_by_freq:
@@ -147,12 +147,12 @@ def one_hot(tensor: Tensor, num_classes: int = -1) -> Tensor:
         raise RuntimeError(
             f"one_hot is only applicable to index tensor of type int64, got {tensor.dtype}"
         )
-    if not tensor._data.size and num_classes in (-1, 0):
+    if not tensor._array.size and num_classes in (-1, 0):
         raise RuntimeError("one_hot(): Can not infer total number of classes from empty tensor")
     if num_classes == -1:
         num_classes = max(int(tensor.max().item()) + 1, 1)
     elif integer("one_hot", "num_classes", num_classes) < 0:
         raise RuntimeError(f"one_hot(): num_classes must not be negative, got {num_classes}")
-    check_shape("one_hot", (*tensor._data.shape, num_classes))
+    check_shape("one_hot", (*tensor._array.shape, num_classes))
     backend = tensor._device.backend
-    return wrap(backend.one_hot(tensor._data, num_classes), tensor._device)
+    return wrap(backend.one_hot(tensor._array, num_classes), tensor._device)

@@ -216,7 +216,7 @@ def pixel_unshuffle(input: Tensor, downscale_factor: int) -> Tensor:
             f"pixel_unshuffle(): height and width must be divisible by downscale_factor={r}, got "
             f"input of shape {list(input.shape)}"
         )
-    if not input._data.size:  # as in torch
+    if not input._array.size:  # as in torch
         return OPS["copy"](input)
     n = len(lead)
     x = OPS["reshape"](input, (*lead, channels, height // r, r, width // r, r))

@@ -85,7 +85,7 @@ _batch_norm = rule(
 def _batch_norm_eval_rule(
     B: Any, g: Any, x: Any, weight: Any, mean: Any, scale: Any, needs: tuple
 ) -> tuple:
-    dtype, wide = (getattr(t, "_data", t).dtype for t in (x, scale))
+    dtype, wide = (getattr(t, "_array", t).dtype for t in (x, scale))
     if dtype is not wide:  # half precision is rounded once, as forward
         g, x, weight, mean = (None if t is None else B.cast(t, wide) for t in (g, x, weight, mean))
         grads = _batch_norm_eval_rule(B, g, x, weight, mean, scale, needs)
@@ -113,7 +113,7 @@ _BY_SAMPLES = ("layer_norm", "group_norm")
 def _keeps_wide(input: Tensor, *parameters: Tensor | None) -> bool:
     """Whether an input of half precision has wider parameters, so that the result alone is."""
     given = [p for p in parameters if p is not None]
-    return input._data.dtype in HALF and any(p._data.dtype == float32.array for p in given)
+    return input._array.dtype in HALF and any(p._array.dtype == float32.array for p in given)
 
 
 def _wide(function: Callable[..., Tensor], input: Tensor, *arguments: Any) -> Tensor:
@@ -142,7 +142,7 @@ def _check(name: str, input: Tensor, expected: tuple, **parameters: Tensor | Non
 
 
 def _check_shape(name: str, input: Tensor, expected: tuple, parameter: str, value: Tensor) -> None:
-    if value._data.shape != expected:
+    if value._array.shape != expected:
         raise RuntimeError(
             f"{name}(): expected {parameter} of shape {list(expected)}, "
             f"but got {list(value.shape)} for input of shape {list(input.shape)}"
@@ -167,7 +167,7 @@ def _normalized(name: str, input: Tensor, normalized_shape: Any) -> tuple[int, .
                 f"{name}(): argument 'normalized_shape' must be tuple of ints, but found element "
                 f"of type {type(n).__name__} at pos {position}"
             )
-    if tuple(input._data.shape[-len(shape) :]) != shape:
+    if tuple(input._array.shape[-len(shape) :]) != shape:
         raise RuntimeError(
             f"{name}(): Given normalized_shape={list(shape)}, expected input with shape "
             f"[*, {str(list(shape))[1:]}, but got input of size {list(input.shape)}"
@@ -326,7 +326,7 @@ def _update(
         check_write(running, "batch_norm")
     correction = count / (count - 1) if count > 1 else math.nan
     running_mean._device.backend.update_running_(
-        running_mean._data, running_var._data, mean, variance, momentum, correction
+        running_mean._array, running_var._array, mean, variance, momentum, correction
     )
     for running in (running_mean, running_var):
         wrote(running, "batch_norm")
@@ -401,12 +401,12 @@ def batch_norm(
     check_tensor("batch_norm", input)
     running_mean, running_var = _primals(input, running_mean, running_var, training=training)
     own = (weight, bias, running_mean, running_var)
-    if input.ndim == 1 and not input._data.size:
+    if input.ndim == 1 and not input._array.size:
         return _of_nothing(input, weight, bias)
     if input.ndim < 2 and (not input.ndim or any(p is not None for p in own)):
         raise RuntimeError(f"batch_norm(): expected input (N, C, ...), got {list(input.shape)}")
     channels = (size_at("batch_norm", input, 1),)
-    if not input._data.size:
+    if not input._array.size:
         return _of_nothing(input, weight, bias)
     for name, statistic in (("running_mean", running_mean), ("running_var", running_var)):
         if statistic is not None:
@@ -415,7 +415,7 @@ def batch_norm(
             raise RuntimeError(f"batch_norm(): {name} must be defined in evaluation mode")
     # torch looks at how many elements they have, not at their shapes.
     weight, bias, running_mean, running_var = [
-        reshape(p, channels) if p is not None and p._data.shape != channels == (p.numel(),) else p
+        reshape(p, channels) if p is not None and p._array.shape != channels == (p.numel(),) else p
         for p in own
     ]
     given = (weight, bias, running_mean, running_var)
@@ -430,16 +430,16 @@ def batch_norm(
         # Copies: training may go on and move the running ones before the backward.
         input, mean, var = on_one_device("batch_norm", (input, mean, var))
         B, place = input._device.backend, input._device
-        spread = var._data
+        spread = var._array
         if spread.dtype in HALF:
             spread = B.cast(spread, float32.array)
         scale = B.rsqrt(B.add(spread, eps))
-        frozen = wrap(B.copy(mean._data), place), wrap(scale, place)
+        frozen = wrap(B.copy(mean._array), place), wrap(scale, place)
         return in_order(_batch_norm_eval(input, weight, bias, *frozen), _order_of(input))
     out, batch_mean, batch_variance = _batch_norm(input, weight, bias, eps)
-    if running_mean is not None and running_var is not None and input._data.size:
-        count = input._data.size // channels[0]
-        mean, variance = batch_mean._data, batch_variance._data
+    if running_mean is not None and running_var is not None and input._array.size:
+        count = input._array.size // channels[0]
+        mean, variance = batch_mean._array, batch_variance._array
         _update(running_mean, running_var, mean, variance, momentum, count)
     return in_order(out, _order_of(input))
 
@@ -454,7 +454,7 @@ def _of_nothing(input: Tensor, weight: Tensor | None, bias: Tensor | None) -> Te
 def _order_of(input: Tensor) -> Ints | None:
     """The order of a normalised batch in memory: that of an input without gaps, whatever its steps
     over single elements, else that of other layers."""
-    axes, data = CHANNELS_LAST.get(input.ndim), input._data
+    axes, data = CHANNELS_LAST.get(input.ndim), input._array
     if axes is None or by_rows(data):
         return None
     return axes if is_ordered(data, axes) else format_of(data)
@@ -524,7 +524,7 @@ def instance_norm(
                 f"instance_norm(): expected running_var of {dtype}, as running_mean is, got "
                 f"{running_var.dtype}"
             )
-        if not input._data.shape[0]:
+        if not input._array.shape[0]:
             raise IndexError("instance_norm(): an input without samples has no statistics")
         running_mean, running_var = running_mean.clone().to(dtype), running_var.clone().to(dtype)
         return batch_norm(
@@ -532,8 +532,8 @@ def instance_norm(
         )
     check_tensor("instance_norm", input)
     channels = size_at("instance_norm", input, 1)
-    if not input._data.size:
-        count = input._data.shape[0]
+    if not input._array.size:
+        count = input._array.shape[0]
         return _of_nothing(input, *[p if p is None else p.repeat(count) for p in (weight, bias)])
     running = [s for s in (running_mean, running_var) if s is not None]
     if any(s.dtype is not dtype for s in running) and len(running) == 2:
@@ -550,8 +550,8 @@ def instance_norm(
         weight=weight, bias=bias, running_mean=running_mean, running_var=running_var,
     )
     _check_both("instance_norm", running_mean, running_var)
-    shape = input._data.shape
-    if input._data.dtype in HALF:  # as in torch, whose batch norm rounds its statistics
+    shape = input._array.shape
+    if input._array.dtype in HALF:  # as in torch, whose batch norm rounds its statistics
         weight, bias = (p if p is None else p.repeat(shape[0]) for p in (weight, bias))
         rows = reshape(input, (1, shape[0] * channels, math.prod(shape[2:])))
         out, mean, variance = _batch_norm(rows, weight, bias, eps)
@@ -561,7 +561,7 @@ def instance_norm(
     if running_mean is not None and running_var is not None:
         B = mean._device.backend
         count = math.prod(shape[2:])
-        found = (B.reshape(s._data, (shape[0], channels, 1, 1)) for s in (mean, variance))
+        found = (B.reshape(s._array, (shape[0], channels, 1, 1)) for s in (mean, variance))
         average, spread = (B.mean(s, (0,), False) for s in found)
         _update(running_mean, running_var, average, spread, momentum, count)
     return out

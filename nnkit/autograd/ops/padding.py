@@ -50,7 +50,7 @@ def _widths(name: str, pad: Any, ndim: int) -> Widths:
 
 
 def _check_sizes(name: str, input: Tensor, widths: Widths, mode: str) -> None:
-    shape = input._data.shape
+    shape = input._array.shape
     size = [n + before + after for n, (before, after) in zip(shape, widths)]
     kept = [n + min(before, 0) + min(after, 0) for n, (before, after) in zip(shape, widths)]
     if mode in ("constant", "circular"):  # their pieces are cut out first
@@ -129,7 +129,7 @@ def pad(input: Tensor, pad: Any, mode: str = "constant", value: float | None = N
             f"pad(): Padding size {len(pad)} is not supported for {input.ndim}D input tensor: "
             f"mode={mode!r} pads the last k = 1, 2 or 3 dimensions of k + 1 or k + 2"
         )
-    if mode != "circular" and 0 in input._data.shape[-axes - 1 :]:
+    if mode != "circular" and 0 in input._array.shape[-axes - 1 :]:
         raise RuntimeError(
             f"pad(): Expected {axes + 1}D or {axes + 2}D (batch mode) tensor with possibly 0 batch "
             f"size and other non-zero dimensions for input, but got: {list(input.shape)}"
@@ -157,7 +157,7 @@ _TOO_WIDE = {
 
 def _pad_with_itself(input: Tensor, widths: Widths, mode: str) -> Tensor:
     if mode == "replicate":
-        widths = tuple(_within_edge(n, *pair) for n, pair in zip(input._data.shape, widths))
+        widths = tuple(_within_edge(n, *pair) for n, pair in zip(input._array.shape, widths))
     cut = tuple((min(before, 0), min(after, 0)) for before, after in widths)
     more = tuple((max(before, 0), max(after, 0)) for before, after in widths)
     # A reflection goes on behind what is cut off; a circle is closed where it was cut.

@@ -118,14 +118,14 @@ def _checked(
 
 def _full_bias(name: str, bias: Tensor, rows: int) -> Tensor:
     """A bias as a vector of ``rows``, to which one number is repeated as in torch."""
-    if bias._data.shape == (rows,):
+    if bias._array.shape == (rows,):
         return bias
-    if bias._data.size not in (1, rows) or bias.shape[-1:] not in ((), (1,), (rows,)):
+    if bias._array.size not in (1, rows) or bias.shape[-1:] not in ((), (1,), (rows,)):
         raise RuntimeError(
             f"{name}(): expected biases of shape [{rows}], got shape {list(bias.shape)}"
         )
-    flat = OPS["reshape"](bias, (bias._data.size,))
-    return flat if bias._data.size == rows else OPS["expand"](flat, (rows,))
+    flat = OPS["reshape"](bias, (bias._array.size,))
+    return flat if bias._array.size == rows else OPS["expand"](flat, (rows,))
 
 
 def _weights_of_layers(
@@ -315,7 +315,7 @@ def _cell(kind: str, input: Tensor, states: Sequence[Tensor], *weights: Any) -> 
         _check_rows(name, GATES[kind], hidden, weights[0].shape[0])
     for number, state in enumerate(states):
         batch = size_at(name, state, 0, "hx")
-        if batch != input._data.shape[0]:
+        if batch != input._array.shape[0]:
             raise RuntimeError(
                 f"{name}(): Input batch size {input.shape[0]} doesn't match hidden{number} batch "
                 f"size {batch}"

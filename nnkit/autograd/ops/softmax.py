@@ -15,7 +15,7 @@ _log_softmax = rule("log_softmax", x=lambda B, g, out, axis: B.log_softmax_grad(
 
 def _prepare(name: str, input: Tensor, dim: int, dtype: dtype_type | None) -> tuple[Tensor, int]:
     check_tensor(name, input)
-    axis = normalize_dim(dim, input._data.ndim, name)
+    axis = normalize_dim(dim, input._array.ndim, name)
     if dtype is not None:
         input = converted(input, dtype)
     return input, axis

@@ -70,7 +70,7 @@ class CompressedTensor(SparseTensor):
     def block(self) -> tuple[int, int]:
         """The shape of what one index stands for."""
         first = self.batch_dims + 1
-        height, width = self._data.shape[first : first + 2] if self.blocked else (1, 1)
+        height, width = self._array.shape[first : first + 2] if self.blocked else (1, 1)
         return height, width
 
     def in_layout(self, x: CoordinateTensor, index_dtype: Any) -> CompressedTensor:
@@ -80,7 +80,7 @@ class CompressedTensor(SparseTensor):
         return out.like(out.stored(), _starts=starts, _others=others)
 
     def _nnz(self) -> int:
-        return self._others._data.shape[-1]
+        return self._others._array.shape[-1]
 
     def _texts(self) -> list[tuple[str, Tensor]]:
         return list(zip(self.names_of_indices(), (self._starts, self._others), strict=True))
@@ -133,7 +133,7 @@ def made(kind: layout, starts: Tensor, others: Tensor, values: Tensor, shape: An
 def to_coordinates(x: CompressedTensor) -> CoordinateTensor:
     """The same elements by coordinates; those of blocks one by one."""
     counts = (x._starts[..., 1:] - x._starts[..., :-1]).reshape(-1)
-    lines = max(x._starts._data.shape[-1] - 1, 1)
+    lines = max(x._starts._array.shape[-1] - 1, 1)
     line = PUBLIC["arange"](counts.shape[0], device=counts.device).repeat_interleave(counts)
     batch, along = line.div(lines, rounding_mode="floor"), line % lines
     others = x._others.reshape(-1).long()
@@ -198,7 +198,7 @@ def compressed(
     along, others, lines = (row, column, sizes[0]) if kind.by_rows else (column, row, sizes[1])
     shape = tuple(x.shape[:batches])
     count = prod(shape)
-    each = others._data.shape[0] // max(count, 1)
+    each = others._array.shape[0] // max(count, 1)
     first = PUBLIC["arange"](count + 1, device=along.device)
     if bool((PUBLIC["searchsorted"](batch, first) != first * each).any()):
         raise RuntimeError(f"to_{name}(): Expect the same number of specified elements per batch.")

@@ -32,7 +32,7 @@ class CoordinateTensor(SparseTensor):
     ) -> CoordinateTensor:
         """The tensor of these indices and values; one of fewer than two is coalesced."""
         if coalesced is None:
-            coalesced = values._data.shape[0] < 2
+            coalesced = values._array.shape[0] < 2
         return cls.made(values, _coordinates=indices, _shape=Size(shape), _coalesced=coalesced)
 
     def like(self, values: Tensor, **changed: Any) -> Any:
@@ -47,7 +47,7 @@ class CoordinateTensor(SparseTensor):
     @property
     def sparse_dims(self) -> int:
         """The number of dimensions that have indices."""
-        return self._coordinates._data.shape[0]
+        return self._coordinates._array.shape[0]
 
     @property
     def nbytes(self) -> int:
@@ -93,8 +93,8 @@ def is_ascending(x: CoordinateTensor) -> bool:
 
 def least_sizes(indices: Tensor) -> list[int]:
     """The sizes that indices need at least."""
-    if not indices._data.shape[1]:
-        return [0] * indices._data.shape[0]
+    if not indices._array.shape[1]:
+        return [0] * indices._array.shape[0]
     return (indices.amax(1) + 1).tolist()
 
 

@@ -251,7 +251,7 @@ def _needs_coalesced(input: CoordinateTensor, what: str) -> None:
 
 defines("_indices")(lambda input: input._coordinates)
 defines("_values")(lambda input: input.stored().detach())
-defines("_nnz")(lambda input: input._data.shape[0])
+defines("_nnz")(lambda input: input._array.shape[0])
 defines("_dimI")(lambda input: input.sparse_dims)
 defines("_dimV")(lambda input: input.ndim - input.sparse_dims)
 defines("coalesce")(coalesce)

@@ -191,7 +191,7 @@ class SparseTensor(Tensor):
         if new.requires_grad:
             self._edge, self._requires_grad = new._edge, True
             self._base, self._view, self._viewed = new._base, new._view, new._viewed
-        self._data = new._data
+        self._array = new._array
         if not self.is_inference():
             self._writes = [self._version + 1, "sparse", self._writes[2]]
             self._viewed = self._writes[0]
@@ -259,7 +259,7 @@ class SparseTensor(Tensor):
 
     def _nnz(self) -> int:
         """How many elements, rows or blocks are stored."""
-        return self._data.shape[0]
+        return self._array.shape[0]
 
 
 def _into(out: Any, result: Any, name: str) -> Any:
@@ -278,10 +278,10 @@ def _into(out: Any, result: Any, name: str) -> Any:
 
 def _named(name: str, part: Tensor) -> str:
     """The text of a part without what is evident of it from the whole."""
-    if not part._data.size:
+    if not part._array.size:
         return f"{name}=tensor([], size={tuple(part.shape)})"
     opening = f"{name}=tensor("
-    data = part._device.backend.to_numpy(part._data)
+    data = part._device.backend.to_numpy(part._array)
     return opening + format_values(data, part.dtype, len("tensor(" + opening)) + ")"
 
 

@@ -19,7 +19,7 @@ def shallow_copy(self: Tensor) -> Tensor:
     """A leaf of the same class on the same memory, which requires a gradient if this one does."""
     check_has_memory("__copy__", self, NotImplementedError)
     copy = blank(type(self))
-    fill(copy, self._data, self._device)
+    fill(copy, self._array, self._device)
     _count_set(copy)
     copy._requires_grad = self.requires_grad
     copy.__dict__.update(self.__dict__)
@@ -75,7 +75,7 @@ def deep_copy(self: Tensor, memo: dict) -> Tensor:
         memo[place] = memory.clone()
     elements = memo[place].view(self.dtype)
     window = elements.as_strided(self.shape, self.stride(), self.storage_offset())
-    fill(copy, plain(alike(self._data, window._data)), self._device.home)
+    fill(copy, plain(alike(self._array, window._array)), self._device.home)
     _count_set(copy)
     memo[id(self)] = copy
     copy._requires_grad = self._requires_grad
@@ -124,7 +124,7 @@ def reduce(self: Tensor, protocol: int) -> tuple:
     check_has_memory("__reduce_ex__", self, NotImplementedError)
     shape, strides, offset = source = geometry(self)
     place = self._device.home
-    B, memory = place.backend, memory_of(self._data)
+    B, memory = place.backend, memory_of(self._array)
     length = (extent(shape, strides, 0),)
     if self.is_meta:
         elements: Any = (length, self.dtype)

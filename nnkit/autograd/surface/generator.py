@@ -96,7 +96,7 @@ class Generator:
                 f"set_state(): argument 'new_state' must be a uint8 (Byte) Tensor, "
                 f"not {type(new_state).__name__}"
             )
-        self._source.set_state(new_state._device.backend.to_numpy(new_state._data))
+        self._source.set_state(new_state._device.backend.to_numpy(new_state._array))
         return self
 
     def _philox(self, refusal: Exception) -> Philox:

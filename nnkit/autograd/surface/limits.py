@@ -158,7 +158,7 @@ def fitting_beside(name: str, value: Any, other: Tensor, single: bool = False) -
     kind = value.__class__
     if kind not in (int, float, complex):
         return value
-    exact = kind is int or other._data.dtype not in HALF
+    exact = kind is int or other._array.dtype not in HALF
     if exact and kind is not complex and 0 <= value <= 127:  # every dtype holds those
         return value
     d = promoted_dtype(name, value, other)

@@ -36,14 +36,14 @@ def size(input: Tensor, dim: int | None = None) -> Any:
         3
     """
     if dim is None:
-        return Size(input._data.shape)
-    return input._data.shape[normalize_dim(dim, input._data.ndim, "size")]
+        return Size(input._array.shape)
+    return input._array.shape[normalize_dim(dim, input._array.ndim, "size")]
 
 
 @public(namespace=False, aliases=("ndimension",))
 def dim(input: Tensor) -> int:
     """The number of dimensions."""
-    return input._data.ndim
+    return input._array.ndim
 
 
 @public
@@ -57,7 +57,7 @@ def numel(input: Tensor) -> int:
     """
     if not isinstance(input, Tensor):
         raise TypeError(f"numel(): argument 'input' must be Tensor, not {type(input).__name__}")
-    return input._data.size
+    return input._array.size
 
 
 attach("nelement", METHODS["numel"])
@@ -66,10 +66,10 @@ attach("nelement", METHODS["numel"])
 @public(namespace=False)
 def stride(input: Tensor, dim: int | None = None) -> Any:
     """The distance in elements between neighbours along each dimension, or along one."""
-    strides = strides_shown(input._data)
+    strides = strides_shown(input._array)
     if dim is None:
         return strides
-    return strides[normalize_dim(dim, input._data.ndim)]
+    return strides[normalize_dim(dim, input._array.ndim)]
 
 
 def strides_shown(data: Any) -> tuple[int, ...]:
@@ -81,7 +81,7 @@ def strides_shown(data: Any) -> tuple[int, ...]:
 @public(namespace=False)
 def is_contiguous(input: Tensor, memory_format: Any = None) -> bool:
     """Whether the elements lie in memory row by row (or in the given format)."""
-    data = input._data
+    data = input._array
     axes = AXES.get(memory_format)
     if axes is None:
         return by_rows(data)
@@ -115,13 +115,13 @@ def data_ptr(input: Tensor) -> int:
         RuntimeError: it is a tensor inside of a function that is transformed.
     """
     check_has_memory("data_ptr", input)
-    return input._device.backend.data_pointer(input._data)
+    return input._device.backend.data_pointer(input._array)
 
 
 @public(namespace=False)
 def storage_offset(input: Tensor) -> int:
     """The number of elements in the storage before the tensor's first."""
-    return input._device.backend.storage_offset(input._data)
+    return input._device.backend.storage_offset(input._array)
 
 
 @public(namespace=False)
@@ -145,7 +145,7 @@ def is_same_size(input: Tensor, other: Tensor) -> bool:
         >>> nnkit.is_same_size(nnkit.ones(2, 3), nnkit.ones(3, 2))
         False
     """
-    return input._data.shape == other._data.shape
+    return input._array.shape == other._array.shape
 
 
 @public(namespace=False)
@@ -153,7 +153,7 @@ def is_set_to(input: Tensor, tensor: Tensor) -> bool:
     """Whether both are the same window onto the same memory."""
     if is_conj(input) or is_neg(input) or is_conj(tensor) or is_neg(tensor):
         return False  # as torch, which looks at what they stand for
-    same = owner(input._data) is owner(tensor._data)
+    same = owner(input._array) is owner(tensor._array)
     same = same and input.storage_offset() == tensor.storage_offset()
     return same and input.shape == tensor.shape and input.stride() == tensor.stride()
 
@@ -170,8 +170,8 @@ def is_nonzero(input: Tensor) -> bool:
         >>> nnkit.is_nonzero(nnkit.tensor([0.0]))
         False
     """
-    if input._data.size != 1:
-        what = "no values" if not input._data.size else "more than one value"
+    if input._array.size != 1:
+        what = "no values" if not input._array.size else "more than one value"
         raise RuntimeError(f"Boolean value of Tensor with {what} is ambiguous")
     return bool(input.item())
 
@@ -221,7 +221,7 @@ def is_conj(input: Tensor) -> bool:
         >>> nnkit.is_conj(nnkit.tensor([1j]).conj())
         True
     """
-    return lazy.is_conj(input._data)
+    return lazy.is_conj(input._array)
 
 
 @public
@@ -233,7 +233,7 @@ def is_neg(input: Tensor) -> bool:
         >>> nnkit.is_neg(nnkit.tensor([1j]).conj().imag)
         True
     """
-    return lazy.is_neg(input._data)
+    return lazy.is_neg(input._array)
 
 
 def is_tensor(obj: Any) -> bool:
@@ -291,7 +291,7 @@ def iterate(self: Tensor) -> Iterator[Tensor]:
     Raises:
         TypeError: it has no dimension.
     """
-    if not self._data.ndim:
+    if not self._array.ndim:
         raise TypeError("iteration over a 0-d tensor")
     return iter(self.unbind(0))
 

@@ -126,17 +126,17 @@ _unary("pos", arithmetic.positive)
 
 def item(self: Tensor) -> Any:
     """The value of a one-element tensor as a Python number."""
-    if self._data.size != 1:
+    if self._array.size != 1:
         raise RuntimeError(
-            f"a Tensor with {self._data.size} elements cannot be converted to Scalar"
+            f"a Tensor with {self._array.size} elements cannot be converted to Scalar"
         )
-    return self._device.backend.item(self._data)
+    return self._device.backend.item(self._array)
 
 
 def _bool(self: Tensor) -> bool:
-    if self._data.size == 1:
+    if self._array.size == 1:
         return bool(item(self))
-    if self._data.size == 0:
+    if self._array.size == 0:
         raise RuntimeError("Boolean value of Tensor with no values is ambiguous")
     raise RuntimeError(
         "Boolean value of Tensor with more than one value is ambiguous: "
@@ -145,7 +145,7 @@ def _bool(self: Tensor) -> bool:
 
 
 def _number(self: Tensor) -> Any:
-    if self._data.size != 1:
+    if self._array.size != 1:
         raise ValueError(
             "only one element tensors can be converted to Python scalars: "
             f"got shape {list(self.shape)}"
@@ -185,7 +185,7 @@ def _constant(self: Tensor, value: Callable) -> Any:
 
 
 def _index(self: Tensor) -> int:
-    if self._data.size != 1 or self.dtype.category > 1:
+    if self._array.size != 1 or self.dtype.category > 1:
         raise TypeError(
             "only integer tensors of a single element can be converted to an index: "
             f"got {self.dtype} of shape {list(self.shape)}"

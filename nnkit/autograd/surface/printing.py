@@ -205,13 +205,13 @@ def _repr(self: Tensor, *, tensor_contents: Any = None) -> str:
     kind = type(self).__name__
     prefix = "tensor(" if kind in ("Tensor", "Parameter") else f"{kind}("
     d, is_meta = self.dtype, self._device.type == "meta"
-    data = self._data if is_meta else self._device.backend.to_numpy(self._data)
+    data = self._array if is_meta else self._device.backend.to_numpy(self._array)
     notes = []
     if self._device.type != "cpu":
         notes.append(f"device='{self._device}'")
     evident = d in (default_dtype(), int64, bool_) or d is default_dtype().to_complex()
     empty = is_meta or not data.size
-    if is_meta or (empty and self._data.ndim != 1):
+    if is_meta or (empty and self._array.ndim != 1):
         notes.append(f"size={tuple(data.shape)}")
     if d is not default_dtype() if empty else not evident:
         notes.append(f"dtype={d}")

@@ -56,7 +56,7 @@ class Storage:
         """The numbers, as many as there are now: `Tensor.resize_` may make room for more."""
         memory = self._memory
         if not self._is_part:
-            size = memory._device.backend.storage_size(memory._data)
+            size = memory._device.backend.storage_size(memory._array)
             memory = as_strided(memory, (size,), (1,), 0)
         return memory
 
@@ -126,7 +126,7 @@ class Storage:
     def resizable(self) -> bool:
         """Whether `resize_` can make it larger: a map of a file, and what NumPy looks into, keep
         their size."""
-        return self.filename is None and not is_lent(memory_of(self._memory._data))
+        return self.filename is None and not is_lent(memory_of(self._memory._array))
 
     def cpu(self) -> Self:
         """This storage, or a copy of it, on the CPU."""
@@ -181,7 +181,7 @@ class Storage:
         if self.device.type != "cpu":
             raise RuntimeError("_share_fd_: only available on CPU")
         self.share_memory_()
-        return descriptor_of(self._memory._data), self.nbytes()
+        return descriptor_of(self._memory._array), self.nbytes()
 
     def _share_filename_cpu_(self) -> Any:
         if self.device.type != "cpu":
@@ -196,7 +196,7 @@ class Storage:
     @property
     def _cdata(self) -> int:
         """A number that the storages of the same memory have in common."""
-        return id(owner(self._memory._data))
+        return id(owner(self._memory._array))
 
     def _fix_weakref(self) -> None:
         """Do nothing: an object that a weak reference gives is whole."""
@@ -503,7 +503,7 @@ def storage(input: Tensor) -> TypedStorage:
     """
     check_tensor("storage", input)
     check_has_memory("storage", input, NotImplementedError)
-    data = memory_of(input._data)
+    data = memory_of(input._array)
     whole = wrap(data, input._device)
     whole._writes = input._writes
     return TypedStorage._of(whole)
@@ -540,7 +540,7 @@ def is_storage(obj: Any) -> bool:
 def is_shared(input: Tensor) -> bool:
     """Whether `share_memory_` has put it into memory that processes share."""
     check_has_memory("is_shared", input, NotImplementedError)
-    return input._device.backend.is_shared(input._data)
+    return input._device.backend.is_shared(input._array)
 
 
 @public(namespace=False)
@@ -554,5 +554,5 @@ def share_memory_(input: Tensor) -> Tensor:
         True
     """
     if not is_shared(input):
-        move_storage(input, input._device.home.backend.shared(memory_of(input._data)))
+        move_storage(input, input._device.home.backend.shared(memory_of(input._array)))
     return input

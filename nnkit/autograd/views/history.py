@@ -67,7 +67,7 @@ from nnkit.backend.memory import has_expanded, looks_into, order_of
 
 def link_view(out: Tensor, source: Tensor, name: str, statics: tuple, several: bool) -> None:
     """Make ``out`` a view of ``source`` where it really shares its memory."""
-    if not looks_into(out._data, source._data):
+    if not looks_into(out._array, source._array):
         return
     if source._writes.__class__ in (InferenceWrites, SeenWrites):
         out._writes = UNTRACKED if source.is_inference() else source._writes
@@ -80,7 +80,7 @@ def link_view(out: Tensor, source: Tensor, name: str, statics: tuple, several: b
     elif not (MODE.enabled or (MODE.bars_grad and MODE.grad_in_inference)):
         out._view = "inference" if MODE.inference else "no_grad"
     else:
-        link = source._data if source._base is None else source._view
+        link = source._array if source._base is None else source._view
         out._view = "multiple" if several else (name, statics, link)
     if ENTERED_LEVELS:
         keep_view(out)
@@ -142,7 +142,7 @@ def reshape_in_place(
     recorded = result._edge if MODE.enabled and x._edge is not None else None
     if recorded is not None and x.retains_grad:
         leaf_hooks(x).retained = True  # that of its shape before: the hook stays behind
-    change_geometry(x, result._data, recorded)
+    change_geometry(x, result._array, recorded)
     wrote(x, operation)
     if recorded is not None and x._base is not None:
         x._viewed = x._writes[0]
@@ -155,9 +155,9 @@ def change_geometry(x: Any, data: Any, edge: Any = None) -> None:
     if edge is None:
         replace_memory(x, data)
     else:
-        x._data, x._edge = data, edge
+        x._array, x._edge = data, edge
     if x._base is not None and not isinstance(x._view, str):
-        x._view = x._base._data
+        x._view = x._base._array
         for step in strided(x):
             x._view = (*step, x._view)
         if edge is None and x._base._requires_grad:
@@ -311,7 +311,7 @@ def write(
         raise
     if kernel is not None and not tracked:
         try:
-            kernel(x._data, *[a._data if isinstance(a, Tensor) else a for a in arguments])
+            kernel(x._array, *[a._array if isinstance(a, Tensor) else a for a in arguments])
         except (TypeError, ValueError, MemoryError) as error:
             raise translated(operation, (x, *arguments), error) from None
         return wrote(x, operation)
@@ -323,7 +323,7 @@ def write(
         # Tangents may be functions of what is written over.
         before = x.clone() if x._device.depth and MODE.enabled else alias(x)
         if apart := bool(ACTIVE) and tracked:  # hooks may keep the memory of what is saved
-            before._data = x._device.backend.copy(x._data)
+            before._array = x._device.backend.copy(x._array)
         try:
             result = compute(before, *arguments, **options)
         except NotImplementedError:
@@ -335,13 +335,13 @@ def write(
             f"{operation}(): Expected all tensors to be on the same device, but found at least "
             f"two devices, {x._device} and {result._device}"
         )
-    target, source = x._data, result._data
+    target, source = x._array, result._array
     B = x._device.backend
     if source.dtype != target.dtype:
         check_cast(operation, OF_ARRAY[source.dtype], OF_ARRAY[target.dtype])
         with modes:
             result = cast_within(result, target.dtype)
-    computed, source = source, result._data
+    computed, source = source, result._array
     check_fits(operation, source.shape, x)
     put: Callable = B.copy_
     if overlapping is not None and has_expanded(target):
@@ -354,7 +354,7 @@ def write(
             result = _without_influence(result, (before, *operands))
         # Somebody else holds `before`: a rule reads the old contents, so they must stay.
         if not apart and sys.getrefcount(before) > 2:
-            before._data = B.copy(before._data)
+            before._array = B.copy(before._array)
         put(target, source)
         wrote(x, operation)
         _share_saved(result._edge, computed, x)
@@ -368,9 +368,9 @@ def write(
 def _check_result(x: Tensor, operation: str, operands: Any) -> None:
     """RuntimeError where the result of an elementwise operation would not fit into ``x``."""
     numbers = [o for o in operands if o is not None and not isinstance(o, str)]
-    shapes = [t._data.shape for t in numbers if isinstance(t, Tensor)]
+    shapes = [t._array.shape for t in numbers if isinstance(t, Tensor)]
     if len(shapes) == len(numbers):
-        check_fits(operation, broadcast_shape(operation, [x._data.shape, *shapes]), x)
+        check_fits(operation, broadcast_shape(operation, [x._array.shape, *shapes]), x)
         check_cast(operation, promoted_dtype(operation, x, *numbers), x.dtype)
 
 
@@ -387,7 +387,7 @@ def _without_influence(result: Tensor, operands: Any) -> Tensor:
     """``result`` with a history in which the gradients of all it was made of are zero."""
     tensors = [t for t in operands if isinstance(t, Tensor)]
     edges = tuple([edge_of(t) if t._requires_grad else None for t in tensors])
-    looks = [(t._data.shape, t._data.dtype) for t in tensors]
+    looks = [(t._array.shape, t._array.dtype) for t in tensors]
     result._edge = Uninfluential(edges, looks, result._device)
     result._requires_grad = True
     return result
@@ -409,15 +409,15 @@ def _share_saved(node: Any, source: Any, x: Tensor) -> None:
     values = getattr(node, "values", ())
     for i, value in enumerate(values):
         saved: Any = value[0] if value.__class__ is tuple and len(value) == 2 else None
-        if saved.__class__ is SavedOutput and saved._data is source:
-            saved._data, saved._writes = x._data, x._writes
+        if saved.__class__ is SavedOutput and saved._array is source:
+            saved._array, saved._writes = x._array, x._writes
             node.device = x._device
             node.values = (*values[:i], (saved, x._writes[0]), *values[i + 1 :])
 
 
 def as_view(result: Tensor) -> Tensor:
     """``result`` as a view of a tensor that nobody else will see."""
-    return OPS["reshape"](result, result._data.shape)
+    return OPS["reshape"](result, result._array.shape)
 
 
 def alias(x: Tensor) -> Tensor:
@@ -447,7 +447,7 @@ def _has_hooks(view: Any) -> bool:
 def _same(x: Tensor) -> Tensor:
     """Another tensor with the memory and the history of ``x``."""
     refresh(x)
-    before = wrap(x._data, x._device)
+    before = wrap(x._array, x._device)
     if MODE.inference and not x.is_inference():
         before._writes = [0, None, MODE.origin]
     before._requires_grad = x._requires_grad
@@ -457,9 +457,9 @@ def _same(x: Tensor) -> Tensor:
 
 def check_fits(name: str, shape: tuple, x: Tensor) -> None:
     """RuntimeError where an in-place result has not the shape of the tensor."""
-    if shape != x._data.shape:
+    if shape != x._array.shape:
         raise RuntimeError(
-            f"{name}(): output with shape {list(x._data.shape)} doesn't match the broadcast shape "
+            f"{name}(): output with shape {list(x._array.shape)} doesn't match the broadcast shape "
             f"{list(shape)}"
         )
 
@@ -492,8 +492,8 @@ def set_history(x: Tensor, result: Tensor) -> None:
         move(x, result._edge)
         return
     edges = (edge_of(base) if base._requires_grad else None, result._edge)
-    order = EXPANDED if has_expanded(base._data) else order_of(base._data)
-    values = (chain_of(x), base._data.shape, order)
+    order = EXPANDED if has_expanded(base._array) else order_of(base._array)
+    values = (chain_of(x), base._array.shape, order)
     move(base, CopySlices(edges, values, base._device))
     x._viewed = None  # its own history is made when it is next used
     node, _ = describe_edge(x._edge)
@@ -507,7 +507,7 @@ def end_history(
     """Record that ``x`` was written by an operation on tensors, perhaps itself, that has no
     derivative: backward says so."""
     edges = tuple([edge_of(t) if t.requires_grad else None for t in operands])
-    result = wrap(x._data, x._device)
+    result = wrap(x._array, x._device)
     result._edge = NotImplementedBackward(edges, (error, operation), x._device)
     set_history(x, result)
 

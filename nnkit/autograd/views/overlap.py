@@ -66,7 +66,7 @@ def changes_nothing(operation: str, x: Tensor) -> bool:
 
 def check_memory(x: Tensor, operation: str, operands: Any = ()) -> None:
     """RuntimeError where elements that a write reaches share their memory, and torch forbids it."""
-    data = x._data
+    data = x._array
     may_share = is_view(data)
     lazy = data.__class__ is Lazy  # torch copies back what it wrote
     check_writable(x, operation)
@@ -79,13 +79,13 @@ def check_memory(x: Tensor, operation: str, operands: Any = ()) -> None:
             check_expanded(operation, data)
     for operand in operands:
         if isinstance(operand, Tensor):
-            if may_share or is_view(operand._data) or operand._data is data:
+            if may_share or is_view(operand._array) or operand._array is data:
                 check_apart(operation, x, operand)
 
 
 def check_writable(x: Tensor, operation: str) -> None:
     """RuntimeError for zeros that stand for a derivative where there is none."""
-    if is_zero(x._data):
+    if is_zero(x._array):
         raise RuntimeError(
             f"{operation}(): zeros that stand for a derivative where there is none cannot be "
             "written to: clone() them before"
@@ -116,10 +116,10 @@ def check_apart(operation: str, x: Tensor, operand: Tensor, resized: Span | None
     """
     if operation in ANYWHERE or not shares_memory(x, operand):
         return
-    if operation != "copy_" and Lazy in (x._data.__class__, operand._data.__class__):
+    if operation != "copy_" and Lazy in (x._array.__class__, operand._array.__class__):
         return  # torch computes with copies of them
     B = x._device.backend
-    written, read = resized or span_of(B, x._data), span_of(B, operand._data)
+    written, read = resized or span_of(B, x._array), span_of(B, operand._array)
     shared = "all" if operand is x else overlap(written, read)
     if written and read and written[:2] == read[:2] and operation in REDUCING:
         return
@@ -136,7 +136,7 @@ def check_positions(operation: str, x: Tensor, positions: Sequence) -> None:
             is_mask = each.dtype.category == BOOL or each.dtype is uint8
             if is_mask and operation == "index_put_":
                 continue
-            shared = overlap(span_of(B, x._data), span_of(B, each._data))
+            shared = overlap(span_of(B, x._array), span_of(B, each._array))
             if shared == "part" or (shared == "all" and not is_mask):
                 raise _sharing(operation)
 
@@ -158,11 +158,11 @@ def is_same(x: Tensor, source: Any) -> bool:
     """Whether both are the same elements in memory, so that a copy changes nothing."""
     if not (isinstance(source, Tensor) and shares_memory(x, source)):
         return False
-    a, b, B = x._data, source._data, x._device.backend
+    a, b, B = x._array, source._array, x._device.backend
     same = a.shape == b.shape and a.dtype == b.dtype and steps_of(a) == steps_of(b)
     return same and B.data_pointer(a) == B.data_pointer(b)
 
 
 def shares_memory(x: Tensor, y: Tensor) -> bool:
     """Whether two tensors lie in one storage."""
-    return x._device.home is y._device.home and owner(x._data) is owner(y._data)
+    return x._device.home is y._device.home and owner(x._array) is owner(y._array)

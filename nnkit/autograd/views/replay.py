@@ -30,7 +30,7 @@ def chain_of(view: Any) -> tuple:
     while link.__class__ is tuple:
         name, statics, link = link
         chain.append((name, statics))
-    if link is not view._base._data:  # the base has got another geometry, or other memory
+    if link is not view._base._array:  # the base has got another geometry, or other memory
         return strided(view)
     return tuple(chain[::-1])
 
@@ -45,12 +45,12 @@ def room_for(view: Any) -> Tensor:
     """The base of a view, with its history, over memory in which the view has room too: each may
     have got other memory since."""
     base = view._base
-    if owner(view._data) is owner(base._data):
+    if owner(view._array) is owner(base._array):
         return base
     B = base._device.backend
-    size = max(B.storage_size(base._data), B.storage_size(view._data))
-    memory = B.zeros((size,), base._data.dtype)
-    geometry = _geometry(B, base._data)
+    size = max(B.storage_size(base._array), B.storage_size(view._array))
+    memory = B.zeros((size,), base._array.dtype)
+    geometry = _geometry(B, base._array)
     out = wrap(B.as_strided(memory, *geometry, ((size,), (1,), 0)), base._device)
     out._edge, out._requires_grad = base._edge or Passage((base,), (), base._device), True
     return out
@@ -60,9 +60,9 @@ def strided(view: Any, base: Any = None) -> tuple:
     """The operations that make a view of its base, or of what stands for that, by their geometries,
     each with its statics."""
     B, base = view._device.backend, view._base if base is None else base
-    geometry, source = _geometry(B, view._data), _geometry(B, base._data)
-    last: tuple = _put_off(view._data)
-    chain = _put_off(base._data)[::-1]
+    geometry, source = _geometry(B, view._array), _geometry(B, base._array)
+    last: tuple = _put_off(view._array)
+    chain = _put_off(base._array)[::-1]
     if base.is_complex() and not view.is_complex():
         chain += (("view_as_real", ()),)
         source = _in_parts(*source)
@@ -131,7 +131,7 @@ class CopySlices(Node):
         if self.edges[0] is not None:
             where = tuple([step for step in chain if step[0] not in SAME_PLACES])
             parts = any(name in OF_PARTS for name, _ in where)
-            dtype = (g if B is raw else g._data).dtype if parts else bool_.array
+            dtype = (g if B is raw else g._array).dtype if parts else bool_.array
             is_complex = parts and dtype.kind == "c"
             untouched = laid(raw, raw.full(shape, 1 + 1j if is_complex else 1, dtype), order)
             region = replay_array(raw, where, untouched)

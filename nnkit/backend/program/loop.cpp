@@ -352,7 +352,7 @@ private:
     // The slot of Tensors that `setattr` is called for; 0 for another attribute.
     static Py_ssize_t slot_of(PyObject* name) {
         if (!PyUnicode_Check(name)) return 0;
-        for (auto [known, slot] : {std::pair{"_grad", tensors.grad}, {"_data", tensors.data},
+        for (auto [known, slot] : {std::pair{"_grad", tensors.grad}, {"_array", tensors.data},
                                    {"_writes", tensors.writes}, {"_edge", tensors.edge},
                                    {"_requires_grad", tensors.requires_grad}}) {
             if (PyUnicode_CompareWithASCIIString(name, known) == 0) return slot;

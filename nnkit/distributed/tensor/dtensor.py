@@ -130,7 +130,7 @@ class DTensor(Tensor):
     @property
     def shape(self) -> Size:
         """The sizes of the whole; inside of functions on parts, those of the part."""
-        return self._whole_shape if THREAD.of_tensors else Size(self._data.shape)
+        return self._whole_shape if THREAD.of_tensors else Size(self._array.shape)
 
     @property
     def nbytes(self) -> int:
@@ -289,7 +289,7 @@ def _alike(name: str, parts: list[DTensor]) -> DTensor | None:
     base = name.strip("_")
     if base not in _BY_PLACE and base not in FORMULAS:
         return None
-    divided = [x for x in parts if not _is_whole(x) or x._data.ndim]
+    divided = [x for x in parts if not _is_whole(x) or x._array.ndim]
     first = divided[0]
     same = all(
         x.placements == first.placements
@@ -319,7 +319,7 @@ def _converted(result: Any, mesh: DeviceMesh, placed: Sequence, shape: Size | No
     if isinstance(result, Tensor):
         if isinstance(result, DTensor):
             return result
-        return made(result, mesh, placed, Size(result._data.shape) if shape is None else shape)
+        return made(result, mesh, placed, Size(result._array.shape) if shape is None else shape)
     if isinstance(result, (tuple, list)) and type(result) is not Size:
         found = [_converted(each, mesh, placed, shape) for each in result]
         kind: Any = type(result)

@@ -182,7 +182,7 @@ def multi_margin_loss(
     if weight is not None:
         check_constant(name, "weight", weight)
     ops.check_floating(name, input)
-    if input._data.size:
+    if input._array.size:
         check_dtype(name, input.dtype, ("half",))
     if weight is not None and weight.dtype is not input.dtype:
         raise RuntimeError(
@@ -236,7 +236,7 @@ def multilabel_margin_loss(
             f"{list(input.shape)}"
         )
     ops.check_floating(name, input)
-    if input._data.size:
+    if input._array.size:
         check_dtype(name, input.dtype, ("half",))
     _check_target(name, target, -1, classes)
     labels = target.reshape(rows.shape)

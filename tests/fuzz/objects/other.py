@@ -61,7 +61,7 @@ def _distributions() -> list[Call]:
     return calls
 
 
-def _data() -> list[Call]:
+def _array() -> list[Call]:
     dataset = Made("utils.data.TensorDataset", f(6, 2), i(6))
     data, get, every = "utils.data.", "__getitem__", ("__iter__", given())
     loader: dict[str, Any] = {
@@ -157,4 +157,4 @@ def _transforms() -> list[Call]:
     ]  # fmt: skip
 
 
-CALLS: list[Call] = [*_distributions(), *_data(), *_transforms()]
+CALLS: list[Call] = [*_distributions(), *_array(), *_transforms()]

@@ -36,7 +36,7 @@ _BOTH: Any = dict.fromkeys(("x", "weight"), ("x", "weight"))
 
 def _formed(B: Any, gradient: Any, x: Any, weight: Any) -> Any:
     """The gradient of one, with channels last in memory where either of them has them."""
-    return gradient_in_format(B, gradient, x if format_of(getattr(x, "_data", x)) else weight)
+    return gradient_in_format(B, gradient, x if format_of(getattr(x, "_array", x)) else weight)
 
 
 _conv = rule(
@@ -94,7 +94,7 @@ rule(
 def _check_dtypes(name: str, kernel: str, x: Tensor, **other: Tensor | None) -> None:
     """The other operand has the input's dtype; else the kernel, if one is named, speaks first."""
     for parameter, value in other.items():
-        if value is not None and value._data.dtype != x._data.dtype:
+        if value is not None and value._array.dtype != x._array.dtype:
             check_operands(name, ("input", x), (parameter, value), kernel=kernel)
 
 
@@ -110,7 +110,7 @@ def _convolve(
     if before is not None:
         x = OPS["pad"](x, before, 0)
     out = _conv(x, weight, bias, *statics)
-    if not x._data.shape[1]:  # of no channels torch makes none
+    if not x._array.shape[1]:  # of no channels torch makes none
         out = OPS["getitem"](out, (slice(None), slice(0)))
     return _laid(out, input, weight)
 
@@ -126,8 +126,8 @@ def _convolve_transposed(
 
 def _laid(out: Tensor, input: Tensor, weight: Tensor) -> Tensor:
     """A result with channels last in memory where the input or the weight has them."""
-    one_sample = out._data.ndim != input._data.ndim
-    if format_of(weight._data) is None or one_sample and out._data.ndim == 5:
+    one_sample = out._array.ndim != input._array.ndim
+    if format_of(weight._array) is None or one_sample and out._array.ndim == 5:
         return like_input(out, input)
     out = in_format_of(weight, out)
     return OPS["squeeze"](out, (0,)) if one_sample else out
@@ -348,9 +348,9 @@ def conv_tbc(input: Tensor, weight: Tensor, bias: Tensor, pad: int = 0) -> Tenso
     """
     name = "conv_tbc"
     for parameter, value, ndim in (("input", input, 3), ("weight", weight, 3), ("bias", bias, 1)):
-        check_ndim(name, parameter, value._data.shape, ndim)
-    (time, batch, channels), (width, inner, outputs) = input._data.shape, weight._data.shape
-    if channels != inner or bias._data.shape[0] != outputs:
+        check_ndim(name, parameter, value._array.shape, ndim)
+    (time, batch, channels), (width, inner, outputs) = input._array.shape, weight._array.shape
+    if channels != inner or bias._array.shape[0] != outputs:
         raise RuntimeError(
             f"{name}(): incompatible shapes of input, weight and bias: got {list(input.shape)}, "
             f"{list(weight.shape)} and {list(bias.shape)}"

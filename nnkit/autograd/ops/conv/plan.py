@@ -28,7 +28,7 @@ def operands(
     if bias is not None:
         check_tensor(name, bias, "bias")
     x = batched(name, input, axes)
-    return x, x._data.shape, weight._data.shape, None if bias is None else bias._data.shape
+    return x, x._array.shape, weight._array.shape, None if bias is None else bias._array.shape
 
 
 def _check(

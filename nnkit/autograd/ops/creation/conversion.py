@@ -105,7 +105,7 @@ def contiguous(input: Tensor, *, memory_format: Any = None) -> Tensor:
 
 def converted(input: Tensor, d: dtype_type, copy: bool = False) -> Tensor:
     """``input`` in dtype ``d``: itself where it has it already, unless a copy is asked for."""
-    if input._data.dtype is d.array:
+    if input._array.dtype is d.array:
         return _copy(input) if copy else input
     return (_cast if d.category >= FLOATING else _cut)(input, d.array)
 
@@ -186,7 +186,7 @@ def to(input: Tensor, *target: Any, **options: Any) -> Tensor:
     result = converted(moved, d, copy and moved is input)
     if result is input and memory_format is not None and memory_format is not preserve_format:
         axes = axes_of(memory_format, input.ndim)
-        return result if format_of(result._data) == axes else ordered(result, axes)
+        return result if format_of(result._array) == axes else ordered(result, axes)
     return in_format(result, memory_format)
 
 
@@ -200,7 +200,7 @@ class ToDevice(Node):
         (g,) = grads
         home = self.values
         back = _moved(g if isinstance(g, Tensor) else wrap(g, self.device), home)
-        return [back if isinstance(g, Tensor) else back._data]
+        return [back if isinstance(g, Tensor) else back._array]
 
 
 def uploaded(data: Any, place: Device) -> None:
@@ -215,9 +215,9 @@ def _moved(input: Tensor, place: Device, non_blocking: bool = False) -> Tensor:
     home, place = input._device.home, place.home
     if place is home or place.type == home.type == "cpu":
         return input
-    array = place.backend.array(home.backend.to_numpy(input._data), None)
+    array = place.backend.array(home.backend.to_numpy(input._array), None)
     if home.type == "cpu" and not non_blocking:
-        uploaded(input._data, place)
+        uploaded(input._array, place)
     moved = wrap(array, place)
     if input.requires_grad and MODE.enabled:
         moved._edge = ToDevice((edge_of(input),), home, place)
@@ -333,9 +333,9 @@ def copy_(input: Tensor, other: Tensor | complex, non_blocking: bool = False) ->
         source = wrap(B.full((), value, wide.array), input._device)
     check_tensor("copy_", source, "other")
     source = _moved(source, input._device, non_blocking)
-    shape = input._data.shape
-    if source._data.shape != shape:
-        expanded_shape("copy_", source._data.shape, shape)
+    shape = input._array.shape
+    if source._array.shape != shape:
+        expanded_shape("copy_", source._array.shape, shape)
     return write(input, "copy_", _overwrite, source, kernel=input._device.backend.copy_)
 
 
@@ -358,14 +358,14 @@ def fill_(input: Tensor, value: Tensor | complex) -> Tensor:
                 f"{value.ndim} dimensions."
             )
         value = _moved(value, input._device)
-        check_expanded("fill_", input._data)
+        check_expanded("fill_", input._array)
         return write(input, "fill_", fill_with, value, kernel=input._device.backend.copy_)
     value = python_number(value)
     if not isinstance(value, numbers.Number):
         raise TypeError(
             f"fill_(): argument 'value' must be Number or Tensor, not {value.__class__.__name__}"
         )
-    value = fitting("fill_", value, input.dtype, input._data.size == 1)
+    value = fitting("fill_", value, input.dtype, input._array.size == 1)
     return write(input, "fill_", _fill, value, kernel=input._device.backend.fill_)
 
 

@@ -196,7 +196,7 @@ def _like(
         return _without_elements(input.shape, layout, d, place, requires_grad)
     check_layout(name, layout)
     B = place.backend
-    x = input._data
+    x = input._array
     if memory_format is not None and memory_format is not preserve_format:
         data = empty_in_order(B, x.shape, d.array, axes_of(memory_format, x.ndim))
     elif d is input.dtype and place is input._device:
@@ -451,7 +451,7 @@ def _check_pair(name: str, one: str, first: Tensor, other: str, second: Tensor) 
             f"{name}(): Expected object of scalar type {first.dtype.scalar_type} but got scalar "
             f"type {second.dtype.scalar_type} for second argument"
         )
-    broadcast_shape(name, [first._data.shape, second._data.shape])
+    broadcast_shape(name, [first._array.shape, second._array.shape])
 
 
 @public(method=False, out=True)

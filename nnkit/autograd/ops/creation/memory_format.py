@@ -31,7 +31,7 @@ def in_format(input: Tensor, memory_format: Any) -> Tensor:
         return input
     axes = axes_of(memory_format, input.ndim)
     if axes is None:
-        return input if by_rows(input._data) else _contiguous(input)
+        return input if by_rows(input._array) else _contiguous(input)
     has_format = is_contiguous(input, memory_format=memory_format)
     return input if has_format else _ordered(input, axes)
 
@@ -44,8 +44,8 @@ def ordered(input: Tensor, axes: tuple[int, ...] | None) -> Tensor:
 def arranged(result: Tensor, *operands: Tensor) -> Tensor:
     """``result``, or a copy of it if what is computed from each element of ``operands`` has its
     dimensions in another order in memory."""
-    data = result._data
-    axes = order_of_result(data.shape, [x._data for x in operands])
+    data = result._array
+    axes = order_of_result(data.shape, [x._array for x in operands])
     if by_rows(data) if axes is None else is_ordered(data, axes):
         return result
     return _contiguous(result) if axes is None else _ordered(result, axes)
@@ -53,13 +53,13 @@ def arranged(result: Tensor, *operands: Tensor) -> Tensor:
 
 def in_order_of(B: Any, array: Any, like: Any) -> Any:
     """The array with the dimensions of ``like`` in their order in memory."""
-    return laid(B, array, order_of(getattr(like, "_data", like)))
+    return laid(B, array, order_of(getattr(like, "_array", like)))
 
 
 def column_major(input: Tensor) -> Tensor:
     """The same matrices with the elements of each column next to each other in memory."""
     axes = (*range(input.ndim - 2), input.ndim - 1, input.ndim - 2)
-    return input if is_ordered(input._data, axes) else _ordered(input, axes)
+    return input if is_ordered(input._array, axes) else _ordered(input, axes)
 
 
 def empty_in_order(B: Any, shape: tuple, dtype: Any, axes: tuple | None) -> Any:
@@ -128,11 +128,11 @@ def dim_order(input: Tensor, *, ambiguity_check: Any = False) -> tuple[int, ...]
             f"got {ambiguity_check!r}"
         )
     strides = input.stride()
-    ambiguous = 1 in input._data.shape or len(set(strides)) < len(strides)
+    ambiguous = 1 in input._array.shape or len(set(strides)) < len(strides)
     if ambiguity_check is not False and ambiguous:
         if sum(input.is_contiguous(memory_format=each) for each in formats) != 1:
             raise RuntimeError(
-                f"dim_order(): the strides {strides} of shape {list(input._data.shape)} tell no "
+                f"dim_order(): the strides {strides} of shape {list(input._array.shape)} tell no "
                 "unique order of its dimensions"
             )
     return tuple(sorted(range(input.ndim), key=lambda dim: -strides[dim]))

@@ -126,8 +126,8 @@ def range_(
 
 def _in_shape_of_out(name: str, data: Any, place: Any, requires_grad: bool, out: Any) -> Tensor:
     """The range as a tensor; an ``out`` of as many elements keeps its shape."""
-    if isinstance(out, Tensor) and out._data.size == data.size:
-        data = place.backend.reshape(data, out._data.shape)
+    if isinstance(out, Tensor) and out._array.size == data.size:
+        data = place.backend.reshape(data, out._array.shape)
     return finished(name, data, place, requires_grad, out)
 
 

@@ -34,7 +34,7 @@ def check_matrices(name: str, input: Any, refuses: tuple[str, ...] = COARSE) -> 
     """The shape of a batch of matrices, none of a kind that the function itself refuses; others
     its kernel refuses."""
     check_tensor(name, input, "A")
-    shape = input._data.shape
+    shape = input._array.shape
     if len(shape) < 2:
         raise RuntimeError(
             f"{name}: The input tensor A must have at least 2 dimensions, got shape {list(shape)}"
@@ -131,7 +131,7 @@ def cholesky(input: Tensor, upper: bool = False) -> Tensor:
         tensor([[2., 0.],
                 [1., 2.]])
     """
-    if not input._data.size:  # of any shape, as in torch
+    if not input._array.size:  # of any shape, as in torch
         return input.clone()
     check_square("cholesky", input, ())
     # The derivative is that of the symmetric matrix that the triangle stands for.
@@ -183,7 +183,7 @@ def svd(input: Tensor, some: bool = True, compute_uv: bool = True) -> Any:
     m, n = check_matrices("svd", input, WHOLE)[-2:]
     u, s, vh = rules.svd(input, not some)
     if not compute_uv:
-        batch = s._data.shape[:-1]
+        batch = s._array.shape[:-1]
         return return_types.svd(
             (input.new_zeros(*batch, m, m), s, input.new_zeros(*batch, n, n).mH)
         )

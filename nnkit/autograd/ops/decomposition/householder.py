@@ -49,27 +49,27 @@ def _reflected(
     name: str, start: Tensor, input: Tensor, tau: Tensor, other: Tensor | None = None
 ) -> Tensor:
     """``H[0] @ H[1] @ ... @ start`` for the reflections ``H[i] = 1 - tau[i] v[i] v[i].mH``."""
-    rows = input._data.shape[-2]
+    rows = input._array.shape[-2]
     size_at(name, tau, -1, "tau")
     if tau.ndim != input.ndim - 1:
         raise RuntimeError(
             f"{name}(): tau must have one dimension less than input, got shapes "
             f"{list(tau.shape)} and {list(input.shape)}"
         )
-    count = tau._data.shape[-1]
-    if name == "orgqr" and rows < input._data.shape[-1]:
+    count = tau._array.shape[-1]
+    if name == "orgqr" and rows < input._array.shape[-1]:
         raise RuntimeError(
             f"orgqr(): input must have at least as many rows as columns, got {list(input.shape)}"
         )
-    if count > input._data.shape[-1]:
+    if count > input._array.shape[-1]:
         raise RuntimeError(
             f"{name}(): input.shape[-1] must be greater than or equal to tau.shape[-1], got "
-            f"{input._data.shape[-1]} and {count}"
+            f"{input._array.shape[-1]} and {count}"
         )
     for parameter, given, own in (("tau", tau, 1), ("other", other, 2)):
         if given is None:
             continue
-        if given._data.shape[:-own] != input._data.shape[:-2]:
+        if given._array.shape[:-own] != input._array.shape[:-2]:
             raise RuntimeError(
                 f"{name}(): {parameter} must have the input's batch dimensions "
                 f"{list(input.shape[:-2])}, got shape {list(given.shape)}"
@@ -84,7 +84,7 @@ def _reflected(
     out = start
     for i in reversed(range(count)):
         below = input[..., i + 1 :, i : i + 1]
-        head = unit[: i + 1, i : i + 1].expand(*below._data.shape[:-2], i + 1, 1)
+        head = unit[: i + 1, i : i + 1].expand(*below._array.shape[:-2], i + 1, 1)
         v = cat([head, below], -2)
         scale = tau[..., i, None, None]
         out = out - scale * matmul(v, matmul(v.mH, out))
@@ -111,7 +111,7 @@ def orgqr(input: Tensor, input2: Tensor) -> Tensor:
     """
     rows, columns = check_matrices("orgqr", input, ())[-2:]
     start = eye(rows, columns, dtype=input.dtype, device=input.device)
-    out = column_major(_reflected("orgqr", start, input, input2).expand(input._data.shape))
+    out = column_major(_reflected("orgqr", start, input, input2).expand(input._array.shape))
     return guarded("orgqr", out, input, input2, out)
 
 
@@ -140,8 +140,8 @@ def ormqr(
             f"ormqr(): input3 must have as many dimensions as input, got shapes "
             f"{list(input3.shape)} and {list(input.shape)}"
         )
-    sides = (input3._data.shape[-2 if left else -1], input._data.shape[-1])
-    if input2._data.shape[-1:] != (min(sides),):
+    sides = (input3._array.shape[-2 if left else -1], input._array.shape[-1])
+    if input2._array.shape[-1:] != (min(sides),):
         raise RuntimeError(
             f"ormqr(): input2 must have {min(sides)} elements in its last dimension, got shape "
             f"{list(input2.shape)}"

@@ -94,13 +94,13 @@ def ldl_solve(LD: Tensor, pivots: Tensor, B: Tensor, *, hermitian: bool = False)
     if B.ndim < 2:
         raise IndexError(f"{name}(): expected a matrix B, got shape {list(B.shape)}")
     check_operands(name, ("LD", LD), ("B", B))
-    if B._data.shape[-2] != n:
+    if B._array.shape[-2] != n:
         raise RuntimeError(
             f"{name}(): incompatible shapes of LD and B: got {list(LD.shape)} and {list(B.shape)}"
         )
     if pivots.dtype.category != INTEGER:
         raise RuntimeError(f"{name}(): expected pivots of integers, got {pivots.dtype.name}")
-    if tuple(pivots._data.shape) != (*batch, n):
+    if tuple(pivots._array.shape) != (*batch, n):
         raise RuntimeError(
             f"{name}(): expected pivots of shape {[*batch, n]}, got {list(pivots.shape)}"
         )

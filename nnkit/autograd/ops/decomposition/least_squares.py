@@ -50,7 +50,7 @@ def _check_form(name: str, parameter: str, bound: Any, *others: Any) -> None:
 
 def _bounds(A: Tensor, atol: Any, rtol: Any) -> tuple[Tensor, Tensor]:
     """The absolute and the relative bound, each with a dimension of size 1 for the values."""
-    default = max(A._data.shape[-2:]) * finfo(A.dtype).eps
+    default = max(A._array.shape[-2:]) * finfo(A.dtype).eps
     if rtol is None and isinstance(atol, Tensor):
         rtol = where(atol > 0, 0.0, default)
     elif rtol is None:
@@ -120,7 +120,7 @@ def matrix_rank(
     """
     _check_form("linalg.matrix_rank", "tol", tol, atol, rtol)
     (check_square if hermitian else check_matrices)("linalg.matrix_rank", A)
-    shape = A._data.shape
+    shape = A._array.shape
     if 0 in shape:
         return A.new_zeros(shape[:-2], dtype=int)
     atol, rtol = _bounds(A, atol, rtol) if tol is ... else _bounds(A, tol, 0.0)

@@ -84,7 +84,7 @@ def tell_failures(
     if check_errors:
         refuse_failures(name, info, what)
     failed = failed[..., None, None]
-    good = eye(A._data.shape[-1], dtype=A.dtype, device=A.device)
+    good = eye(A._array.shape[-1], dtype=A.dtype, device=A.device)
     return column_major(where(failed, float("nan"), compute(where(failed, good, A))))
 
 
@@ -93,7 +93,7 @@ def permutation(name: str, LU: Tensor, pivots: Tensor) -> Tensor:
 
     RuntimeError where the pivots are not of such a factorization.
     """
-    *batch, rows, columns = LU._data.shape
+    *batch, rows, columns = LU._array.shape
     if pivots.dtype.category != INTEGER or pivots.dtype.itemsize != 4:
         raise RuntimeError(f"{name}(): expected pivots of int32, got {pivots.dtype.name}")
     if tuple(pivots.shape) != (*batch, min(rows, columns)):
@@ -111,7 +111,7 @@ def permutation(name: str, LU: Tensor, pivots: Tensor) -> Tensor:
 
 
 def triangles(LU: Tensor) -> tuple[Tensor, Tensor]:
-    rows, columns = LU._data.shape[-2:]
+    rows, columns = LU._array.shape[-2:]
     k = min(rows, columns)
     unit = eye(rows, k, dtype=LU.dtype, device=LU.device)
     return tril(LU[..., :k], -1) + unit, triu(LU[..., :k, :])
@@ -134,7 +134,7 @@ def solved(
 def _solved(name: str, LU: Tensor, pivots: Tensor, B: Tensor, adjoint: bool) -> Tensor:
     check_square(name, LU, WHOLE)
     check_operands(name, ("LU", LU), ("B", B))
-    if B.ndim < 2 or B._data.shape[-2] != LU._data.shape[-1]:
+    if B.ndim < 2 or B._array.shape[-2] != LU._array.shape[-1]:
         raise RuntimeError(
             f"{name}(): incompatible shapes of LU and B: got {list(LU.shape)} and {list(B.shape)}"
         )

@@ -58,14 +58,14 @@ def matrix_exp(input: Tensor) -> Tensor:
 
 
 def _exponential(input: Tensor, n: int) -> Tensor:
-    largest = float(lowest(input.detach()).abs().sum(-2).max()) if input._data.size else 0.0
+    largest = float(lowest(input.detach()).abs().sum(-2).max()) if input._array.size else 0.0
     if not math.isfinite(largest):
         finite = input.isfinite().all(-1, True).all(-2, True)
         return _exponential(input.where(finite, 0.0), n).where(finite, math.nan)
     halvings = max(0, math.ceil(math.log2(largest / _PADE_NORM))) if largest else 0
     x = input / 2.0**halvings
     square = matmul(x, x)
-    power = eye(n, dtype=input.dtype, device=input.device).expand(input._data.shape)
+    power = eye(n, dtype=input.dtype, device=input.device).expand(input._array.shape)
     even, odd = power * _PADE[0], power * _PADE[1]
     for i in range(2, len(_PADE), 2):
         power = matmul(power, square)
@@ -96,17 +96,17 @@ def vander(x: Tensor, N: int | None = None, increasing: bool = False) -> Tensor:
     check_tensor("vander", x, "x")
     if x.ndim != 1:
         raise RuntimeError(f"vander(): x must be a one-dimensional tensor. Got {x.ndim} dimensions")
-    count = x._data.size if N is None else integer("vander", "N", N)
+    count = x._array.size if N is None else integer("vander", "N", N)
     if count < 0:
         raise RuntimeError(f"vander(): N must be non-negative. Got {N}")
-    check_shape("vander", (x._data.size, count))
+    check_shape("vander", (x._array.size, count))
     rising = powers(x, count)
     return rising if increasing else rising.flip(1)
 
 
 def powers(x: Tensor, count: int) -> Tensor:
     """``x ** 0, x ** 1, ...`` along a new last dimension."""
-    shape = x._data.shape
+    shape = x._array.shape
     first = x.new_ones(*shape, 1)
     if count < 2:
         few = first[..., :count]
@@ -134,7 +134,7 @@ def cholesky_solve(input: Tensor, input2: Tensor, upper: bool = False) -> Tensor
     """
     check_square("cholesky_solve", input2, ())
     check_operands("cholesky_solve", ("input", input), ("input2", input2))
-    if check_matrices("cholesky_solve", input, ())[-2] != input2._data.shape[-1]:
+    if check_matrices("cholesky_solve", input, ())[-2] != input2._array.shape[-1]:
         raise RuntimeError(
             f"cholesky_solve(): input2 of shape {list(input2.shape)} does not fit input of shape "
             f"{list(input.shape)}"
@@ -196,7 +196,7 @@ def triangular_solve(
             f"triangular_solve(): incompatible shapes of A and input: got {list(A.shape)} and "
             f"{list(input.shape)}"
         )
-    batch = broadcast_shape("triangular_solve", [A._data.shape[:-2], input._data.shape[:-2]])
+    batch = broadcast_shape("triangular_solve", [A._array.shape[:-2], input._array.shape[:-2]])
     check_defined("triangular_solve", "solve_triangular", A)
     read = A.mT if transpose else A
     solution = rules.solve_triangular(read, input, upper != transpose, unitriangular)

@@ -319,11 +319,11 @@ def _rrelu(
     input = contiguous(input)
     if not training:
         return leaky_relu(input, (lower + upper) / 2)
-    if input.dtype is float16 and input._data.size:
+    if input.dtype is float16 and input._array.size:
         raise NotImplementedError("rrelu(): not implemented for 'float16' tensors in training")
     source = source_of("rrelu", generator, input._device)
     input = of_each(input)
-    noise = input._device.backend.rrelu_noise(input._data, lower, upper, source)
+    noise = input._device.backend.rrelu_noise(input._array, lower, upper, source)
     return prelu(input, wrap(noise, input._device))
 
 

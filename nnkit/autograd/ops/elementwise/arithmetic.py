@@ -229,7 +229,7 @@ def scaled(x: Tensor, factor: Any) -> Tensor:
 def factor_of(name: str, alpha: Any, *operands: Any, parameter: str = "alpha") -> Any:
     """A factor, the argument ``parameter``, as the dtype of the result holds it, with torch's check
     of its type."""
-    shapes = [t._data.shape for t in operands if isinstance(t, Tensor)]
+    shapes = [t._array.shape for t in operands if isinstance(t, Tensor)]
     if shapes and shapes[0] != shapes[-1]:
         broadcast_shape(name, shapes)
     d = promoted_dtype(name, *operands)
@@ -283,7 +283,7 @@ def _in_place_of(plain: Any, by: Any) -> Callable:
             if out is not None:
                 return out
         is_tensor = isinstance(other, Tensor)
-        simple = is_tensor and self._data.dtype in (F4, F8) and is_plain_operand(other, self)
+        simple = is_tensor and self._array.dtype in (F4, F8) and is_plain_operand(other, self)
         if not (simple and alpha.__class__ is float and -LARGEST <= alpha <= LARGEST):
             alpha = factor_of(name, alpha, self, other)
         if not is_tensor:

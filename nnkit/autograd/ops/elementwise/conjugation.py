@@ -37,9 +37,9 @@ def _view(name: str, node: str, rule: Callable, **marks: bool) -> Callable:
         refresh(x)
         place = x._device
         if place.depth:
-            out = wrap(getattr(place.backend, name)(x._data), place)
+            out = wrap(getattr(place.backend, name)(x._array), place)
         else:
-            out = wrap(put_off(x._data, place, **marks), LazyPlace.before(place.home))
+            out = wrap(put_off(x._array, place, **marks), LazyPlace.before(place.home))
         link_view(out, x, name, (), False)
         if MODE.enabled and x._requires_grad:
             connect(op, (x,), (), (edge_of(x),), (out,), place)

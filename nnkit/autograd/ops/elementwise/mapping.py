@@ -72,7 +72,7 @@ def _beside(name: str, input: Tensor, other: Tensor, argument: str) -> Tensor:
     _check_constant(name, input, other)
     if other.dtype is not input.dtype:
         raise TypeError(f"{name}(): expected {input.dtype} for '{argument}', got {other.dtype}")
-    expanded_shape(name, other._data.shape, input._data.shape)
+    expanded_shape(name, other._array.shape, input._array.shape)
     return other.expand(input.shape)
 
 
@@ -90,10 +90,10 @@ def _map(function: Callable, target: Tensor, *others: Tensor) -> Tensor:
     if any(each is None for each in results):
         raise TypeError("a value is no number: got None")
     try:
-        values = B.array(results, target._data.dtype)
+        values = B.array(results, target._array.dtype)
     except OverflowError as error:
         raise ValueError(f"a value does not fit {target.dtype}: {error}") from None
     except ValueError as error:
         raise TypeError(f"a value is no number: {error}") from None
-    B.copy_(target._data, B.reshape(values, target._data.shape))  # torch counts no write either
+    B.copy_(target._array, B.reshape(values, target._array.shape))  # torch counts no write either
     return target

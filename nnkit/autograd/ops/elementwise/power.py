@@ -75,7 +75,7 @@ def pow(input: Tensor | complex, exponent: Tensor | complex) -> Tensor:
         if not isinstance(exponent, bool) and input.dtype.category >= FLOATING:
             if not exponent:
                 return _pow_zero(input)
-            half = input._data.dtype in HALF
+            half = input._array.dtype in HALF
             return _pow_scalar(input, fitting_beside("pow", exponent, input) if half else exponent)
         if isinstance(exponent, int) and exponent < 0 and input.dtype.category < FLOATING:
             raise RuntimeError("pow(): Integers to negative integer powers are not allowed.")

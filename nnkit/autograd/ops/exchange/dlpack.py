@@ -79,12 +79,12 @@ def _dlpack(self: Tensor, **options: Any) -> Any:
         raise BufferError("can't export tensors that require gradient, use tensor.detach()")
     if is_conj(self):
         raise BufferError("can't export tensors with the conjugate bit set, use x.resolve_conj()")
-    return self._device.backend.to_dlpack(self._data, options)
+    return self._device.backend.to_dlpack(self._array, options)
 
 
 def _dlpack_device(self: Tensor) -> tuple:
     """DLPack's type and number of the device."""
-    return self._device.backend.dlpack_device(self._data)
+    return self._device.backend.dlpack_device(self._array)
 
 
 attach("__dlpack__", _dlpack)

@@ -89,7 +89,7 @@ def _read(data: Any, d: dtype_type | None, place: Any) -> Any:
             raise RuntimeError(
                 "tensor(): an example of a vmap cannot be copied: use detach().clone()"
             )
-        array = plain(data.detach().to(place)._data)
+        array = plain(data.detach().to(place)._array)
         return B.copy(array) if d is None else B.cast(array, d.array)
     if _is_array(data):
         host = cpu.backend.from_numpy(cpu.backend.array(data, None))
@@ -164,12 +164,12 @@ def _survey(data: Any, found: set, d: dtype_type | None, depth: int, leads: bool
         elif isinstance(item, Tensor):
             found.add(item.dtype)
             whole = (d or _common(found | (kinds & _NUMBERS))).category <= INTEGER
-            if whole and (item._data.size != 1 or item.dtype.category > INTEGER):
+            if whole and (item._array.size != 1 or item.dtype.category > INTEGER):
                 raise TypeError(
                     "tensor(): only integer tensors of a single element can be converted to an "
                     f"index, got {item.dtype} of shape {list(item.shape)}"
                 )
-            if item._data.size != 1:
+            if item._array.size != 1:
                 raise ValueError(
                     "tensor(): only one element tensors can be converted to Python scalars, got "
                     f"shape {list(item.shape)}"
@@ -318,12 +318,12 @@ def asarray(
             raise ValueError(f"asarray(): can't alias arbitrary sequence into a tensor: {got}")
         return tensor(obj, dtype=d, device=device, requires_grad=bool(requires_grad))
     result = converted(to(shared, place_of(device, shared._device)), d or shared.dtype)
-    if copy is False and result._data is not shared._data:
+    if copy is False and result._array is not shared._array:
         what = f"with dtype '{shared.dtype.scalar_type}' into dtype '{result.dtype.scalar_type}'"
         if result._device is not shared._device:
             what = f"from device '{shared._device}' to '{result._device}'"
         raise ValueError(f"asarray(): can't alias tensor {what}.")
-    if copy and result._data is shared._data:
+    if copy and result._array is shared._array:
         result = clone(result)
     wanted = result.requires_grad if requires_grad is None else requires_grad
     if not (wanted or result.is_leaf):
@@ -437,7 +437,7 @@ def numpy(input: Tensor, *, force: bool = False) -> Any:
                     f"Can't call numpy() on Tensor that has {bit} bit set. Use "
                     f"tensor.{way}().numpy() instead."
                 )
-        if is_zero(input._data):
+        if is_zero(input._array):
             raise RuntimeError(
                 "Can't call numpy() on zeros that stand for a derivative where there is none, "
                 "which nobody may write. Use tensor.clone().numpy() instead."
@@ -453,8 +453,8 @@ def numpy(input: Tensor, *, force: bool = False) -> Any:
             "the tensor to host memory first."
         )
     if input.is_cpu:
-        lend(memory_of(input._data))
-    return input._device.backend.to_numpy(input._data)
+        lend(memory_of(input._array))
+    return input._device.backend.to_numpy(input._array)
 
 
 def _array(self: Tensor, dtype: Any = None, copy: bool | None = None) -> Any:
@@ -476,7 +476,7 @@ def _array_wrap(self: Tensor, array: Any, context: Any = None, return_scalar: bo
 @public(namespace=False)
 def tolist(input: Tensor) -> Any:
     """The elements as nested Python lists; of a 0-dim tensor, the number."""
-    return input._device.backend.to_numpy(input._data).tolist()
+    return input._device.backend.to_numpy(input._array).tolist()
 
 
 @public(namespace=False)
@@ -505,7 +505,7 @@ def new(
         arguments = (*arguments, Size(size))
     _refuse_device("new", arguments, device)
     given = arguments[0] if arguments else None
-    if isinstance(given, Tensor) and given._data.dtype != input._data.dtype:
+    if isinstance(given, Tensor) and given._array.dtype != input._array.dtype:
         raise TypeError(f"new(): expected a tensor of {input.dtype}, got {given.dtype}")
     place = input._device if device is None else place_of(device)
     return _legacy("new", Tensor, arguments, place, input.dtype)

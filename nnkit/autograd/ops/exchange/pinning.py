@@ -30,7 +30,7 @@ def pin_memory(input: Tensor, device: Any = None) -> Tensor:
             f"pin_memory(): only CPU tensors can be pinned, got one on {input._device}"
         )
     runtime.require()
-    return input if is_pinned(input) else wrap(runtime.pinned(input._data))
+    return input if is_pinned(input) else wrap(runtime.pinned(input._array))
 
 
 @public(namespace=False)
@@ -44,4 +44,4 @@ def is_pinned(input: Tensor, device: Any = None) -> bool:
     """
     from nnkit.backend.cuda import runtime
 
-    return input._device is cpu and runtime.is_pinned(input._data)
+    return input._device is cpu and runtime.is_pinned(input._array)

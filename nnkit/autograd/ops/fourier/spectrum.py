@@ -28,7 +28,7 @@ def _check_window(name: str, window: Tensor | None, length: int) -> None:
             f"A window was not provided. {name}() takes a rectangular one, which leaks between "
             "frequencies; give nnkit.hann_window or, to keep it, nnkit.ones"
         )
-    elif window.ndim != 1 or window._data.shape[0] != length:
+    elif window.ndim != 1 or window._array.shape[0] != length:
         _fail(name, f"a window of shape [{length}]", list(window.shape))
 
 
@@ -110,7 +110,7 @@ def stft(
     if x.ndim not in (1, 2):
         _fail("stft", "a 1D or 2D tensor", list(x.shape))
     batch = x if x.ndim == 2 else x.unsqueeze(0)
-    size = batch._data.shape[1]
+    size = batch._array.shape[1]
     if not 0 < n_fft <= size:
         _fail("stft", f"0 < n_fft <= {size}", n_fft)
     if hop <= 0:
@@ -126,7 +126,7 @@ def stft(
         window = constant_pad_nd(window, around)
         if align_to_window:
             batch = constant_pad_nd(batch, around)
-    pieces = 1 + (batch._data.shape[1] - n_fft) // hop
+    pieces = 1 + (batch._array.shape[1] - n_fft) // hop
     rows, step = batch.stride()
     shape, strides = (len(batch), pieces, n_fft), (rows, hop * step, step)
     framed = batch.as_strided(shape, strides, batch.storage_offset())
@@ -182,13 +182,13 @@ def istft(
     width = n_fft if win_length is None else win_length
     if not input.is_complex():
         _fail("istft", "a complex tensor, the output of stft with return_complex=True", input.dtype)
-    if not input._data.size:
+    if not input._array.size:
         _fail("istft", "spectra", "an empty tensor")
     if input.ndim < 2:
         raise IndexError(f"istft(): expected 2 or 3 dimensions, got {list(input.shape)}")
     if input.ndim > 3:
         _fail("istft", "2 or 3 dimensions", list(input.shape))
-    frequencies, pieces = input._data.shape[-2:]
+    frequencies, pieces = input._array.shape[-2:]
     half = frequencies != n_fft if onesided is None else onesided
     if frequencies != (n_fft // 2 + 1 if half else n_fft):
         _fail("istft", f"the frequencies of n_fft={n_fft}, onesided={half}", frequencies)

@@ -170,54 +170,54 @@ def setitem(self: Tensor, index: Any, value: Any) -> None:
     if value._device.home is not self._device.home and value._device != self._device:
         value = _moved(self, advanced, value)
     fills = advanced is not None and _is_fill(advanced, value)
-    if advanced is not None and value._data.dtype is not self._data.dtype:
+    if advanced is not None and value._array.dtype is not self._array.dtype:
         if not fills:
             raise _wrong_dtype(
-                self, self._device.backend.getitem(self._data, found.basic), advanced, value
+                self, self._device.backend.getitem(self._array, found.basic), advanced, value
             )
         check_fill("masked_fill_", self, value)
-        value = OPS["cast"](value, self._data.dtype)  # elsewhere the copy casts
+        value = OPS["cast"](value, self._array.dtype)  # elsewhere the copy casts
     shared = isinstance(given, Tensor) and shares_memory(self, given)
     for t in tensors:
-        if t._data.dtype is self._data.dtype:
+        if t._array.dtype is self._array.dtype:
             shared = shared or shares_memory(self, t)
     # The view of what is Uncounted is refused, before anything is written.
     plainly = value._device is self._device and self._writes.__class__ is not Uncounted
     plainly = plainly and MODE.captures is None
     if plainly and not shared and not wants_history(self, (value, *tensors)):
-        B, data = self._device.backend, self._data
+        B, data = self._device.backend, self._array
         place = data if found.last is type(...) else B.getitem(data, found.basic)
-        if value._data.ndim:
+        if value._array.ndim:
             value = _without_leading_ones(value)
         if advanced is None:
             check_expanded("setitem", place)
-            if value._data.ndim:
+            if value._array.ndim:
                 _check_broadcast(value, place.shape)
-            B.copy_(place, value._data)
+            B.copy_(place, value._array)
         else:
             if has_expanded(place):
                 warn_expanded("index_put_")
-            B.index_put_(place, value._data, positions_on(self._device, advanced), False)
+            B.index_put_(place, value._array, positions_on(self._device, advanced), False)
         # torch writes a view, which is not counted where an inference tensor may be.
         wrote(_view(self, found) if self.is_inference() else self, "setitem")
         return
     target = _view(self, found)
     if advanced is None:
         operation, overwrite = "copy_", OPS["overwrite"]
-        if not value._data.ndim and target._data.ndim:
+        if not value._array.ndim and target._array.ndim:
             operation, overwrite = "fill_", fill_with
-            check_expanded(operation, target._data)
-        if value._data.shape != target._data.shape:
+            check_expanded(operation, target._array)
+        if value._array.shape != target._array.shape:
             if inferred and not self.is_inference():  # torch makes a view, without history
                 value = value.detach() if value.ndim else seen(value)
             value = _without_leading_ones(value)
-            _check_broadcast(value, target._data.shape)
+            _check_broadcast(value, target._array.shape)
             if operation == "copy_":
-                alone = not value._data.ndim and target._data.size == 1
+                alone = not value._array.ndim and target._array.size == 1
                 # Expanded it may have other strides, all zero.
-                if alone and any(steps_of(target._data)):
+                if alone and any(steps_of(target._array)):
                     check_apart(operation, target, value)
-                value = shapes.expand(value, target._data.shape)
+                value = shapes.expand(value, target._array.shape)
         write(target, operation, overwrite, value, kernel=target._device.backend.copy_)
     else:
         operation = "masked_fill_" if fills else "index_put_"
@@ -233,8 +233,8 @@ def _view(x: Tensor, index: Index) -> Tensor:
 
 def _check_broadcast(value: Tensor, shape: tuple) -> None:
     """RuntimeError where a value does not fit into the shape of what is written."""
-    if not broadcasts(value._data.shape, shape):
-        raise shape_mismatch(value._data.shape, shape)
+    if not broadcasts(value._array.shape, shape):
+        raise shape_mismatch(value._array.shape, shape)
 
 
 def _number_tensor(self: Tensor, value: Any) -> Tensor:
@@ -253,7 +253,7 @@ def _number_tensor(self: Tensor, value: Any) -> Tensor:
         value = number
     if dtype.category < FLOATING or isinstance(value, complex) or abs(value) > LARGEST:
         value = fitting("setitem", value, dtype, True)
-    return wrap(self._device.backend.full((), value, self._data.dtype), self._device)
+    return wrap(self._device.backend.full((), value, self._array.dtype), self._device)
 
 
 def _wrong_dtype(input: Tensor, place: Any, positions: tuple, value: Tensor) -> RuntimeError:
@@ -275,12 +275,12 @@ def _is_fill(advanced: tuple, value: Tensor) -> bool:
     Raises:
         RuntimeError: the mask is one of uint8, as they once were.
     """
-    if value._data.size != 1:
+    if value._array.size != 1:
         return False
     arrays = advanced if len(advanced) == 1 else [i for i in advanced if i is not ALL]
     if len(arrays) != 1 or arrays[0].__class__ is list:
         return False
-    dtype = arrays[0]._data.dtype
+    dtype = arrays[0]._array.dtype
     if dtype.kind == "u":
         raise RuntimeError(f"masked_fill_ only supports boolean masks, but got one of {dtype}")
     return dtype is bool_.array
@@ -295,7 +295,7 @@ def _moved(self: Tensor, advanced: tuple | None, value: Tensor) -> Tensor:
 
 
 def _without_leading_ones(value: Tensor) -> Tensor:
-    shape = value._data.shape
+    shape = value._array.shape
     if not shape or shape[0] != 1:
         return value
     first = next((d for d, n in enumerate(shape) if n != 1), len(shape))
@@ -305,7 +305,7 @@ def _without_leading_ones(value: Tensor) -> Tensor:
 def _put_overlapping(
     B: Any, x: Any, value: Tensor, positions: tuple, accumulate: bool = False
 ) -> Any:
-    return B.index_put_(x, value._data, positions_on(value._device, positions), accumulate)
+    return B.index_put_(x, value._array, positions_on(value._device, positions), accumulate)
 
 
 def _put(before: Tensor, value: Tensor, positions: tuple) -> Tensor:
@@ -346,7 +346,7 @@ def _positions_of(
     fills = not accumulate and _is_fill(positions, values)
     if not fills:
         # torch counts the dimensions of masks: those that have none are none here.
-        positions = tuple(i for i in positions if i.ndim or i._data.dtype.kind not in "bu")
+        positions = tuple(i for i in positions if i.ndim or i._array.dtype.kind not in "bu")
         if not positions:
             raise RuntimeError("index_put(): expected an index that is no bool without dimensions")
     Index(positions, input)  # does it fit at all
@@ -383,18 +383,18 @@ def _put_at(
 ) -> Tensor:
     """A copy with values written at positions, which `_positions_of` has found."""
     input = beside(input, positions)
-    if values._data.dtype != input._data.dtype:
+    if values._array.dtype != input._array.dtype:
         if not fills:
-            raise _wrong_dtype(input, input._data, positions, values)
-        values = OPS["cast"](values, input._data.dtype)
+            raise _wrong_dtype(input, input._array, positions, values)
+        values = OPS["cast"](values, input._array.dtype)
     if fills:
         values = shapes.reshape(values, ()) if values.ndim else values
         if not positions[0].ndim:
             return METHODS["masked_fill"](input, positions[0], values)
-    elif values.ndim > 1 and values._data.shape[0] == 1 or not values._data.size:
+    elif values.ndim > 1 and values._array.shape[0] == 1 or not values._array.size:
         # NumPy would drop leading ones, and does not look at what is empty.
-        place = shape_of_indexed(input._data, tuple(map(array_of, positions)))
-        expanded_shape("index_put", values._data.shape, place)
+        place = shape_of_indexed(input._array, tuple(map(array_of, positions)))
+        expanded_shape("index_put", values._array.shape, place)
     return _index_put(input, values, positions, accumulate)
 
 
@@ -414,11 +414,11 @@ def select(input: Tensor, dim: int, index: int) -> Tensor:
     if not input.ndim:
         raise IndexError("select() cannot be applied to a 0-dim tensor")
     axis = normalize_dim(dim, input.ndim, "select")
-    size = input._data.shape[axis]
+    size = input._array.shape[axis]
     position = integer("select", "index", index)
     if not -size <= position < size:
         raise IndexError(
-            f"select(): index {index} out of range for tensor of size {list(input._data.shape)} "
+            f"select(): index {index} out of range for tensor of size {list(input._array.shape)} "
             f"at dimension {axis}"
         )
     return _select(input, (*(ALL,) * axis, position, ...))
@@ -439,7 +439,7 @@ def narrow(input: Tensor, dim: int, start: Tensor | int, length: int) -> Tensor:
     if integer("narrow", "length", length) < 0:
         raise RuntimeError(f"narrow(): length must be non-negative, got {length}")
     axis = normalize_dim(dim, input.ndim, "narrow")
-    size = input._data.shape[axis]
+    size = input._array.shape[axis]
     if isinstance(start, Tensor) and (start.ndim or start.dtype.category != INTEGER):
         raise RuntimeError(f"narrow(): start must be a 0-dim integral Tensor, got {start.dtype}")
     first = integer("narrow", "start", start)
@@ -477,7 +477,7 @@ def select_scatter(input: Tensor, src: Tensor, dim: int, index: int) -> Tensor:
         tensor([[0., 0.],
                 [1., 1.]])
     """
-    expected = select(input.detach(), dim, index)._data.shape
+    expected = select(input.detach(), dim, index)._array.shape
     axis = normalize_dim(dim, input.ndim, "select_scatter")
     return _scattered("select_scatter", input, src, (*(ALL,) * axis, index, ...), expected)
 
@@ -499,15 +499,15 @@ def slice_scatter(
     if step <= 0:
         raise RuntimeError(f"slice_scatter(): slice step must be positive, got {step}")
     index = (*(ALL,) * axis, slice(start, end, step), ...)
-    expected = input._device.backend.getitem(input._data, index).shape
+    expected = input._device.backend.getitem(input._array, index).shape
     return _scattered("slice_scatter", input, src, index, expected)
 
 
 def _scattered(name: str, input: Tensor, src: Any, index: tuple, expected: tuple) -> Tensor:
     check_tensor(name, src, "src")
-    if src._data.shape != expected:
+    if src._array.shape != expected:
         raise RuntimeError(
-            f"{name}(): expected src to have size {list(expected)}, got {list(src._data.shape)}"
+            f"{name}(): expected src to have size {list(expected)}, got {list(src._array.shape)}"
         )
     check_source(name, input, src)
     return real_gradient(name, _slice_scatter(input, cast_inside(src, input.dtype), index))

@@ -43,7 +43,7 @@ class Index:
     last: type
 
     def __init__(self, expression: Any, indexed: Tensor) -> None:
-        shape = indexed._data.shape
+        shape = indexed._array.shape
         kind = expression.__class__
         if shape and kind is not tuple:  # one item, as most indices are
             if kind is int:
@@ -57,7 +57,7 @@ class Index:
             elif kind is Tensor:
                 if expression._device is not indexed._device:
                     expression = _within_reach(expression, indexed)
-                data = expression._data
+                data = expression._array
                 if (data.ndim and data.dtype.kind == "i") or (
                     data.shape == shape and data.dtype.kind == "b"
                 ):
@@ -82,7 +82,7 @@ class Index:
         try:
             for place, item in enumerate(items):
                 kind = item.__class__
-                if kind not in _PLAIN and not (kind is Tensor and item._data.ndim):
+                if kind not in _PLAIN and not (kind is Tensor and item._array.ndim):
                     item = _normal(item, indexed._device)
                 if isinstance(item, Tensor) and item._device is not indexed._device:
                     item = _within_reach(item, indexed)
@@ -146,7 +146,7 @@ class Index:
                 dim += skipped
             else:
                 self.last = kind
-                data = item._data
+                data = item._array
                 of = data.dtype.kind
                 consumed = data.ndim if of in _MASKS else 1
                 if dim + consumed > ndim or of not in "iub":
@@ -177,7 +177,7 @@ def _means_tuple(items: list) -> bool:
 def _normal(item: Any, device: Any) -> Any:
     """An item of any other class as an int, a bool or a Tensor that has dimensions."""
     if isinstance(item, Tensor):
-        data = item._data
+        data = item._array
         if data.ndim or is_batched(item):
             return item
         if data.dtype.kind == "i":
@@ -245,7 +245,7 @@ def index_tensor(items: Any, device: Any) -> Tensor:
 def _plain(item: Any) -> Any:
     if isinstance(item, (list, tuple, range)):
         return [_plain(i) for i in item]
-    if isinstance(item, Tensor) and item._data.dtype.kind not in "iub":
+    if isinstance(item, Tensor) and item._array.dtype.kind not in "iub":
         raise TypeError(
             "only integer tensors can be converted to an index: got one of dtype "
             f"{item.dtype} inside a sequence"
@@ -257,8 +257,8 @@ def _consumed(item: Any) -> int:
     """The number of dimensions that an item of an index consumes."""
     if item is None or item is Ellipsis or item.__class__ is bool:
         return 0
-    is_mask = isinstance(item, Tensor) and item._data.dtype.kind in _MASKS
-    return item._data.ndim if is_mask else 1
+    is_mask = isinstance(item, Tensor) and item._array.dtype.kind in _MASKS
+    return item._array.ndim if is_mask else 1
 
 
 def _goes_beyond(ndim: int, dim: int, items: tuple) -> bool:

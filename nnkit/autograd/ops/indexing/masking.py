@@ -25,7 +25,7 @@ from nnkit.backend.dtype import BOOL, int64
 
 def _copied_where_alike(x: Tensor, mask: Tensor, *rest: Any) -> str | None:
     """Torch copies the input, or a view of it if it has not the shape of the mask."""
-    return "recorded" if x._data.shape == mask._data.shape else None
+    return "recorded" if x._array.shape == mask._array.shape else None
 
 
 _masked_fill = rule(
@@ -73,13 +73,13 @@ def _mask_of(name: str, input: Tensor, mask: Any) -> tuple[int, ...]:
             f"{name}(): expected BoolTensor for mask: it only supports boolean masks, got "
             f"{mask.dtype}"
         )
-    if mask._data.shape == input._data.shape:
-        return mask._data.shape
-    return broadcast_shape(name, [input._data.shape, mask._data.shape])
+    if mask._array.shape == input._array.shape:
+        return mask._array.shape
+    return broadcast_shape(name, [input._array.shape, mask._array.shape])
 
 
 def _masked_fill_in_place(self: Tensor, mask: Tensor, value: Tensor | complex) -> Tensor:
-    fill = lambda B, x, mask, value: B.masked_fill_(x, mask._data, getattr(value, "_data", value))
+    fill = lambda B, x, mask, value: B.masked_fill_(x, mask._array, getattr(value, "_array", value))
     check_positions("masked_fill_", self, (mask,))
     return write(self, "masked_fill_", masked_fill, mask, value, overlapping=fill)
 
@@ -119,7 +119,7 @@ def check_fill(name: str, input: Tensor, value: Any) -> None:
 
 @single(name="masked_fill", node="MaskedFillBackward1")
 def _masked_fill_with(input: Tensor, mask: Tensor, value: Tensor) -> Tensor:
-    value = OPS["cast"](value, input._data.dtype)
+    value = OPS["cast"](value, input._array.dtype)
     return OPS["where"](contiguous(mask), value, contiguous(input))  # torch's lies by rows
 
 
@@ -134,7 +134,7 @@ def masked_select(input: Tensor, mask: Tensor) -> Tensor:
         tensor([1, 3])
     """
     shape = _mask_of("masked_select", input, mask)
-    if shape != input._data.shape:
+    if shape != input._array.shape:
         input = shapes.expand(seen_beside(input, mask), shape)
     return _masked_select(input, mask)
 
@@ -154,7 +154,7 @@ def masked_scatter(input: Tensor, mask: Tensor, source: Tensor) -> Tensor:
     """
     shape = _mask_of("masked_scatter", input, mask)
     same_dtype("masked_scatter", input, source, "source")
-    if shape != input._data.shape:
+    if shape != input._array.shape:
         input = shapes.expand(seen_beside(input, mask, source), shape)
     return _masked_scatter(input, mask, source)
 
@@ -171,7 +171,7 @@ def nonzero(input: Tensor, *, as_tuple: bool = False) -> Any:
                 [3]])
     """
     check_tensor("nonzero", input)
-    rows = wrap(input._device.backend.nonzero(input._data), input._device)
+    rows = wrap(input._device.backend.nonzero(input._array), input._device)
     if not as_tuple:
         return rows
     if not input.ndim:

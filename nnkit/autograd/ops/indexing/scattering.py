@@ -124,12 +124,12 @@ def index_argument(name: str, input: Tensor, dim: int, index: Any) -> tuple[int,
 
 def _element_index(name: str, input: Tensor, dim: int, index: Any, source: Any = None) -> tuple:
     """Check an index that holds one position for each element."""
-    if isinstance(index, Tensor) and not index._data.size:  # of any dtype
+    if isinstance(index, Tensor) and not index._array.size:  # of any dtype
         index = OPS["cast"](index, int64.array)
     axis, index = index_argument(name, input, dim, index)
-    if not index._data.size:
+    if not index._array.size:
         return axis, index
-    shape, wanted = input._data.shape or (1,), index._data.shape or (1,)
+    shape, wanted = input._array.shape or (1,), index._array.shape or (1,)
     if len(wanted) != len(shape):
         raise RuntimeError(
             f"{name}(): index tensor must have the same number of dimensions as input tensor, "
@@ -142,7 +142,7 @@ def _element_index(name: str, input: Tensor, dim: int, index: Any, source: Any =
                 f"to be no larger than input {list(shape)} apart from dimension {axis}"
             )
     if source is not None:
-        other = source._data.shape or (1,)
+        other = source._array.shape or (1,)
         if source.ndim and len(other) < len(wanted) and all(n <= m for n, m in zip(wanted, other)):
             raise IndexError(
                 f"{name}(): src has no dimension {len(other)}, got {list(other)} for an index "
@@ -157,7 +157,7 @@ def _element_index(name: str, input: Tensor, dim: int, index: Any, source: Any =
 
 def same_dtype(name: str, input: Tensor, source: Any, parameter: str) -> Tensor:
     check_tensor(name, source, parameter)
-    if source._data.dtype != input._data.dtype:
+    if source._array.dtype != input._array.dtype:
         raise RuntimeError(
             f"{name}(): expected input and {parameter} to have the same dtype, got {input.dtype} "
             f"and {source.dtype}"
@@ -194,21 +194,21 @@ def gather(input: Tensor, dim: int, index: Tensor, *, sparse_grad: bool = False)
         return gradients.gather(input, axis, index)
     if index.ndim != input.ndim:
         out = gather(shapes.reshape(input, -1), 0, shapes.reshape(index, -1))
-        return on_its_own(shapes.reshape(out, index._data.shape))
+        return on_its_own(shapes.reshape(out, index._array.shape))
     return _gather(input, index, axis)
 
 
 def _fitted(input: Tensor, index: Tensor, source: Tensor | None = None) -> tuple:
     """The index and the part of ``source`` that it covers. An empty index may have any shape: it
     covers nothing, in as many dimensions as the input has."""
-    if not index._data.size:
+    if not index._array.size:
         shape = (0,) * max(input.ndim, 1)
         if source is not None:
             source = OPS["getitem"](shapes.reshape(source, (-1,)), (slice(0),))
             source = shapes.reshape(source, shape)
         return shapes.reshape(index, shape), source
-    shape = index._data.shape
-    if source is None or source._data.shape == shape:
+    shape = index._array.shape
+    if source is None or source._array.shape == shape:
         return index, source
     if not source.ndim:
         return index, shapes.reshape(source, shape)
@@ -263,7 +263,7 @@ def _scatter_with(input: Tensor, axis: int, index: Tensor, src: Any, reduce: str
         )
     if not isinstance(src, Tensor):
         B = input._device.backend
-        src = wrap(B.full(index._data.shape, src, input._data.dtype), input._device)
+        src = wrap(B.full(index._array.shape, src, input._array.dtype), input._device)
     name = {"add": "sum", "multiply": "prod"}[reduce]
     return _scatter_reduce(input, index, src, axis, name, True)
 
@@ -329,7 +329,7 @@ def _scatter_reduced(
     check_tensor("scatter_reduce", src, "src")
     axis, index = _element_index("scatter_reduce", input, dim, index, src)
     same_dtype("scatter_reduce", input, src, "src")
-    if index._data.size or reduce == "mean":
+    if index._array.size or reduce == "mean":
         check_dtype("scatter_reduce", input.dtype, UNDEFINED.get(reduce, ()))
     return _scatter_reduce(input, *_fitted(input, index, src), axis, reduce, include_self)
 
@@ -360,7 +360,7 @@ def take_along_dim(input: Tensor, indices: Tensor, dim: int | None = None) -> Te
             f"got {input.ndim} for input, and {indices.ndim} for indices"
         )
     axis = normalize_dim(dim, input.ndim, "take_along_dim")
-    one = [list(t._data.shape) for t in (input, indices)]
+    one = [list(t._array.shape) for t in (input, indices)]
     along = [sizes.__getitem__(axis) for sizes in one]
     for sizes in one:
         sizes[axis] = 1
@@ -380,7 +380,7 @@ def _flat_index(name: str, input: Tensor, index: Any) -> Tensor:
     if index.dtype.name != "int64":
         raise RuntimeError(f"{name}(): expected a long tensor for index, got {index.dtype}")
     B = index._device.backend
-    flat = B.wrap_index(index._data, input._data.size)
+    flat = B.wrap_index(index._array, input._array.size)
     return wrap(B.reshape(flat, (flat.size,)), index._device)
 
 
@@ -399,7 +399,7 @@ def take(input: Tensor, index: Tensor) -> Tensor:
     """
     flat = _flat_index("take", input, index)
     taken = OPS["index_select"](shapes.reshape(input, -1), flat, 0)
-    return guarded("take", on_its_own(shapes.reshape(taken, index._data.shape)), input, index)
+    return guarded("take", on_its_own(shapes.reshape(taken, index._array.shape)), input, index)
 
 
 @public(in_place=True)
@@ -417,12 +417,12 @@ def put(input: Tensor, index: Tensor, source: Tensor, accumulate: bool = False) 
         refuse("put_")
     same_dtype("put", input, source, "source")
     flat = _flat_index("put", input, index)
-    if source._data.size != index._data.size:
+    if source._array.size != index._array.size:
         raise IndexError(
             f"put(): expected source and index to have the same number of elements, got "
-            f"{source._data.size} and {index._data.size}"
+            f"{source._array.size} and {index._array.size}"
         )
     positions = shapes.reshape(input, -1), flat, shapes.reshape(source, -1), 0
     out = OPS["index_add"](*positions, 1) if accumulate else _scatter(*positions)
-    out = arranged(on_its_own(shapes.reshape(out, input._data.shape)), input)
+    out = arranged(on_its_own(shapes.reshape(out, input._array.shape)), input)
     return guarded("put", out, index, *([source] if source.requires_grad else []))

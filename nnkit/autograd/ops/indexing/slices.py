@@ -80,19 +80,19 @@ def index_select(input: Tensor, dim: int, index: Tensor) -> Tensor:
         tensor([30, 10])
     """
     axis, index = _vector_index("index_select", input, dim, index)
-    if index._data.size and input.ndim > 1 and not input._data.shape[axis]:
+    if index._array.size and input.ndim > 1 and not input._array.shape[axis]:
         raise RuntimeError(
             f"index_select(): self indexing axis dim should be positive, got dimension {axis} of "
             f"an input of shape {list(input.shape)}"
         )
-    if not input.ndim and index._data.size != 1:
+    if not input.ndim and index._array.size != 1:
         raise RuntimeError(
-            f"index_select(): Index to scalar can have only 1 value, got {index._data.size} "
+            f"index_select(): Index to scalar can have only 1 value, got {index._array.size} "
             "value(s)"
         )
-    if index._data.size and input.ndim > 1 and not input._data.size:  # where no kernel reads
+    if index._array.size and input.ndim > 1 and not input._array.size:  # where no kernel reads
         bounds = (index.min().item(), index.max().item())
-        if bounds[0] < 0 or bounds[1] >= input._data.shape[axis]:
+        if bounds[0] < 0 or bounds[1] >= input._array.shape[axis]:
             raise RuntimeError(
                 f"index_select(): INDICES element is out of DATA bounds, dimension {axis} of shape "
                 f"{list(input.shape)}"
@@ -110,31 +110,32 @@ def _slices(name: str, input: Tensor, dim: int, index: Any, source: Any, error: 
             f"{input.ndim}"
         )
     same_dtype(name, input, source, "source")
-    if not source.ndim and index._data.size != 1:
+    if not source.ndim and index._array.size != 1:
         lacks = name != "index_copy" and axis > 0  # such a dimension
         raise (RuntimeError if lacks else IndexError)(
-            f"{name}(): a 0-dim source goes with one index, got {index._data.size} of them"
+            f"{name}(): a 0-dim source goes with one index, got {index._array.size} of them"
         )
     if name in ("index_add", "index_reduce") and source.ndim != input.ndim:  # as in torch
         raise RuntimeError(
             f"{name}(): source tensor shape must match self tensor shape, excluding the specified "
             f"dimension: got {source.ndim} and {input.ndim} dimensions"
         )
-    shape = source._data.shape or (1,)
+    shape = source._array.shape or (1,)
     if len(shape) != (input.ndim or 1):
         raise RuntimeError(
             f"{name}(): source must have as many dimensions as input, got {len(shape)} and "
             f"{input.ndim}"
         )
-    expected = input._data.shape or (1,)
+    expected = input._array.shape or (1,)
     if any(n != m for d, (n, m) in enumerate(zip(shape, expected, strict=True)) if d != axis):
         raise RuntimeError(
             f"{name}(): source tensor shape must match self tensor shape, excluding the specified "
-            f"dimension: got {list(input._data.shape)} and {list(shape)}"
+            f"dimension: got {list(input._array.shape)} and {list(shape)}"
         )
-    if shape[axis] != index._data.size:
+    count = index._array.size
+    if shape[axis] != count:
         raise error(
-            f"{name}(): number of indices ({index._data.size}) should be equal to source.size(dim) "
+            f"{name}(): number of indices ({count}) should be equal to source.size(dim) "
             f"({shape[axis]}), for dim: {axis}"
         )
     return axis, index
@@ -186,14 +187,14 @@ def index_reduce(
     axis, index = _slices("index_reduce", input, dim, index, source, RuntimeError)
     if input.ndim < 2 or not include_self:  # else torch goes slice by slice, with other functions
         check_dtype("index_reduce", input.dtype, ("bool", "complex"))
-    elif index._data.size:
+    elif index._array.size:
         check_dtype("index_reduce", input.dtype, UNDEFINED.get(reduce, ()))
-    size = input._data.shape[axis] if input.ndim else 1
+    size = input._array.shape[axis] if input.ndim else 1
     inside = (index >= 0).logical_and(index < size)
     message = f"index_reduce(): an index is out of bounds for dimension {axis} with size {size}"
     require(inside, IndexError, message)
     column = shapes.reshape(index, (-1,) + (1,) * (source.ndim - axis - 1) if source.ndim else ())
-    rows = shapes.expand(column, source._data.shape)
+    rows = shapes.expand(column, source._array.shape)
     out = OPS["scatter_reduce"](input, rows, source, axis, reduce, include_self)
     return real_gradient("index_reduce", out)
 
@@ -201,7 +202,7 @@ def index_reduce(
 def _index_fill_in_place(self: Tensor, dim: int, index: Tensor, value: Tensor | complex) -> Tensor:
     def fill(B: Any, x: Any, dim: int, index: Tensor, value: Any) -> Any:
         axis, index = _vector_index("index_fill", self, dim, index)
-        return B.index_fill_(x, index._data, axis, getattr(value, "_data", value))
+        return B.index_fill_(x, index._array, axis, getattr(value, "_array", value))
 
     check_positions("index_fill_", self, (index,))
     return write(self, "index_fill_", index_fill, dim, index, value, overlapping=fill)
@@ -237,7 +238,7 @@ def index_fill(input: Tensor, dim: int, index: Tensor, value: Tensor | complex) 
 def _index_fill_with(input: Tensor, index: Tensor, axis: int, value: Tensor) -> Tensor:
     input, index = on_one_device("index_fill", (input, index))
     B = input._device.backend
-    filled = B.index_fill(B.zeros(input._data.shape, bool_.array), index._data, axis, True)
-    value = OPS["cast"](value, input._data.dtype)
+    filled = B.index_fill(B.zeros(input._array.shape, bool_.array), index._array, axis, True)
+    value = OPS["cast"](value, input._array.dtype)
     out = arranged(OPS["where"](wrap(filled, input._device), value, input), input)
     return guarded("index_fill", out, index)

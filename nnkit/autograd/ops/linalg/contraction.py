@@ -78,14 +78,14 @@ def einsum(equation: Any, *operands: Any) -> Tensor:
     if len(operands) == 1:
         out = LIFTED.einsum(operands, equation)
         return out if out is not operands[0] else as_view(out)
-    if CASTING.enabled or len({x._data.dtype for x in operands}) > 1:
+    if CASTING.enabled or len({x._array.dtype for x in operands}) > 1:
         out = _PUBLIC.einsum(operands, equation)
     elif _tracked(operands):
         out = LIFTED.einsum(operands, equation)
     else:
         operands = on_one_device("einsum", tuple(operands))
         device = operands[0]._device
-        out = wrap(device.backend.einsum([x._data for x in operands], equation), device)
+        out = wrap(device.backend.einsum([x._array for x in operands], equation), device)
     inputs, output = parse(equation, tuple(x.ndim for x in operands))
     return out if set().union(*inputs) <= set(output) else as_view(out)
 
@@ -123,7 +123,7 @@ def _composed(name: str, x: Tensor, y: Tensor, *statics: Any) -> Tensor:
         return getattr(LIFTED, name)(x, y, *statics)
     x, y = on_one_device(name, (x, y))
     device = x._device
-    return wrap(getattr(device.backend, name)(x._data, y._data, *statics), device)
+    return wrap(getattr(device.backend, name)(x._array, y._array, *statics), device)
 
 
 def _from_lists(arguments: tuple) -> tuple[str, tuple]:
@@ -171,7 +171,7 @@ def tensordot(a: Tensor, b: Tensor, dims: Any = 2) -> Tensor:
     """
     x, y = check_operands("tensordot", ("a", a), ("b", b))
     if isinstance(dims, Tensor):
-        rows = dims._data.size > 1
+        rows = dims._array.size > 1
         if rows and len(dims) != 2:
             raise AssertionError(f"tensordot(): dims must hold two rows, got {len(dims)}")
         dims = dims.tolist() if rows else int(dims.item())
@@ -257,7 +257,7 @@ def cross(input: Tensor, other: Tensor, dim: int | None = None) -> Tensor:
         >>> nnkit.cross(nnkit.tensor([1.0, 0, 0]), nnkit.tensor([0, 1.0, 0]), dim=0)
         tensor([0., 0., 1.])
     """
-    x, y = input._data, other._data
+    x, y = input._array, other._array
     if x.ndim != y.ndim:
         raise RuntimeError(
             "cross(): inputs must have the same number of dimensions, got "
@@ -299,7 +299,7 @@ def trace(input: Tensor) -> Tensor:
     """
     check_tensor("trace", input)
     check_dtype("trace", input.dtype, ("bool",))
-    check_ndim("trace", "input", input._data.shape, 2)
+    check_ndim("trace", "input", input._array.shape, 2)
     return input.diagonal().sum()
 
 
@@ -321,7 +321,7 @@ def matrix_power(input: Tensor, n: int) -> Tensor:
     """
     check_tensor("matrix_power", input)
     input = contiguous(input)
-    shape = input._data.shape
+    shape = input._array.shape
     if len(shape) < 2 or shape[-1] != shape[-2]:
         raise RuntimeError(
             "matrix_power(): A must be batches of square matrices, but they have shape "
@@ -367,10 +367,10 @@ def multi_dot(tensors: Any) -> Tensor:
     if last.ndim == 1:
         chain[-1] = last.unsqueeze(1)
     for i, x in enumerate(chain):
-        check_ndim("multi_dot", f"tensors[{i}]", x._data.shape, 2)
+        check_ndim("multi_dot", f"tensors[{i}]", x._array.shape, 2)
     check_operands("multi_dot", *[(f"tensors[{i}]", x) for i, x in enumerate(tensors)])
     for x, y in itertools.pairwise(chain):
-        check_inner("multi_dot", x._data.shape, y._data.shape)
+        check_inner("multi_dot", x._array.shape, y._array.shape)
     out = _product(chain, _best_splits(chain), 0, len(chain) - 1)
     if last.ndim == 1:
         out = out.squeeze(1)
@@ -379,7 +379,7 @@ def multi_dot(tensors: Any) -> Tensor:
 
 def _best_splits(chain: list) -> dict:
     """The best split of each range of the chain (dynamic programming over its length)."""
-    sizes = [chain[0]._data.shape[0], *(x._data.shape[1] for x in chain)]
+    sizes = [chain[0]._array.shape[0], *(x._array.shape[1] for x in chain)]
     cost = {(i, i): 0 for i in range(len(chain))}
     split = {}
     for length in range(1, len(chain)):
@@ -411,5 +411,5 @@ def chain_matmul(*matrices: Tensor) -> Tensor:
     """
     matrices = check_tensors("chain_matmul", matrices)
     for i, matrix in enumerate(matrices):
-        check_ndim("chain_matmul", f"matrices[{i}]", matrix._data.shape, 2)
+        check_ndim("chain_matmul", f"matrices[{i}]", matrix._array.shape, 2)
     return matrices[0].clone() if len(matrices) == 1 else multi_dot(matrices)

@@ -116,7 +116,7 @@ def pdist(input: Tensor, p: float = 2.0) -> Tensor:
         raise RuntimeError(f"pdist(): expected a floating dtype, got {input.dtype}")
     if not p >= 0:
         raise RuntimeError(f"pdist(): only supports non-negative p values, got {p}")
-    if len(input) > 1 and input._data.size:
+    if len(input) > 1 and input._array.size:
         check_dtype("pdist", input.dtype, ("half",))
     first, second = triu_indices(len(input), len(input), 1, device=input._device).unbind(0)
     out = distance(input[first] - input[second], p)
@@ -167,16 +167,16 @@ def cdist(
         raise RuntimeError(
             f"cdist(): expected x1 and x2 of a floating dtype, got {x1.dtype} and {x2.dtype}"
         )
-    if x1._data.shape[-1] != x2._data.shape[-1]:
+    if x1._array.shape[-1] != x2._array.shape[-1]:
         raise RuntimeError(
             f"cdist(): X1 and X2 must have the same number of columns, got "
-            f"{x1._data.shape[-1]} and {x2._data.shape[-1]}"
+            f"{x1._array.shape[-1]} and {x2._array.shape[-1]}"
         )
-    batch = broadcast_shape("cdist", [x1._data.shape[:-2], x2._data.shape[:-2]])
+    batch = broadcast_shape("cdist", [x1._array.shape[:-2], x2._array.shape[:-2]])
     if not p >= 0:
         raise RuntimeError(f"cdist only supports non-negative p values, got {p}")
-    rows = max(x1._data.shape[-2], x2._data.shape[-2])
-    some = x1._data.size and x2._data.size
+    rows = max(x1._array.shape[-2], x2._array.shape[-2])
+    some = x1._array.size and x2._array.size
     by_product = p == 2 and (compute_mode == always or (compute_mode == modes[2] and rows > 25))
     if some and not by_product:
         check_dtype("cdist", x1.dtype, ("half",))

@@ -42,7 +42,7 @@ def _grad_linear_weight(B: Any, g: Any, x: Any, weight_columns: bool) -> Any:
 
 def _viewed(x: Tensor, weight: Tensor, bias: Tensor | None) -> tuple[str, ...]:
     """``apart`` of `linear`: the inputs that torch makes a view of."""
-    return ("weight",) if x._data.ndim > 1 else ("x", "weight")
+    return ("weight",) if x._array.ndim > 1 else ("x", "weight")
 
 
 _linear = rule(
@@ -97,11 +97,11 @@ def linear(input: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
         tensor([[21., 22.]])
     """
     try:
-        x, w = input._data, weight._data
+        x, w = input._array, weight._array
         dtype, shape = x.dtype, w.shape
         fits = w.ndim == 2 and x.shape[-1] == shape[1] and w.dtype is dtype
         if fits and bias is not None:
-            added = bias._data
+            added = bias._array
             fits = added.dtype is dtype and added.shape == shape[:1]
     except (AttributeError, IndexError):
         fits = False
@@ -203,7 +203,7 @@ def bilinear(input1: Tensor, input2: Tensor, weight: Tensor, bias: Tensor | None
         raise RuntimeError(
             f"bilinear(): bias must have the inputs' dtype {input1.dtype}, got {bias.dtype}"
         )
-    if bias is not None and (bias.ndim != 1 or bias._data.shape[0] != w.shape[0]):
+    if bias is not None and (bias.ndim != 1 or bias._array.shape[0] != w.shape[0]):
         raise RuntimeError(
             f"bilinear(): bias of shape {list(bias.shape)} does not fit {w.shape[0]} outputs"
         )

@@ -64,7 +64,7 @@ _bmm = rule("bmm", x=lambda B, g, y: B.bmm(g, B.mH(y)), y=lambda B, g, x: B.bmm(
 def _copied_if_added(input: Any, x: Any, y: Any, beta: Any, alpha: Any) -> str | None:
     """Torch writes the product onto a copy of what it is added to, or of a view of that which has
     the shape of the product."""
-    alike = input._data.shape == (*x._data.shape[:-1], y._data.shape[-1])
+    alike = input._array.shape == (*x._array.shape[:-1], y._array.shape[-1])
     return "copied" if beta and alike else None
 
 
@@ -99,7 +99,7 @@ def check_operands(name: str, *operands: tuple[str, Any], kernel: str = "") -> l
     arrays = []
     for parameter, value in operands:
         check_tensor(name, value, parameter)
-        arrays.append(value._data)
+        arrays.append(value._array)
     dtype = arrays[0].dtype
     for (parameter, value), array in zip(operands, arrays, strict=True):
         if array.dtype != dtype:
@@ -152,7 +152,7 @@ def matmul(input: Tensor, other: Tensor) -> Tensor:
         tensor([3., 7.])
     """
     try:
-        x, y = input._data, other._data
+        x, y = input._array, other._array
         if x.ndim == 2 == y.ndim and x.dtype is y.dtype and x.shape[1] == y.shape[0]:
             return _mm(input, other)
     except AttributeError:
@@ -193,14 +193,14 @@ def matmul(input: Tensor, other: Tensor) -> Tensor:
 def _product_by_steps(input: Tensor, other: Tensor) -> Tensor:
     """The product of batches in the steps of torch: of those that only concern an inference tensor
     its autograd knows nothing, and of copies that it makes of one it does."""
-    a, b = input._data.shape, other._data.shape
+    a, b = input._array.shape, other._array.shape
     mirrored = len(b) > len(a)
     large, small = (other.mT, input) if mirrored else (input, other)
-    rows = large._data.shape[:-1]
+    rows = large._array.shape[:-1]
     if _is_folded(input, other):
         right = small.t() if mirrored and len(a) == 2 else small
-        out = matmul(large.reshape(math.prod(rows), large._data.shape[-1]), right)
-        out = on_its_own(out.reshape(*rows, *right._data.shape[1:]))
+        out = matmul(large.reshape(math.prod(rows), large._array.shape[-1]), right)
+        out = on_its_own(out.reshape(*rows, *right._array.shape[1:]))
         return out.mT if mirrored and right.ndim == 2 else out
     if len(a) == len(b) == 3 and a[0] != b[0]:
         if a[0] == 1 and input.requires_grad:
@@ -226,7 +226,7 @@ def _is_folded(input: Tensor, other: Tensor) -> bool:
     return small.requires_grad or (
         input.ndim != 2
         and (
-            not large._data.size
+            not large._array.size
             or all(s == t * n for s, t, n in zip(strides, strides[1:], shape[1:]))
         )
     )
@@ -279,7 +279,7 @@ def viewed(operand: Tensor) -> Tensor:
 def of_one_dtype(name: str, input: Tensor, mat2: Tensor) -> Tensor:
     """The first factor of a product of batches, checked to have the dtype of the second; torch asks
     for it only where there are numbers to multiply."""
-    if 0 in input._data.shape or 0 in mat2._data.shape:
+    if 0 in input._array.shape or 0 in mat2._array.shape:
         check_source(name, mat2, input, "input")
         return cast_inside(input, mat2.dtype)
     check_operands(name, ("input", input), ("mat2", mat2), kernel="bmm")
@@ -287,7 +287,7 @@ def of_one_dtype(name: str, input: Tensor, mat2: Tensor) -> Tensor:
 
 
 def _check_batches(name: str, batch1: Tensor, batch2: Tensor) -> None:
-    x, y = batch1._data.shape, batch2._data.shape
+    x, y = batch1._array.shape, batch2._array.shape
     check_ndim(name, "batch1", x, 3)
     check_ndim(name, "batch2", y, 3)
     if y[0] != x[0] or y[1] != x[2]:
@@ -435,8 +435,8 @@ def _check_baddbmm(input: Tensor, batch1: Tensor, batch2: Tensor) -> tuple[int, 
     size_at("baddbmm", batch1, 1, "batch1")
     size_at("baddbmm", batch2, 2, "batch2")
     _check_batches("baddbmm", batch1, batch2)
-    shape = (*batch1._data.shape[:2], batch2._data.shape[2])
-    _check_added("baddbmm", input._data.shape, shape)
+    shape = (*batch1._array.shape[:2], batch2._array.shape[2])
+    _check_added("baddbmm", input._array.shape, shape)
     check_operands("baddbmm", ("input", input), ("batch1", batch1))
     return shape
 
@@ -524,11 +524,11 @@ def addr(
     """
     for parameter, value in (("vec1", vec1), ("vec2", vec2)):
         check_tensor("addr", value, parameter)
-        check_ndim("addr", parameter, value._data.shape, 1)
+        check_ndim("addr", parameter, value._array.shape, 1)
     input, vec1, vec2 = promote("addr", input, vec1, vec2)
     for parameter, value in (("beta", beta), ("alpha", alpha)):
         factor_of("addr", value, input, parameter=parameter)
-    _check_added("addr", input._data.shape, vec1._data.shape + vec2._data.shape)
+    _check_added("addr", input._array.shape, vec1._array.shape + vec2._array.shape)
     if input.dtype.category == BOOL:
         scales = {"beta": int(beta), "alpha": int(alpha)}  # type: ignore[arg-type]
         return addr(input.byte(), vec1.byte(), vec2.byte(), **scales).bool()

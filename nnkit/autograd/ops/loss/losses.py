@@ -30,7 +30,7 @@ def paired(name: str, input: Tensor, target: Tensor) -> tuple[Tensor, Tensor]:
     The warning is meant for the caller of the function that calls this one.
     """
     try:
-        x, t = input._data, target._data
+        x, t = input._array, target._array
     except AttributeError:
         check_tensor(name, input)
         check_tensor(name, target, "target")
@@ -51,10 +51,10 @@ def broadcast_pair(name: str, input: Tensor, target: Tensor) -> tuple[Tensor, Te
     """
     check_tensor(name, input)
     check_tensor(name, target, "target")
-    if input._data.shape != target._data.shape:
-        shape = broadcast_shape(name, [input._data.shape, target._data.shape])
-        input, target = (t if t._data.shape == shape else t.expand(shape) for t in (input, target))
-    if input._data.dtype is not target._data.dtype:
+    if input._array.shape != target._array.shape:
+        shape = broadcast_shape(name, [input._array.shape, target._array.shape])
+        input, target = (t if t._array.shape == shape else t.expand(shape) for t in (input, target))
+    if input._array.dtype is not target._array.dtype:
         input, target = promote(name, input, target)
     check_floating(name, input)
     return input, target
@@ -223,7 +223,7 @@ def cross_entropy(
 ) -> Tensor:
     """See `nnkit.nn.functional.cross_entropy`."""
     try:
-        x, t = input._data, target._data
+        x, t = input._array, target._array
         labelled = t.dtype is I8 and x.ndim == 2 and t.ndim == 1 and x.shape[0] == t.shape[0]
     except AttributeError:
         check_tensor("cross_entropy", input)
@@ -275,7 +275,7 @@ def check_floating(name: str, input: Tensor) -> None:
 
 
 def _check_weight(name: str, weight: Tensor, classes: int) -> None:
-    if weight._data.shape != (classes,):
+    if weight._array.shape != (classes,):
         raise RuntimeError(
             f"{name}(): weight tensor should be defined either for all {classes} classes or "
             f"no classes but got weight tensor of shape {list(weight.shape)}"
@@ -291,7 +291,7 @@ def _check_label_dtype(name: str, target: Tensor) -> None:
 
 def _check_labels(name: str, input: Tensor, target: Tensor, weight: Tensor | None) -> Tensor:
     """The labels in the shape of ``input`` without its classes; torch's errors."""
-    x, t = input._data, target._data
+    x, t = input._array, target._array
     if x.ndim == 1 and t.shape == (1,):
         target = target.reshape(())
     elif x.ndim == 1 and t.ndim:
@@ -348,7 +348,7 @@ def _soft_cross_entropy(
             "cross_entropy(): ignore_index is not supported for floating point target"
         )
     axis = 1 if input.ndim > 1 else 0
-    classes = input._data.shape[axis] if input.ndim else 1
+    classes = input._array.shape[axis] if input.ndim else 1
     if label_smoothing:
         target = target * (1 - label_smoothing) + label_smoothing / classes
     losses = log_softmax(input, axis) * target
@@ -358,4 +358,4 @@ def _soft_cross_entropy(
     if reduction == "none":
         return -losses.sum(axis)
     total = -losses.sum()
-    return total / (input._data.size // max(classes, 1)) if reduction == "mean" else total
+    return total / (input._array.size // max(classes, 1)) if reduction == "mean" else total

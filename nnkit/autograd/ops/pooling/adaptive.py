@@ -71,7 +71,7 @@ def _prepared(name: str, axes: int, input: Any, output_size: Any) -> tuple[Tenso
     if several and input.ndim <= len(output_size):
         raise ValueError(f"{name}(): expected at least {axes + 1} dims, got {list(input.shape)}")
     # Of one sample the channels are the batch, as in torch, which lets a batch alone be empty.
-    single = input._data.ndim == axes + 1
+    single = input._array.ndim == axes + 1
     x = OPS["unsqueeze"](input, 1) if single else batched(name, input, axes)
     if several:
         exactly(name, axes, output_size=output_size)
@@ -89,7 +89,7 @@ def _check_filled(name: str, axes: int, input: Tensor) -> None:
 
 
 def _like_input(result: Tensor, input: Tensor) -> Tensor:
-    if result._data.ndim != input._data.ndim:
+    if result._array.ndim != input._array.ndim:
         return OPS["squeeze"](result, (1,))
     return in_format_of(input, result)
 

@@ -55,14 +55,14 @@ def _pool(
     x = pooled_input(name, input, axes, integers=True)
     if x.dtype.category != FLOATING and x.dtype is not int64:
         raise NotImplementedError(f"{name}(): not implemented for {x.dtype.name} tensors")
-    if axes == 3 and x._data.size:
+    if axes == 3 and x._array.size:
         check_dtype(name, x.dtype, ("half",))
     if divisor == 0:
         raise RuntimeError(f"{name}(): argument 'divisor_override' must not be zero")
     kernel, stride, padding, _ = geometry(name, x, kernel_size, stride, padding, 1, ceil_mode)
-    if axes == 3 and any(n < k for n, k in zip(x._data.shape[2:], kernel, strict=True)):
+    if axes == 3 and any(n < k for n, k in zip(x._array.shape[2:], kernel, strict=True)):
         raise RuntimeError(  # of volumes torch asks this even with padding
-            f"{name}(): input {list(x._data.shape[2:])} is smaller than kernel_size {kernel}"
+            f"{name}(): input {list(x._array.shape[2:])} is smaller than kernel_size {kernel}"
         )
     statics = (kernel, stride, padding, bool(ceil_mode), bool(count_include_pad), divisor)
     return like_input(_avg_pool(x, *statics), input)

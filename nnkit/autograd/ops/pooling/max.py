@@ -219,7 +219,7 @@ def _unpool(
     check_shape(name, (*x.shape[:2], *size))
     check_defined(name, "max_unpool", x)
     nowhere = axes < 3 and not math.prod(size)  # where torch looks at no index
-    if nowhere or not x._data.size and x.dtype.category < FLOATING:
+    if nowhere or not x._array.size and x.dtype.category < FLOATING:
         return like_input(x.new_zeros((*x.shape[:2], *size)), input)
     where = indices if indices.ndim == x.ndim else OPS["unsqueeze"](indices, 0)
     out = real_gradient(name, _max_unpool(x, where, (*x.shape[:2], *size)))

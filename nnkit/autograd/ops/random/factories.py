@@ -62,7 +62,7 @@ def rand(
     """
     x = blank("rand", shape, size, dtype, out, layout, device)
     uniform_(x, generator=generator)
-    return finished("rand", x._data, x._device, requires_grad, out)
+    return finished("rand", x._array, x._device, requires_grad, out)
 
 
 @public(method=False)
@@ -94,7 +94,7 @@ def randn(
     """
     x = blank("randn", shape, size, dtype, out, layout, device)
     normal_(x, generator=generator)
-    return finished("randn", x._data, x._device, requires_grad, out)
+    return finished("randn", x._array, x._device, requires_grad, out)
 
 
 @public(method=False)
@@ -143,7 +143,7 @@ def randint(
         raise TypeError("randint(): argument 'high' must be int, not NoneType")
     x = blank("randint", (), size, dtype, out, layout, device, int64)
     _integers("randint", x, low, high, generator)
-    return finished("randint", x._data, x._device, requires_grad, out)
+    return finished("randint", x._array, x._device, requires_grad, out)
 
 
 def _integers(name: str, x: Tensor, low: Any, high: Any, generator: Any) -> Tensor:
@@ -181,7 +181,7 @@ def randperm(
         raise RuntimeError(f"randperm(): n cannot be greater than {limit} for {d.name}, got {n}")
     source = source_of("randperm", generator, place)
     x = drawn_for_each(lambda B: B.randperm(n, d.array, source), place)
-    return finished("randperm", x._data, x._device, requires_grad, out)
+    return finished("randperm", x._array, x._device, requires_grad, out)
 
 
 def _unfilled_like(

@@ -71,7 +71,7 @@ def draw(x: Tensor, kernel: str, *arguments: Any) -> Tensor:
 
 def number(name: str, parameter: str, value: Any) -> float:
     """A real number, or a tensor of one element that requires no gradient, as a float."""
-    if isinstance(value, Tensor) and value._data.size == 1 and not value.requires_grad:
+    if isinstance(value, Tensor) and value._array.size == 1 and not value.requires_grad:
         value = value.item()
     if not isinstance(value, numbers.Real):
         raise TypeError(
@@ -91,7 +91,7 @@ def need_to_draw(
 ) -> None:
     """``error`` as torch's kernels raise it: where a tensor that may be written has elements."""
     check_write(x, name)
-    if x._data.size:
+    if x._array.size:
         need(name, x.dtype, categories, error)
 
 
@@ -159,7 +159,7 @@ def normal_(input: Tensor, mean: float = 0.0, std: float = 1.0, *, generator: An
     mean, std = number("normal_", "mean", mean), number("normal_", "std", std)
     if not std >= 0:
         raise RuntimeError(f"normal expects std >= 0.0, but found std {std}")
-    if input._data.size:
+    if input._array.size:
         need("normal_", input.dtype, (FLOATING, COMPLEX), NotImplementedError)
     return draw(input, "normal_", mean, std, source_of("normal_", generator, input._device))
 
@@ -184,9 +184,9 @@ def bernoulli_(input: Tensor, p: Tensor | float = 0.5, *, generator: Any = None)
     source = source_of("bernoulli_", generator, input._device)
     if isinstance(p, Tensor):
         need_to_draw("bernoulli_", input, _REAL)
-        if input._data.size:
+        if input._array.size:
             need("bernoulli_", p.dtype, (FLOATING,), NotImplementedError)
-        expanded_shape("bernoulli_", p._data.shape, input._data.shape)
+        expanded_shape("bernoulli_", p._array.shape, input._array.shape)
         return draw(input, "bernoulli_from_", p, source)
     p = number("bernoulli_", "p", p)
     if not 0 <= p <= 1:

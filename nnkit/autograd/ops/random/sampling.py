@@ -63,9 +63,9 @@ def _like_out(shape: tuple[int, ...], out: Tensor) -> Tensor:
     """Uninitialised memory in which numbers are drawn in the order in which ``out`` would get them:
     that of its memory, if it has the shape."""
     B = out._device.backend
-    if out._data.shape != shape or not out._data.size:
-        return wrap(B.empty(shape, out._data.dtype), out._device)
-    return wrap(B.empty_strided(shape, out.stride(), out._data.dtype), out._device)
+    if out._array.shape != shape or not out._array.size:
+        return wrap(B.empty(shape, out._array.dtype), out._device)
+    return wrap(B.empty_strided(shape, out.stride(), out._array.dtype), out._device)
 
 
 @public(method=False)
@@ -112,13 +112,13 @@ def normal(
             raise TypeError("normal(): expected (mean, std, size) where neither is a Tensor")
         x = blank("normal", (), size, dtype, out, layout, device)
         normal_(x, mean, std, generator=generator)
-        return finished("normal", x._data, x._device, requires_grad, out)
+        return finished("normal", x._array, x._device, requires_grad, out)
     shape = broadcast_shape("normal", [t.shape for t in tensors])
     source = source_of("normal", generator, tensors[0]._device)
     if isinstance(std, Tensor):
         if std.is_complex():
             raise RuntimeError("normal expects standard deviation to be non-complex")
-        if std._data.size and not bool((lowest(std) >= 0).all()):
+        if std._array.size and not bool((lowest(std) >= 0).all()):
             raise RuntimeError("normal expects all elements of std >= 0.0")
     else:
         std = number("normal", "std", 1.0 if std is None else std)
@@ -173,7 +173,7 @@ def bernoulli(
     check_tensor("bernoulli", input)
     input = of_each(input)
     if p is not ...:
-        blank = wrap(input._device.backend.empty(input.shape, input._data.dtype), input._device)
+        blank = wrap(input._device.backend.empty(input.shape, input._array.dtype), input._device)
         return bernoulli_(blank, p, generator=generator)
     out = _bernoulli(input, source_of("bernoulli", generator, input._device))
     return real_gradient("bernoulli", out)
@@ -279,10 +279,10 @@ def multinomial(
             f"multinomial(): cannot sample n_sample > prob_dist.size(-1) samples without "
             f"replacement, got {count} of {input.shape[-1]}"
         )
-    check_shape("multinomial", (*input._data.shape[:-1], count))
+    check_shape("multinomial", (*input._array.shape[:-1], count))
     source = source_of("multinomial", generator, input._device)
     input = of_each(input)
     B = input._device.backend
     returns = bool(replacement) and count > 1  # a single draw takes torch's numbers either way
-    drawn = B.multinomial(input._data, count, returns, source)
+    drawn = B.multinomial(input._array, count, returns, source)
     return wrap(B.contiguous(drawn), input._device)

@@ -129,10 +129,10 @@ def gradient(
     axes = normalize_dims(dim, input.ndim, "gradient")
     axes = tuple(range(input.ndim)) if axes is None else axes
     for axis in axes:
-        if input._data.shape[axis] < edge_order + 1:
+        if input._array.shape[axis] < edge_order + 1:
             raise RuntimeError(
                 f"gradient(): each dimension size must be at least {edge_order + 1}, got "
-                f"{input._data.shape[axis]}"
+                f"{input._array.shape[axis]}"
             )
     return tuple(
         _between_points(input, axis, step, edge_order == 2)

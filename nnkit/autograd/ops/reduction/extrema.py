@@ -75,7 +75,7 @@ def _check_some(name: str, shape: tuple, axis: Any) -> None:
 
 def _amax(name: str, input: Tensor, dim: Any, keepdim: bool) -> Tensor:
     check_tensor(name, input)
-    shape = input._data.shape
+    shape = input._array.shape
     axis = axis_of(name, dim, len(shape))
     _check_some(name, shape, axis)
     return real_gradient(name, _extreme[name](input, axis, keepdim))
@@ -125,7 +125,7 @@ def aminmax(input: Tensor, *, dim: int | None = None, keepdim: bool = False) -> 
         (tensor(1), tensor(3))
     """
     check_tensor("aminmax", input)
-    shape = input._data.shape
+    shape = input._array.shape
     axis = None if dim is None else one_axis("aminmax", dim, len(shape))
     _check_some("aminmax", shape, axis)
     check_dtype("aminmax", input.dtype, ("complex",))
@@ -138,7 +138,7 @@ def _max(name: str, kind: Any, elementwise: Any, input: Tensor, dim: Any, keepdi
     if isinstance(dim, Tensor) and not keepdim:
         return elementwise(input, dim)
     check_tensor(name, input)
-    shape = input._data.shape
+    shape = input._array.shape
     if dim is ...:
         check_dim(name, dim, keepdim)
         _check_some(name, shape, None)
@@ -210,7 +210,7 @@ def _arg(name: str, input: Tensor, dim: Any, keepdim: bool) -> Tensor:
     check_tensor(name, input)
     if input.dtype.category in (BOOL, COMPLEX):
         raise RuntimeError(f"{name}(): does not support {input.dtype.name} input")
-    shape = input._data.shape
+    shape = input._array.shape
     axis = None if dim is None else one_axis(name, dim, len(shape))
     if axis is None and 0 in shape:
         raise IndexError(
@@ -251,7 +251,7 @@ def argmin(input: Tensor, dim: int | None = None, keepdim: bool = False) -> Tens
 
 def _truth(name: str, input: Tensor, dim: Any, keepdim: bool) -> Tensor:
     check_tensor(name, input)
-    ndim = input._data.ndim
+    ndim = input._array.ndim
     # An empty tuple reduces nothing here, unlike in the sums.
     axes = normalize_dims(dim, ndim, name)
     result = _logical[name](input, axes if ndim else None, keepdim)

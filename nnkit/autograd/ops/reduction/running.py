@@ -89,8 +89,8 @@ def _running(name: str, apply: Any, input: Tensor, dim: int, dtype: Any) -> Tens
     x = in_dtype(name, input, dtype)
     if x.dtype.category < FLOATING and dtype is None:
         x = converted(x, int64)
-    axis = normalize_dim(dim, x._data.ndim, name)
-    if x.dtype.category == BOOL and x.ndim and x._data.size:
+    axis = normalize_dim(dim, x._array.ndim, name)
+    if x.dtype.category == BOOL and x.ndim and x._array.size:
         raise NotImplementedError(f"{name}(): not implemented for 'bool' totals")
     total = apply(x, axis)
     return converted(total, x.dtype)
@@ -165,7 +165,7 @@ def logcumsumexp(input: Tensor, dim: int) -> Tensor:
             totals[i] = logaddexp(totals[i - 1], totals[i])
         out = stack(totals, axis) if input.ndim and totals else input
         return guarded("logcumsumexp", out, given, out)
-    return _logcumsumexp(input, normalize_dim(dim, input._data.ndim, "logcumsumexp"))
+    return _logcumsumexp(input, normalize_dim(dim, input._array.ndim, "logcumsumexp"))
 
 
 def _record(name: str, kind: Any, input: Tensor, dim: int) -> Any:
@@ -173,7 +173,7 @@ def _record(name: str, kind: Any, input: Tensor, dim: int) -> Any:
     if not input.ndim and dim not in (-1, 0):
         raise IndexError(f"{name}: Expected reduction dim -1 or 0 for scalar but got {dim}")
     # As torch, which does not ask for the dimension of no elements.
-    axis = normalize_dim(dim, input._data.ndim, name) if input._data.size else 0
+    axis = normalize_dim(dim, input._array.ndim, name) if input._array.size else 0
     values, indices = _records[name](input, axis)
     return kind((real_gradient(name, values), indices))
 
@@ -246,8 +246,8 @@ def diff(
         )
     out = cat(parts, axis) if len(parts) > 1 else input
     subtract = METHODS["logical_xor" if out.dtype.name == "bool" else "sub"]
-    for _ in range(min(n, out._data.shape[axis])):
-        size = out._data.shape[axis]
+    for _ in range(min(n, out._array.shape[axis])):
+        size = out._array.shape[axis]
         later, earlier = (METHODS["narrow"](out, axis, start, size - 1) for start in (1, 0))
         out = subtract(later, earlier)
     return out

@@ -55,7 +55,7 @@ def cov(
         raise RuntimeError("cov(): not implemented for 'bool' tensors")
     x = converted(input, to_float(input.dtype))
     x = x.reshape(1, -1) if x.ndim < 2 else x
-    count = x._data.shape[1]
+    count = x._array.shape[1]
     weights: Any = None
     for name, given, floating in (("fweights", fweights, False), ("aweights", aweights, True)):
         if given is None:
@@ -136,9 +136,9 @@ def _check_areas(name: str, y: Tensor, x: Any, dx: Any) -> None:
 def _weighted(name: str, y: Tensor, x: Tensor, axis: int) -> Tensor:
     """The sums of two samples side by side, times how far they lie apart."""
     count = size_at(name, y, axis, "y")
-    if x.ndim == 1 and x._data.shape[0] != count:
+    if x.ndim == 1 and x._array.shape[0] != count:
         raise RuntimeError(
-            f"{name}: There must be one `x` value for each sample point, got {x._data.shape[0]} "
+            f"{name}: There must be one `x` value for each sample point, got {x._array.shape[0]} "
             f"for {count}"
         )
     after = y.ndim - axis - 1 if x.ndim == 1 else 0
@@ -150,8 +150,8 @@ def _weighted(name: str, y: Tensor, x: Tensor, axis: int) -> Tensor:
 
 def _neighbours(y: Tensor, axis: int) -> Tensor:
     """The sums of two samples side by side."""
-    rest = max(y._data.shape[axis] - 1, 0)
-    return y.narrow(axis, y._data.shape[axis] - rest, rest) + y.narrow(axis, 0, rest)
+    rest = max(y._array.shape[axis] - 1, 0)
+    return y.narrow(axis, y._array.shape[axis] - rest, rest) + y.narrow(axis, 0, rest)
 
 
 @public(method=False, aliases=("trapz",))

@@ -107,10 +107,10 @@ def _grad_std(
 
 def _mean_of_all(x: Any, axis: Any, correction: float, keepdims: bool) -> str | None:
     """``alone`` of variances: torch computes a single one by `mean`, which refuses it."""
-    shape = x._data.shape
+    shape = x._array.shape
     count = 1 if axis is None else math.prod(shape) // max(terms(shape, axis), 1)
     double = x.dtype.itemsize > 2 and x.is_floating_point()
-    return "refused" if count == 1 and x._data.size and double else None
+    return "refused" if count == 1 and x._array.size and double else None
 
 
 # A reduction has one node in torch for all elements and another for dimensions that are named.
@@ -221,7 +221,7 @@ def sum(
     x = input if dtype is None and input.__class__ is Tensor else in_dtype("sum", input, dtype)
     check_dim("sum", dim, keepdim)
     op = _sum if dim is ... else _sum_along
-    result = op(x, axis_of("sum", dim, x._data.ndim), keepdim)
+    result = op(x, axis_of("sum", dim, x._array.ndim), keepdim)
     return result if dtype is None else converted(result, x.dtype)
 
 
@@ -239,8 +239,8 @@ def sum_to_size(input: Tensor, *size: Any) -> Tensor:
     """
     shape = sizes_of("sum_to_size", size)
     check_integers("sum_to_size", "size", shape)
-    expanded_shape("sum_to_size", shape, input._data.shape)
-    if shape and shape == tuple(input._data.shape):
+    expanded_shape("sum_to_size", shape, input._array.shape)
+    if shape and shape == tuple(input._array.shape):
         return composite_operands(input)[0]
     summed = input if input.dtype.category >= FLOATING else converted(input, int64)
     return _sum_to(summed, shape)
@@ -276,7 +276,7 @@ def nansum(
         normalize_dims(dim, input.ndim, "nansum")
         raise RuntimeError("nansum does not support complex inputs")
     x = in_dtype("nansum", input, dtype)
-    if input.is_floating_point() and x.is_complex() and x._data.size:
+    if input.is_floating_point() and x.is_complex() and x._array.size:
         raise NotImplementedError(f"nansum(): not implemented for '{x.dtype.name}' tensors")
     if x.is_floating_point():
         return guarded("nansum", sum(_without_nan(x), dim, keepdim, dtype=dtype), x)
@@ -311,7 +311,7 @@ def mean(
         )
     check_dim("mean", dim, keepdim)
     op = _mean if dim is ... else _mean_along
-    return op(x, axis_of("mean", dim, x._data.ndim), keepdim)
+    return op(x, axis_of("mean", dim, x._array.ndim), keepdim)
 
 
 @public(out=True)
@@ -365,7 +365,7 @@ def prod(
     if dim is ...:
         result = _prod(x, None, keepdim)
     else:
-        result = _prod_along(x, one_axis("prod", dim, x._data.ndim), keepdim)
+        result = _prod_along(x, one_axis("prod", dim, x._array.ndim), keepdim)
     return result if dtype is None else converted(result, x.dtype)
 
 
@@ -389,8 +389,8 @@ def _spread(
             raise TypeError(f"{name}(): takes 'unbiased' or 'correction', got both")
         correction = int(unbiased)
     correction = 1 if correction is None else correction
-    axis = axis_of(name, dim, input._data.ndim)
-    if terms(input._data.shape, axis) <= correction:
+    axis = axis_of(name, dim, input._array.ndim)
+    if terms(input._array.shape, axis) <= correction:
         warn(
             f"{name}(): degrees of freedom is <= 0. Correction should be strictly less than the "
             "reduction factor (input numel divided by output numel)."
@@ -506,4 +506,4 @@ def logsumexp(input: Tensor, dim: int | Sequence[int], keepdim: bool = False) ->
     if dim is None:
         raise TypeError("logsumexp(): argument 'dim' must be tuple of ints, not NoneType")
     x = converted(input, to_float(input.dtype))
-    return _logsumexp(x, axis_of("logsumexp", dim, x._data.ndim), keepdim)
+    return _logsumexp(x, axis_of("logsumexp", dim, x._array.ndim), keepdim)

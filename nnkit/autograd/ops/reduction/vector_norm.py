@@ -79,7 +79,7 @@ def _grad_renorm(B: Any, g: Any, x: Any, p: float, axis: Any, maxnorm: float) ->
 
 def _size_where_single(x: Any, p: float, axis: Any, keepdims: bool) -> str | None:
     """``alone`` of norms: one element's is its size, which torch writes into the result."""
-    shape = x._data.shape
+    shape = x._array.shape
     return "refused" if keepdims and shape and terms(shape, axis) == 1 else None
 
 
@@ -114,7 +114,7 @@ def vector_norm(
     """The p-norm along dimensions, for a function called ``name``."""
     x = in_wider_dtype(name, input, dtype)
     axis = axis_of(name, dim, x.ndim)
-    _check_identity(name, x._data.shape, p, axis)
+    _check_identity(name, x._array.shape, p, axis)
     return _norm(x, p, axis, keepdim)
 
 
@@ -209,5 +209,5 @@ def renorm(input: Tensor, p: float, dim: int, maxnorm: float) -> Tensor:
     _check_dtype("renorm", input)
     own = axis_of("renorm", dim, input.ndim)
     others = tuple(a for a in range(input.ndim) if a != own)
-    _check_identity("renorm", input._data.shape, p, others)
+    _check_identity("renorm", input._array.shape, p, others)
     return _renorm(input, p, others, maxnorm)

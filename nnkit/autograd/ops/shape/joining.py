@@ -66,9 +66,9 @@ def cat(tensors: Any, dim: int = 0, *, axis: int | None = None) -> Tensor:
     tensors = check_tensors("cat", tensors)
     if not tensors:
         raise ValueError("cat(): expected a non-empty list of Tensors")
-    first = tensors[0]._data
+    first = tensors[0]._array
     for tensor in tensors:
-        if tensor._data.shape != first.shape or tensor._data.dtype is not first.dtype:
+        if tensor._array.shape != first.shape or tensor._array.dtype is not first.dtype:
             break
     else:
         if first.ndim and first.shape != (0,):
@@ -78,7 +78,7 @@ def cat(tensors: Any, dim: int = 0, *, axis: int | None = None) -> Tensor:
 
 def _cat_unequal(tensors: Any, dim: int) -> Tensor:
     """`cat` of tensors whose shapes or dtypes differ, once that has been looked into."""
-    shape = next((t._data.shape for t in tensors if t._data.shape != (0,)), (0,))
+    shape = next((t._array.shape for t in tensors if t._array.shape != (0,)), (0,))
     for position, tensor in enumerate(tensors):
         if not tensor.ndim:
             raise RuntimeError(
@@ -90,9 +90,9 @@ def _cat_unequal(tensors: Any, dim: int) -> Tensor:
     axis = normalize_dim(dim, len(shape), "cat")
     if len(shape) > 1:
         nothing = (*shape[:axis], 0, *shape[axis + 1 :])
-        tensors = [shapes.reshape(t, nothing) if t._data.shape == (0,) else t for t in tensors]
+        tensors = [shapes.reshape(t, nothing) if t._array.shape == (0,) else t for t in tensors]
     for position, tensor in enumerate(tensors):
-        other = tensor._data.shape
+        other = tensor._array.shape
         if len(other) != len(shape):
             raise RuntimeError(
                 f"cat(): Tensors must have same number of dimensions: got {len(shape)} and "
@@ -108,8 +108,8 @@ def _cat_unequal(tensors: Any, dim: int) -> Tensor:
 
 def _one_dtype(name: str, tensors: Any) -> Any:
     """The tensors in the dtype that all of them promote to."""
-    first = tensors[0]._data.dtype
-    return tensors if all(t._data.dtype is first for t in tensors) else promote(name, *tensors)
+    first = tensors[0]._array.dtype
+    return tensors if all(t._array.dtype is first for t in tensors) else promote(name, *tensors)
 
 
 def _some(name: str, tensors: Any) -> Any:
@@ -132,12 +132,12 @@ def stack(tensors: Any, dim: int = 0) -> Tensor:
         nnkit.Size([2, 2])
     """
     tensors = _some("stack", tensors)
-    shape = tensors[0]._data.shape
+    shape = tensors[0]._array.shape
     for position, tensor in enumerate(tensors):
-        if tensor._data.shape != shape:
+        if tensor._array.shape != shape:
             raise RuntimeError(
                 f"stack expects each tensor to be equal size, but got {list(shape)} at entry 0 and "
-                f"{list(tensor._data.shape)} at entry {position}"
+                f"{list(tensor._array.shape)} at entry {position}"
             )
     return _stack(_one_dtype("stack", tensors), normalize_dim(dim, len(shape) + 1, "stack"))
 
@@ -194,7 +194,7 @@ def _at_least(ndim: int, name: str, tensors: tuple) -> Any:
     raised = []
     for tensor in composite_operands(*given):
         if tensor.ndim < ndim:
-            lead = tensor._data.shape if tensor.ndim > 1 else (1, *tensor._data.shape)[-ndim:]
+            lead = tensor._array.shape if tensor.ndim > 1 else (1, *tensor._array.shape)[-ndim:]
             sizes = (*(lead if ndim > 1 or tensor.ndim else (1,)),)
             sizes = (1,) * (min(ndim, 2) - len(sizes)) + sizes
             tensor = shapes.reshape(tensor, sizes + (1,) * (ndim - len(sizes)))
@@ -267,7 +267,7 @@ def split(
     if size < 0:
         raise RuntimeError(f"split expects split_size be non-negative, but got split_size={size}")
     axis = _axis(tensor, dim, "split")
-    total = tensor._data.shape[axis]
+    total = tensor._array.shape[axis]
     if not size and total:
         raise RuntimeError(
             f"split(): split_size can only be 0 for a dimension of size 0, not {total}"
@@ -292,7 +292,7 @@ def split_with_sizes(input: Tensor, split_sizes: Sequence[int], dim: int = 0) ->
     axis = _axis(input, dim, "split_with_sizes")
     sizes = sizes_of("split_with_sizes", (split_sizes,), None, "split_sizes")
     check_integers("split_with_sizes", "split_sizes", sizes)
-    total = input._data.shape[axis]
+    total = input._array.shape[axis]
     if min(sizes, default=0) < 0 or sum(sizes) != total:
         raise RuntimeError(
             f"split_with_sizes expects split_sizes to be non-negative and to sum exactly to "
@@ -314,7 +314,7 @@ def chunk(input: Tensor, chunks: int, dim: int = 0) -> tuple[Tensor, ...]:
     if integer("chunk", "chunks", chunks) <= 0:
         raise RuntimeError(f"chunk expects `chunks` to be greater than 0, got: {chunks}")
     axis = _axis(input, dim, "chunk")
-    size = -(-input._data.shape[axis] // chunks)
+    size = -(-input._array.shape[axis] // chunks)
     if not size:
         return _split(input, (0,) * chunks, axis)
     return split(input, size, axis)
@@ -358,7 +358,7 @@ def tensor_split(
     """
     check_tensor("tensor_split", input)
     axis = _axis(input, dim, "tensor_split")
-    total = input._data.shape[axis]
+    total = input._array.shape[axis]
     given = _the_one(
         "tensor_split", indices_or_sections, indices, sections, tensor_indices_or_sections
     )
@@ -394,7 +394,7 @@ def _stack_split(name: str, minimum: int, dim_of: Any) -> None:
                 f"tensor with {input.ndim} dimensions"
             )
         dim = dim_of(input)
-        total = input._data.shape[dim]
+        total = input._array.shape[dim]
         if isinstance(given, int) and (given <= 0 or total % given):
             raise RuntimeError(
                 f"torch.{name} attempted to split along dimension {dim}, but the size of the "

@@ -40,7 +40,7 @@ def _tile_adjoint(B: Any, g: Any, x_shape: tuple, repeats: tuple) -> Any:
 
 def _moves(x: Any, axes: tuple) -> bool:
     """Whether flipping changes anything, where torch does not copy."""
-    data, steps = x._data, strides_in_elements(x._data)
+    data, steps = x._array, strides_in_elements(x._array)
     return bool(data.size) and any(data.shape[axis] > 1 and steps[axis] for axis in axes)
 
 
@@ -50,7 +50,7 @@ _flip = rule(
 )  # fmt: skip
 _roll = rule(
     "roll",  # as one sequence torch rolls a copy, unless the elements lie as one
-    alone=lambda x, shifts, axes: None if axes or by_rows(x._data) else "recorded",
+    alone=lambda x, shifts, axes: None if axes or by_rows(x._array) else "recorded",
     x=lambda B, g, shifts, axes: B.roll(g, tuple(-n for n in shifts), axes),
 )
 _rot90 = rule(
@@ -90,7 +90,7 @@ def repeat(input: Tensor, *times: Any, repeats: int | Sequence[int] | None = Non
     check_integers("repeat", "repeats", counts)
     if min(counts, default=0) < 0:
         raise RuntimeError(f"repeat(): repeats must not be negative, got {list(counts)}")
-    padded = (1,) * (len(counts) - input.ndim) + input._data.shape
+    padded = (1,) * (len(counts) - input.ndim) + input._array.shape
     check_shape("repeat", tuple(n * count for n, count in zip(padded, counts)))
     return _tile(input, counts)
 
@@ -203,7 +203,7 @@ def roll(
         raise RuntimeError(
             f"roll(): shifts and dimensions must align. shifts: {len(counts)}, dims:{len(axes)}"
         )
-    if not input._data.size:  # torch does not ask for the dimension of no elements
+    if not input._array.size:  # torch does not ask for the dimension of no elements
         viewed = input.is_inference() and not axes  # which has no history
         return (input.detach() if viewed else input).clone()
     if not axes:
@@ -248,7 +248,7 @@ def repeat_interleave(
         raise IndexError(f"{name}(): a 0-dim tensor has no dimension {dim}")
     axis = normalize_dim(dim, input.ndim, name)
     source = input
-    size = source._data.shape[axis]
+    size = source._array.shape[axis]
     if isinstance(repeats, Tensor):
         index = _repeat_index(name, repeats, size)
         length = len(index)
@@ -257,7 +257,7 @@ def repeat_interleave(
         if repeats < 0:
             raise RuntimeError(f"{name}(): Repeats must be non-negative, got {repeats}")
         length = size * repeats
-        check_shape(name, (*source._data.shape[:axis], length, *source._data.shape[axis + 1 :]))
+        check_shape(name, (*source._array.shape[:axis], length, *source._array.shape[axis + 1 :]))
     if output_size is not None and output_size != length:
         raise RuntimeError(
             f"{name}(): output_size is {output_size}, but the repeats sum to {length}"
@@ -265,7 +265,7 @@ def repeat_interleave(
     if isinstance(repeats, Tensor):
         return OPS["index_select"](source, index, axis)
     each = shapes.unsqueeze(source, axis + 1)
-    shape = list(each._data.shape)
+    shape = list(each._array.shape)
     shape[axis + 1] = repeats
     copied = clone(shapes.expand(each, shape), memory_format=contiguous_format)
     return shapes.flatten(copied, axis, axis + 1)
@@ -288,7 +288,7 @@ public(_repeated, namespace=False)
 @by_example
 def _repeat_index(name: str, repeats: Tensor, size: int) -> Tensor:
     """0, 1, ..., size - 1, the i-th as often as the i-th of ``repeats`` (or the only one) says."""
-    B, counts = repeats._device.backend, repeats._data
+    B, counts = repeats._device.backend, repeats._array
     if counts.ndim > 1 or (counts.ndim == 1 and counts.shape[0] not in (1, size)):
         raise RuntimeError(
             f"{name}(): repeats must have the same size as input along dim ({size}), or one "
@@ -340,7 +340,7 @@ def meshgrid(*tensors: Any, indexing: str | None = None) -> tuple[Tensor, ...]:
                 f"meshgrid expects all tensors to have the same dtype, got {given[0].dtype} and "
                 f"{tensor.dtype}"
             )
-    sizes = [t._data.size for t in given]
+    sizes = [t._array.size for t in given]
     swap = indexing == "xy" and len(given) > 1
     order = [1, 0, *range(2, len(given))] if swap else list(range(len(given)))
     shape = tuple(sizes[k] for k in order)
@@ -428,10 +428,10 @@ def block_diag(*tensors: Any) -> Tensor:
                 f"torch.block_diag: Input tensors must have 2 or fewer dimensions. Input "
                 f"{position} has {tensor.ndim} dimensions"
             )
-    width = sum(m._data.shape[1] for m in matrices)
+    width = sum(m._array.shape[1] for m in matrices)
     rows, start = [], 0
     for matrix in matrices:
-        stop = start + matrix._data.shape[1]
+        stop = start + matrix._array.shape[1]
         rows.append(_pad(matrix, ((0, 0), (start, width - stop)), 0))
         start = stop
     return joining.cat(rows, 0)

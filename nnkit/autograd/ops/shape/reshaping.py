@@ -36,8 +36,8 @@ def _inverse(axes: tuple[int, ...]) -> tuple[int, ...]:
 
 
 def _copied_where_no_view(x: Tensor, shape: tuple[int, ...]) -> str | None:
-    made = x._device.backend.reshape(x._data, shape)
-    return None if owner(made) is owner(x._data) else "recorded"
+    made = x._device.backend.reshape(x._array, shape)
+    return None if owner(made) is owner(x._array) else "recorded"
 
 
 _reshape = rule(
@@ -88,7 +88,7 @@ def reshape(input: Tensor, *sizes: Any, shape: Sequence[int] | None = None) -> T
     """
     check_tensor("reshape", input)
     wanted = sizes_of("reshape", sizes, shape, "shape")
-    return _reshape(input, complete_shape("reshape", wanted, input._data.size))
+    return _reshape(input, complete_shape("reshape", wanted, input._array.size))
 
 
 @public(namespace=False)
@@ -117,7 +117,7 @@ def view(
     if dtype is not None:
         return _bitcast(input, dtype)
     wanted = sizes_of("view", shape, size)
-    return _view(input, complete_shape("view", wanted, input._data.size))
+    return _view(input, complete_shape("view", wanted, input._array.size))
 
 
 def _obstacle(shape: tuple, strides: tuple, offset: int, here: int, there: int) -> str | None:
@@ -138,7 +138,7 @@ def _obstacle(shape: tuple, strides: tuple, offset: int, here: int, there: int) 
 
 
 def _bitcast(input: Tensor, dtype: dtype_type) -> Tensor:
-    data = input._data
+    data = input._array
     if is_conj(input) or is_neg(input):
         what = "conjugate view tensors" if is_conj(input) else "tensors with negative bit set"
         raise RuntimeError(f"view(): not supported for {what} when converting to a different dtype")
@@ -157,14 +157,14 @@ def _bitcast(input: Tensor, dtype: dtype_type) -> Tensor:
 def view_as(input: Tensor, other: Tensor) -> Tensor:
     """``input.view(other.shape)``."""
     check_tensor("view_as", other, "other")
-    return view(input, other._data.shape)
+    return view(input, other._array.shape)
 
 
 @public(namespace=False)
 def reshape_as(input: Tensor, other: Tensor) -> Tensor:
     """``input.reshape(other.shape)``."""
     check_tensor("reshape_as", other, "other")
-    return reshape(input, other._data.shape)
+    return reshape(input, other._array.shape)
 
 
 @public
@@ -184,7 +184,7 @@ def flatten(input: Tensor, start_dim: int = 0, end_dim: int = -1) -> Tensor:
         nnkit.Size([2, 12])
     """
     check_tensor("flatten", input)
-    shape = input._data.shape
+    shape = input._array.shape
     start = normalize_dim(start_dim, len(shape), "flatten")
     end = normalize_dim(end_dim, len(shape), "flatten")
     if start > end:
@@ -209,7 +209,7 @@ def unflatten(input: Tensor, dim: int, sizes: Sequence[int]) -> Tensor:
         nnkit.Size([2, 3, 4])
     """
     check_tensor("unflatten", input)
-    shape = input._data.shape
+    shape = input._array.shape
     dim = normalize_dim(dim, len(shape), "unflatten")
     if not shape:
         raise RuntimeError("unflatten(): a 0-dim tensor has no dimension to divide")
@@ -273,7 +273,7 @@ def t(input: Tensor) -> Tensor:
     check_tensor("t", input)
     if input.ndim > 2:
         raise RuntimeError(f"t() expects a tensor with <= 2 dimensions, but self is {input.ndim}D")
-    return _t(input, 0, 1) if input.ndim == 2 else _reshape(input, input._data.shape)
+    return _t(input, 0, 1) if input.ndim == 2 else _reshape(input, input._array.shape)
 
 
 def _T(self: Tensor) -> Tensor:
@@ -389,14 +389,14 @@ def expand(
                 [2, 2, 2]])
     """
     wanted = sizes_of("expand", sizes, size)
-    return _expand(input, expanded_shape("expand", input._data.shape, wanted))
+    return _expand(input, expanded_shape("expand", input._array.shape, wanted))
 
 
 @public(namespace=False)
 def expand_as(input: Tensor, other: Tensor) -> Tensor:
     """``input.expand(other.shape)``."""
     check_tensor("expand_as", other, "other")
-    return expand(input, other._data.shape)
+    return expand(input, other._array.shape)
 
 
 @public(method=False)
@@ -469,9 +469,9 @@ def broadcast_tensors(*tensors: Any) -> tuple[Tensor, ...]:
     """
     for tensor in tensors:
         check_tensor("broadcast_tensors", tensor, "tensors")
-    shape = broadcast_shape("broadcast_tensors", [t._data.shape for t in tensors])
+    shape = broadcast_shape("broadcast_tensors", [t._array.shape for t in tensors])
     return tuple(
-        t if t._data.shape == shape else _expand(t, tuple(shape))
+        t if t._array.shape == shape else _expand(t, tuple(shape))
         for t in composite_operands(*tensors)
     )
 
@@ -483,7 +483,7 @@ def squeeze(
 ) -> Tensor:
     """Drop the dimensions of size 1: all, or those named by ``dim`` (an int or a tuple)."""
     check_tensor("squeeze", input)
-    shape = input._data.shape
+    shape = input._array.shape
     variant = 0 if dim is ... else 2 if isinstance(dim, (tuple, list)) else 1
     named = None if dim is ... else normalize_dims(dim, len(shape), "squeeze")
     axes = range(len(shape)) if named is None else named

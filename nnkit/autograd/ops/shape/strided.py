@@ -151,7 +151,7 @@ def diagonal(input: Tensor, offset: int = 0, dim1: int = 0, dim2: int = 1) -> Te
     axis2 = normalize_dim(dim2, input.ndim, "diagonal")
     if axis1 == axis2:
         raise RuntimeError(f"diagonal(): diagonal dimensions cannot be identical {dim1}, {dim2}")
-    shape = input._data.shape
+    shape = input._array.shape
     offset = clipped(integer("diagonal", "offset", offset), -shape[axis1], shape[axis2])
     return _diagonal(input, offset, axis1, axis2)
 
@@ -173,7 +173,7 @@ def fill_diagonal_(input: Tensor, fill_value: complex, wrap: bool = False) -> Te
         tensor([[5., 0., 0.],
                 [0., 5., 0.]])
     """
-    shape = input._data.shape
+    shape = input._array.shape
     if len(shape) < 2:
         raise RuntimeError(f"fill_diagonal_(): expected at least 2 dimensions, got {list(shape)}")
     if len(shape) > 2 and len(set(shape)) > 1:
@@ -182,7 +182,7 @@ def fill_diagonal_(input: Tensor, fill_value: complex, wrap: bool = False) -> Te
     if isinstance(fill_value, int) and not is_int64(fill_value):
         fill_value = fitting("fill_diagonal_", float(fill_value), input.dtype, True)
     if input.is_inference():  # torch writes a view, which is not counted where this may be
-        diagonal = as_strided(input, (min(shape),), (sum(strides_shown(input._data)),))
+        diagonal = as_strided(input, (min(shape),), (sum(strides_shown(input._array)),))
         METHODS["fill_"](diagonal, fill_value)
         if not wrap or rows <= columns:
             return input
@@ -197,7 +197,7 @@ def fill_diagonal_(input: Tensor, fill_value: complex, wrap: bool = False) -> Te
 
 def geometry(input: Tensor) -> tuple:
     """The shape, the strides and the offset of a tensor in its storage, in elements."""
-    data = input._data
+    data = input._array
     return data.shape, strides_shown(data), input._device.backend.storage_offset(data)
 
 
@@ -243,7 +243,7 @@ def unfold(input: Tensor, dimension: int, size: int, step: int) -> Tensor:
                 [2, 3]])
     """
     axis = normalize_dim(dimension, input.ndim, "unfold")
-    limit = input._data.shape[axis] if input.ndim else 1
+    limit = input._array.shape[axis] if input.ndim else 1
     size, step = integer("unfold", "size", size), integer("unfold", "step", step)
     if size < 0:
         raise RuntimeError(f"unfold(): size is {size} but must be >= 0")
@@ -334,12 +334,12 @@ def view_as_complex(input: Tensor) -> Tensor:
         tensor([1.+2.j, 3.+4.j])
     """
     check_tensor("view_as_complex", input)
-    data = input._data
+    data = input._array
     if input.dtype.name not in ("float32", "float64"):
         raise RuntimeError(
             f"view_as_complex is only supported for float and double tensors, got {input.dtype}"
         )
-    strides = strides_shown(input._data)
+    strides = strides_shown(input._array)
     steps = [step for size, step in zip(data.shape, strides) if size != 1]
     offset = input._device.backend.storage_offset(data)
     wanted = (
@@ -379,19 +379,19 @@ def as_strided_scatter(
     check_tensor("as_strided_scatter", input)
     check_tensor("as_strided_scatter", src, "src")
     shape = sizes_of("as_strided_scatter", (size,))
-    if src._data.shape != shape:
+    if src._array.shape != shape:
         raise RuntimeError(
             f"as_strided_scatter(): expected src to have size {list(shape)}, got "
-            f"{list(src._data.shape)}"
+            f"{list(src._array.shape)}"
         )
-    if input.requires_grad and not by_rows(input._data):
+    if input.requires_grad and not by_rows(input._array):
         raise RuntimeError(
             "as_strided_scatter(): an input that requires grad must be contiguous, got strides "
             f"{list(input.stride())}"
         )
-    copied = wrap(input._device.backend.copy_storage(input._data), input._device)
+    copied = wrap(input._device.backend.copy_storage(input._array), input._device)
     place = as_strided(copied, size, stride, storage_offset)  # refuses what does not fit
-    check_expanded("as_strided_scatter", place._data)
+    check_expanded("as_strided_scatter", place._array)
     check_source("as_strided_scatter", input, src)
     source = cast_inside(src, input.dtype)
     return _as_strided_scatter(input, source, shape, place.stride(), storage_offset)
@@ -434,7 +434,7 @@ def resize_(input: Tensor, *sizes: Any, size: Any = None, memory_format: Any = N
         raise RuntimeError("resize_(): cannot resize variables that require grad")
     check_change(input, "resize_")
     axes = axes_of(memory_format, len(shape))
-    if shape != input._data.shape or axes is not None:
+    if shape != input._array.shape or axes is not None:
         resize(input, shape, axes)
         wrote(input, "resize_")
     return input
@@ -446,20 +446,20 @@ def resize(input: Tensor, shape: tuple[int, ...], axes: tuple[int, ...] | None =
     Args:
         axes: the dimensions from the slowest to the fastest in memory.
     """
-    B, data = input._device.home.backend, memory_of(input._data)
+    B, data = input._device.home.backend, memory_of(input._array)
     strides = strides_in_order(shape, axes)
     _, _, offset = source = geometry(input)
     room = offset + math.prod(shape)
     if room > B.storage_size(data):
         data = _grown_storage(input, room)
         source = ((room,), (1,), 0)
-    change_geometry(input, alike(input._data, B.as_strided(data, shape, strides, offset, source)))
+    change_geometry(input, alike(input._array, B.as_strided(data, shape, strides, offset, source)))
 
 
 def _grown_storage(input: Tensor, room: int) -> Any:
     """Let the tensors that look into the memory of one look into more, with that in front; returns
     the array of all its ``room`` elements."""
-    B, data = input._device.home.backend, memory_of(input._data)
+    B, data = input._device.home.backend, memory_of(input._array)
     larger = unwritten(B, B.empty((room,), data.dtype))
     size = B.storage_size(data)
     if is_lent(data):
@@ -480,12 +480,12 @@ def move_storage(tensor: Tensor, line: Any) -> None:
     places."""
     B = tensor._device.home.backend
     for each in sorted(_sharing(tensor), key=lambda t: t._base is not None):
-        mine = memory_of(each._data)
+        mine = memory_of(each._array)
         typed = line if mine.dtype == line.dtype else _reread(B, line, mine.dtype)
         shape, strides, offset = geometry(each)
         moved = B.as_strided(typed, shape, strides, offset, (typed.shape, (1,), 0))
         viewed = each._viewed  # it is the same view as before
-        change_geometry(each, alike(each._data, moved))
+        change_geometry(each, alike(each._array, moved))
         each._viewed = viewed
 
 
@@ -494,7 +494,7 @@ def _sharing(tensor: Tensor) -> list[Tensor]:
 
     Nobody keeps account of who shares memory: it would cost each view, and this is rare.
     """
-    data = tensor._data
+    data = tensor._array
     holder = [alone := object()]  # as a tensor holds an array that nobody else has
     if owner(data) is data and sys.getrefcount(data) == sys.getrefcount(alone):
         return [tensor]
@@ -512,7 +512,7 @@ def _reread(B: Any, array: Any, dtype: Any) -> Any:
 def _shares(tensor: Tensor, data: Any) -> bool:
     """Whether a tensor looks into the storage of an array; one without a shape may be asked too."""
     try:
-        mine = object.__getattribute__(tensor, "_data")
+        mine = object.__getattribute__(tensor, "_array")
     except AttributeError:
         return False
     return mine is not None and owner(memory_of(mine)) is owner(memory_of(data))
@@ -527,7 +527,7 @@ def resize_as_(input: Tensor, the_template: Tensor, memory_format: Any = None) -
         memory_format = formats.get(the_template.ndim, contiguous_format)
         if not the_template.is_contiguous(memory_format=memory_format):
             memory_format = contiguous_format
-    return resize_(input, the_template._data.shape, memory_format=memory_format)
+    return resize_(input, the_template._array.shape, memory_format=memory_format)
 
 
 def _resize(self: Tensor, *sizes: Any) -> Tensor:
@@ -568,11 +568,11 @@ def set_(
     tracked = check_change(input, "set_", (source,))
     check_writable(input, "set_")
     if source is None:
-        data = input._device.home.backend.empty((0,), input._data.dtype)
+        data = input._device.home.backend.empty((0,), input._array.dtype)
     else:
         check_tensor("set_", source, "source")
         memory = source.detach()
-        if memory._data.dtype != input._data.dtype:
+        if memory._array.dtype != input._array.dtype:
             raise RuntimeError(
                 f"set_(): expected a source of dtype {input.dtype}, got {memory.dtype}"
             )
@@ -580,8 +580,8 @@ def set_(
             shape = sizes_of("set_", (size,))
             stride = strides_of(shape) if stride is None else stride
             memory = as_strided(memory, shape, stride, storage_offset)
-        data = memory_of(memory._data)
-    change_geometry(input, alike(input._data, data))
+        data = memory_of(memory._array)
+    change_geometry(input, alike(input._array, data))
     wrote(input, "set_")
     if tracked:
         end_history(input, "set_", (input,) if source is None else (input, source))

@@ -65,7 +65,7 @@ def _matrices(name: str, input: Tensor) -> Tensor:
 
 
 def _offset(name: str, input: Tensor, diagonal: Any) -> int:
-    rows, columns = input._data.shape[-2:]
+    rows, columns = input._array.shape[-2:]
     return clipped(integer(name, "diagonal", diagonal), -rows - 1, columns + 1)
 
 
@@ -157,7 +157,7 @@ def diag_embed(input: Tensor, offset: int = 0, dim1: int = -2, dim2: int = -1) -
     axis1, axis2 = (normalize_dim(d, ndim, "diag_embed") for d in (dim1, dim2))
     if axis1 == axis2:
         raise RuntimeError(f"diag_embed(): diagonal dimensions cannot be identical {dim1}, {dim2}")
-    *rest, length = input._data.shape
+    *rest, length = input._array.shape
     size = length + abs(integer("diag_embed", "offset", offset))
     for axis in sorted((axis1, axis2)):
         rest.insert(axis, size)
@@ -193,13 +193,13 @@ def diagonal_scatter(
     """
     check_tensor("diagonal_scatter", input)
     check_tensor("diagonal_scatter", src, "src")
-    shape = input._data.shape
+    shape = input._array.shape
     axis1, axis2 = (normalize_dim(d, len(shape), "diagonal_scatter") for d in (dim1, dim2))
-    expected = strided.diagonal(input.detach(), offset, dim1, dim2)._data.shape
-    if src._data.shape != expected:
+    expected = strided.diagonal(input.detach(), offset, dim1, dim2)._array.shape
+    if src._array.shape != expected:
         raise RuntimeError(
             f"diagonal_scatter(): expected src to have size {list(expected)}, got "
-            f"{list(src._data.shape)}"
+            f"{list(src._array.shape)}"
         )
     check_source("diagonal_scatter", input, src)
     return _diagonal_scatter(input, cast_inside(src, input.dtype), offset, axis1, axis2)

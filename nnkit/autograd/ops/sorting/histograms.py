@@ -38,8 +38,8 @@ def histc(input: Tensor, bins: int = 100, min: float = 0, max: float = 0) -> Ten
     if integer("histc", "bins", bins) <= 0:
         raise RuntimeError(f"histc(): bins must be > 0, but got {bins}")
     check_shape("histc", (bins,))
-    low, high = _range_of("histc", input, input._data, None if min == max else (min, max), 1)
-    return wrap(input._device.backend.histc(input._data, bins, low, high), input._device)
+    low, high = _range_of("histc", input, input._array, None if min == max else (min, max), 1)
+    return wrap(input._device.backend.histc(input._array, bins, low, high), input._device)
 
 
 def _range_of(name: str, input: Tensor, x: Any, given: Any, margin: float) -> tuple[float, float]:
@@ -134,7 +134,7 @@ def histogramdd(
     bins = _checked_bins(name, bins)
     if input.ndim < 2:
         raise RuntimeError(f"{name}(): input must have at least 2 dimensions, got {input.ndim}")
-    count = input._data.shape[-1]
+    count = input._array.shape[-1]
     if len(bins) != count:
         raise RuntimeError(
             f"{name}(): bins must be one for each of the {count} coordinates of input, got "
@@ -181,8 +181,8 @@ def _counted(
     name: str, input: Tensor, bins: list, range: Any, weight: Tensor | None, density: bool
 ) -> list[Tensor]:
     """The counts, or weights, and the edges of each coordinate, without a history."""
-    B, place, dtype = input._device.backend, input._device, input._data.dtype
-    points = B.reshape(input._data, (math.prod(input._data.shape[:-1]), len(bins)))
+    B, place, dtype = input._device.backend, input._device, input._array.dtype
+    points = B.reshape(input._array, (math.prod(input._array.shape[:-1]), len(bins)))
     columns = [B.getitem(points, (slice(None), d)) for d in builtins.range(len(bins))]
     bounds = _pairs(name, range, len(bins))
     edges = [_edges(name, input, *each) for each in zip(columns, bins, bounds, strict=True)]
@@ -191,11 +191,11 @@ def _counted(
             f"{name}(): input tensor and weight tensor should have the same dtype, got "
             f"{input.dtype} and {weight.dtype}"
         )
-    if weight is not None and weight._data.shape != input._data.shape[:-1]:
+    if weight is not None and weight._array.shape != input._array.shape[:-1]:
         raise RuntimeError(
             f"{name}(): if weight tensor is provided it should have the same shape as the input "
             "tensor excluding its innermost dimension, got "
-            f"{list(weight._data.shape)} for {list(input._data.shape[:-1])}"
+            f"{list(weight._array.shape)} for {list(input._array.shape[:-1])}"
         )
     if input.dtype.category != FLOATING:
         raise NotImplementedError(f"{name}(): not implemented for '{input.dtype.name}' tensors")
@@ -204,7 +204,7 @@ def _counted(
         raise RuntimeError(f"{name}(): bins must be > 0, but got 0")
     check_shape(name, shape)
     if columns:
-        weights = None if weight is None else B.reshape(weight._data, columns[0].shape)
+        weights = None if weight is None else B.reshape(weight._array, columns[0].shape)
         counts = B.reshape(_counts(B, columns, edges, weights), shape)
         counts = B.cast(counts, dtype)
     else:
@@ -246,9 +246,9 @@ def _edges(name: str, input: Tensor, x: Any, bins: Any, bounds: Any) -> Any:
             raise RuntimeError(
                 f"{name}(): bins tensor should have one dimension, got {bins.ndim} dimensions"
             )
-        if not bins._data.size:
+        if not bins._array.size:
             raise RuntimeError(f"{name}(): bins tensor should have at least 1 element")
-        return bins._data
+        return bins._array
     if bins <= 0:
         raise RuntimeError(f"{name}(): bins must be > 0, but got {bins}")
     check_shape(name, (bins + 1,))
@@ -257,7 +257,7 @@ def _edges(name: str, input: Tensor, x: Any, bins: Any, bounds: Any) -> Any:
             f"{name}(): not implemented for '{input.dtype.name}' tensors without a range"
         )
     low, high = _range_of(name, input, x, bounds, 0.5)
-    return linspace(low, high, bins + 1, dtype=input.dtype, device=input.device)._data
+    return linspace(low, high, bins + 1, dtype=input.dtype, device=input.device)._array
 
 
 def _pairs(name: str, given: Any, count: int) -> list:

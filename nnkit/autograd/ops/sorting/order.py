@@ -112,7 +112,7 @@ def argsort(input: Tensor, dim: int = -1, descending: bool = False, stable: bool
     axis = _order("argsort", input, dim)
     refresh(input)
     B = input._device.backend
-    return wrap(B.argsort(input._data, axis, bool(descending)), input._device)
+    return wrap(B.argsort(input._array, axis, bool(descending)), input._device)
 
 
 @public(out=True)
@@ -145,7 +145,7 @@ def topk(input: Tensor, k: int, dim: int = -1, largest: bool = True, sorted: boo
         tensor([4, 3])
     """
     axis = _order("topk", input, dim, False)
-    size = (input._data.shape or (1,))[axis]
+    size = (input._array.shape or (1,))[axis]
     if not 0 <= integer("topk", "k", k) <= size:
         raise RuntimeError(f"topk(): selected index k out of range: got {k} for {size} elements")
     return return_types.topk(_topk(input, int(k), axis, bool(largest), bool(sorted)))
@@ -153,7 +153,7 @@ def topk(input: Tensor, k: int, dim: int = -1, largest: bool = True, sorted: boo
 
 def _reduce(name: str, input: Tensor, dim: int, keepdim: bool, *before: Any) -> Any:
     axis = normalize_dim(dim, input.ndim, name)
-    if not (input._data.shape or (1,))[axis]:
+    if not (input._array.shape or (1,))[axis]:
         raise IndexError(f"{name}(): Expected reduction dim {axis} to have non-zero size")
     values, indices = _reduced[name](input, *before, axis, bool(keepdim))
     return getattr(return_types, name)((real_gradient(name, values), indices))
@@ -172,7 +172,7 @@ def kthvalue(input: Tensor, k: int, dim: int = -1, keepdim: bool = False) -> Any
     """
     check_tensor("kthvalue", input)
     axis = normalize_dim(dim, input.ndim, "kthvalue")
-    size = (input._data.shape or (1,))[axis]
+    size = (input._array.shape or (1,))[axis]
     if not 1 <= integer("kthvalue", "k", k) <= size and size:
         raise RuntimeError(
             f"kthvalue(): selected number k out of range for dimension {axis}: got {k}, expected "
@@ -302,7 +302,7 @@ def _quantile(
             f"{name}() interpolation must be one of {', '.join(INTERPOLATIONS[:-1])} or "
             f"{INTERPOLATIONS[-1]}, but got {interpolation}"
         )
-    if not input._data.size:
+    if not input._array.size:
         raise RuntimeError(f"{name}() input tensor must be non-empty")
     B, place = input._device.backend, input._device
     if isinstance(q, Tensor) and q.dtype is not input.dtype:
@@ -311,7 +311,7 @@ def _quantile(
         )
     if isinstance(q, Tensor) and q.ndim > 1:
         raise RuntimeError(f"{name}() q must be a scalar or 1D tensor, got {q.ndim} dimensions")
-    levels = q if isinstance(q, Tensor) else wrap(B.full((), q, input._data.dtype), place)
+    levels = q if isinstance(q, Tensor) else wrap(B.full((), q, input._array.dtype), place)
     if not all(0 <= level <= 1 for level in shapes.reshape(lowest(levels), -1).tolist()):
         got = "q values must be in the range [0, 1]"
         if not isinstance(q, Tensor):
@@ -340,7 +340,7 @@ def _quantile(
         out = lerp(first, second, weight)
     # The last dimension counts the levels: it goes to the front, or away for a number.
     if keepdim and ndim:
-        shape = out._data.shape
+        shape = out._array.shape
         reduced = (
             (1,) * ndim + shape[-1:]
             if dim is None
@@ -352,7 +352,7 @@ def _quantile(
 
 def _positions(B: Any, rows: Tensor, levels: Tensor, ignore_nan: bool) -> Tensor:
     """The position of each level in each sorted row, as a float; that of a NaN if it counts."""
-    data = rows._data
+    data = rows._array
     missing = B.isnan(data)
     valid = B.sum(B.cast(B.logical_not(missing), data.dtype), (data.ndim - 1,), True)
     if not ignore_nan:

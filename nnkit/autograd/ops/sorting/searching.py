@@ -59,14 +59,14 @@ def _distinct(name: str, input: Tensor, dim: Any, inverse: bool, counts: bool) -
     if dim is not None and not input.ndim:
         raise IndexError(f"{name}(): a 0-dim tensor has no dimension {dim}")
     axis = None if dim is None else normalize_dim(dim, input.ndim, name)
-    others = [n for d, n in enumerate(input._data.shape) if d != axis]
+    others = [n for d, n in enumerate(input._array.shape) if d != axis]
     if axis is not None and 0 in others:
         raise RuntimeError(
             f"{name}(): There are 0 sized dimensions, and they aren't selected, so unique cannot "
             f"be applied, got shape {list(input.shape)}"
         )
     refresh(input)
-    found = getattr(input._device.backend, name)(input._data, axis)
+    found = getattr(input._device.backend, name)(input._array, axis)
     wanted = (True, inverse, counts)
     results = [
         wrap(array, input._device) for array, want in zip(found, wanted, strict=True) if want
@@ -111,7 +111,7 @@ def searchsorted(
             raise RuntimeError(
                 f"{name}(): sorter must be a tensor of long dtype, got {sorter.dtype}"
             )
-        if sorter._data.shape != sorted_sequence._data.shape:
+        if sorter._array.shape != sorted_sequence._array.shape:
             raise RuntimeError(
                 f"{name}(): boundary and sorter must have the same size, got "
                 f"{list(sorted_sequence.shape)} and {list(sorter.shape)}"
@@ -127,7 +127,7 @@ def _search(name: str, boundaries: Tensor, values: Any, right: bool, out_int32: 
     number = not isinstance(values, Tensor)
     with no_grad():
         boundaries, values = promote(name, boundaries, values)
-    rows, wanted = boundaries._data.shape, values._data.shape
+    rows, wanted = boundaries._array.shape, values._array.shape
     if number and len(rows) != 1:
         raise RuntimeError(
             f"{name}(): input value can be a scalar only when boundaries tensor dimension is 1, "
@@ -139,10 +139,10 @@ def _search(name: str, boundaries: Tensor, values: Any, right: bool, out_int32: 
             f"boundaries tensor and input value tensor must match, but we got boundaries tensor "
             f"{list(rows)} and input value tensor {list(wanted)}"
         )
-    if values._data.size:
+    if values._array.size:
         check_dtype(name, boundaries.dtype, ("bool", "complex"))
     B = boundaries._device.backend
-    found = B.searchsorted(boundaries._data, values._data, right)
+    found = B.searchsorted(boundaries._array, values._array, right)
     return wrap(B.cast(found, int32.array) if out_int32 else found, boundaries._device)
 
 
@@ -182,29 +182,29 @@ def bincount(input: Tensor, weights: Tensor | None = None, minlength: int = 0) -
     B = input._device.backend
     if input.dtype.category != INTEGER:
         raise NotImplementedError(f"bincount(): not implemented for '{input.dtype.name}' tensors")
-    if input._data.shape == (0,) and minlength >= 0:  # torch does not look at the weights then
+    if input._array.shape == (0,) and minlength >= 0:  # torch does not look at the weights then
         check_shape("bincount", (minlength,))
         return wrap(B.zeros((minlength,), int64.array), input._device)
     if input.ndim != 1:
         raise RuntimeError("bincount only supports 1-d non-negative integral inputs.")
     if integer("bincount", "minlength", minlength) < 0:
         raise RuntimeError(f"bincount(): minlength should be >= 0, got {minlength}")
-    if input._data.size:
-        if B.item(B.amin(input._data, None, False)) < 0:
+    if input._array.size:
+        if B.item(B.amin(input._array, None, False)) < 0:
             raise RuntimeError("bincount only supports 1-d non-negative integral inputs.")
-        check_shape("bincount", (B.item(B.amax(input._data, None, False)) + 1,))
+        check_shape("bincount", (B.item(B.amax(input._array, None, False)) + 1,))
     check_shape("bincount", (minlength,))
-    if weights is not None and weights._data.shape != input._data.shape:
+    if weights is not None and weights._array.shape != input._array.shape:
         raise RuntimeError(
             f"bincount(): weights should be 1-d and have the same length as input, got "
-            f"{list(weights._data.shape)} and {list(input._data.shape)}"
+            f"{list(weights._array.shape)} and {list(input._array.shape)}"
         )
     if weights is not None and weights.dtype.category == COMPLEX:
         weights = weights.real.double()  # as in torch
     if weights is not None:
         input, weights = on_one_device("bincount", (input, weights))
         B = input._device.backend
-    counts = B.bincount(input._data, None if weights is None else weights._data, minlength)
+    counts = B.bincount(input._array, None if weights is None else weights._array, minlength)
     return wrap(counts, input._device)
 
 
@@ -240,7 +240,7 @@ def unravel_index(indices: Tensor, shape: Any) -> tuple[Tensor, ...]:
     if not sizes:
         return ()
     B = indices._device.backend
-    rest = B.cast(indices._data, int64.array)  # as in torch one beyond the last wraps around
+    rest = B.cast(indices._array, int64.array)  # as in torch one beyond the last wraps around
     coordinates = []
     for size in reversed(sizes):
         coordinates.append(wrap(B.remainder(rest, size), indices._device))
@@ -278,7 +278,7 @@ def isin(
             kind = each.dtype.name if isinstance(each, Tensor) else "bool"
             raise RuntimeError(f"isin(): not implemented for '{kind}' tensors")
     B = x._device.backend
-    found = B.isin(x._data, B.reshape(values._data, (values._data.size,)))
+    found = B.isin(x._array, B.reshape(values._array, (values._array.size,)))
     return wrap(B.logical_not(found) if invert else found, x._device)
 
 
@@ -294,5 +294,5 @@ def count_nonzero(input: Tensor, dim: int | Sequence[int] | None = None) -> Tens
     check_tensor("count_nonzero", input)
     B = input._device.backend
     axes = normalize_dims(dim, input.ndim, "count_nonzero")
-    found = B.ne(input._data, 0)
+    found = B.ne(input._array, 0)
     return wrap(B.sum(found, axes if axes and input.ndim else None, False), input._device)
