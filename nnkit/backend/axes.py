@@ -15,6 +15,12 @@ def terms(shape: tuple, axis: Any) -> int:
     return math.prod(shape[a] for a in axis)
 
 
+def norm_order(shape: tuple, p: float, axis: Any) -> float:
+    """``p`` of a norm, and infinity where it is that of one element: its size, as torch has it,
+    though its square may overflow."""
+    return math.inf if p and terms(shape, axis) == 1 else p
+
+
 def summed_axes(shape: tuple, target: tuple) -> tuple[int, ...]:
     """The axes along which ``shape`` is longer than ``target``, which broadcasts to it."""
     lead = len(shape) - len(target)

@@ -410,4 +410,20 @@ x1 = x0.logcumsumexp(0)
 x1.backward(T.tensor([1.0, float('nan'), -2.0]))
 x2 = T.cov(x0.detach().requires_grad_().logcumsumexp(0)[:, None])
 """,
+    "the norm of one element is its size, though its square overflows": """
+x0 = T.tensor([[1e30], [1e-30]], requires_grad=True)
+x1 = T.linalg.vector_norm(x0, dim=1)
+x2 = T.linalg.vector_norm(x0, 3, 1, keepdim=True)
+x3 = T.nn.functional.normalize(x0, dim=1)
+x4 = T.linalg.vector_norm(x0, 0, 1) + x0[0].norm(0.5)
+(x1.sum() + x2.sum() + x3.sum()).backward()
+""",
+    "a number to the power of what was expanded keeps that": """
+x0 = T.tensor([2.0]).expand(2, 2).requires_grad_()
+x1 = x0.detach()
+x2 = 2 ** x0
+x3 = 2 ** T.tensor([[1.0, 2.0], [3.0, 4.0]]).t()
+x1[[1]] = T.tensor([[-0.75]])
+x2.sum().backward()
+""",
 }

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from nnkit.backend.axes import kept_shape, summed_axes, terms
+from nnkit.backend.axes import kept_shape, norm_order, summed_axes, terms
 from nnkit.backend.cpu.creation import make_complex
 from nnkit.backend.cpu.summation import ONES, ROWS, large_sum, square_sum
 from nnkit.backend.dtype import HALF
@@ -229,6 +229,7 @@ def norm(x: np.ndarray, p: float, axis: Any, keepdims: bool) -> np.ndarray:
     """``sum(|x|^p)^(1/p)`` and its limits: the largest, the smallest, the number of non-zeros."""
     if x.dtype in HALF:
         return _widened(norm, x, p, axis, keepdims)
+    p = norm_order(x.shape, p, axis)
     if p == 2 and axis is None and x.size > SMALL and x.dtype in (F4, F8) and x.flags.c_contiguous:
         root = np.sqrt(square_sum(x))
         return np.full((1,) * x.ndim, root) if keepdims else asarray(root)

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from nnkit.backend.axes import kept_shape, summed_axes
+from nnkit.backend.axes import kept_shape, norm_order, summed_axes
 from nnkit.backend.cuda.differences import address, contiguous, empty, layout
 from nnkit.backend.cuda.launch import (
     THREADS,
@@ -288,6 +288,7 @@ def norm(x: Any, p: float, axis: Any, keepdims: bool) -> Any:
     """``sum(|x|^p)^(1/p)`` and its limits: the largest, the smallest, the number of non-zeros."""
     if x.dtype.kind == "c":
         x = np.absolute(x)
+    p = norm_order(x.shape, p, axis)
     kind = NORMS.get(p, 3)
     return _reduce(("NormOf", kind), x, axis, keepdims, (x.dtype,), p)[0]
 

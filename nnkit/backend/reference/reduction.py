@@ -8,7 +8,7 @@ from __future__ import annotations
 import itertools
 import math
 
-from nnkit.backend.axes import kept_shape, summed_axes, terms
+from nnkit.backend.axes import kept_shape, norm_order, summed_axes, terms
 from nnkit.backend.dtype import FLOATING, OF_ARRAY, int64
 
 
@@ -160,7 +160,7 @@ def logsumexp(B, x, axis, keepdims):
 
 def norm(B, x, p, axis, keepdims):
     """``sum(|x|^p)^(1/p)`` and its limits: the largest, the smallest, the number of non-zeros."""
-    size = B.abs(x)
+    size, p = B.abs(x), norm_order(x.shape, p, axis)
     if p == math.inf:
         return B.amax(size, axis, keepdims)
     if p == -math.inf:

@@ -51,7 +51,7 @@ OPS["square_grad_x"] = lambda g, x: mul(g, (_power(x, 1) * 2).conj())
 @single(alone="refused", name="pow", node="PowBackward2")
 def _number_to(base: complex, exponent: Tensor) -> Tensor:
     """The powers of a number, which lie by rows in torch."""
-    return _pow(*promote("pow", base, contiguous(exponent)))
+    return contiguous(_pow(*promote("pow", base, exponent)))
 
 
 @public(out=True, in_place=True)

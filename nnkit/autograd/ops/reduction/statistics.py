@@ -78,7 +78,9 @@ def cov(
             raise RuntimeError(f"cov(): {name} cannot be negative")
         weights = given if weights is None else weights * given
     if weights is None:
-        total, deviation = count, x - OPS["mean"](x, (1,), True)
+        whole = count > 0 and input.dtype.category == INTEGER  # which are summed up as such
+        mean = input.reshape(x.shape).sum(1, True) / count if whole else OPS["mean"](x, (1,), True)
+        total, deviation = count, x - mean
         weighted = deviation
     else:
         total = weights.sum()

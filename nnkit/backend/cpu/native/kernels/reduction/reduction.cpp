@@ -139,6 +139,7 @@ PyObject* norm(Arguments arguments) {
     constexpr double infinity = std::numeric_limits<double>::infinity();
     Array x = reading.x;
     const Plan& plan = reading.plan;
+    if (p != 0 && plan.terms == 1) p = infinity;  // as `norm_order` (backend/axes.py) says
     if (p == 2) return of_any_type<SumOfSquares, Integers::none>(x, plan, root);
     if (p == 1) return of_any_type<Magnitudes<Sum>, Integers::none>(x, plan, Nothing{});
     if (p == infinity) return of_any_type<Magnitudes<Maximum>, Integers::none>(x, plan, Nothing{});
