@@ -61,10 +61,14 @@ struct bfloat16 {
 
     bfloat16() = default;
     __device__ explicit bfloat16(float x) {
+#if !defined(NNKIT_EMULATED) && __CUDA_ARCH__ >= 800
+        asm("cvt.rn.bf16.f32 %0, %1;" : "=h"(bits) : "f"(x));
+#else
         const uint32 whole = bits_of(x);
         const uint32 rounded = whole + 0x7fffu + ((whole >> 16) & 1u);
         // Rounding must not carry a NaN over to infinity.
         bits = uint16(x != x ? (whole >> 16) | 0x40u : rounded >> 16);
+#endif
     }
     __device__ operator float() const { return float_of(uint32(bits) << 16); }
 };
