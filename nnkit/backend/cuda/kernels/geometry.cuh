@@ -79,8 +79,9 @@ private:
 // Planes that follow each other and are treated alike: what a thread finds out about a place serves
 // all of them. Those beyond the last one are the last one again, and are not written.
 constexpr int most_planes = 4;
-template <int count>
+template <int number>
 struct Planes {
+    static constexpr int count = number;
     int64 first, all;
 
     __device__ int64 operator[](int k) const { return first + k < all ? first + k : all - 1; }
@@ -111,11 +112,11 @@ struct Planes {
 };
 
 // Calls ``body(planes, place)`` for every place of all planes, shared by the grid's threads.
-template <int count, class Body>
+template <class Several, class Body>
 __device__ void each_place(int64 planes, const int* sizes, Body body) {
     Walk walk(thread_of_grid(), threads_of_grid(), sizes);
-    for (; walk.plane * count < planes; walk.next()) {
-        body(Planes<count>{walk.plane * count, planes}, walk.place);
+    for (; walk.plane * Several::count < planes; walk.next()) {
+        body(Several{walk.plane * Several::count, planes}, walk.place);
     }
 }
 
