@@ -203,12 +203,23 @@ __device__ Value reduce_block(Value value, Combine combine, Value identity) {
 
 struct Words { uint32 word[4]; };
 
+// Of a 64-bit product the compiler would add the zeros above each factor.
+__device__ inline uint64 product_of(uint32 x, uint32 y) {
+#ifdef NNKIT_EMULATED
+    return uint64(x) * y;
+#else
+    uint64 product;
+    asm("mul.wide.u32 %0, %1, %2;" : "=l"(product) : "r"(x), "r"(y));
+    return product;
+#endif
+}
+
 __device__ inline Words philox(uint64 seed, uint64 thread, uint64 block) {
     uint32 c0 = uint32(block), c1 = uint32(block >> 32);
     uint32 c2 = uint32(thread), c3 = uint32(thread >> 32);
     uint32 k0 = uint32(seed), k1 = uint32(seed >> 32);
     for (int round = 0; round < 10; ++round) {
-        const uint64 product0 = uint64(0xD2511F53u) * c0, product1 = uint64(0xCD9E8D57u) * c2;
+        const uint64 product0 = product_of(0xD2511F53u, c0), product1 = product_of(0xCD9E8D57u, c2);
         c0 = uint32(product1 >> 32) ^ c1 ^ k0;
         c2 = uint32(product0 >> 32) ^ c3 ^ k1;
         c1 = uint32(product1);

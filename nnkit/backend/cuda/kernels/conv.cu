@@ -22,7 +22,7 @@ __global__ void im2col(
     const T* x, T* columns, Geometry geometry, int64 planes, Columns layout) {
     const Geometry& w = geometry;
     const int64 plane = w.inputs();
-    each_place<Several>(planes, w.output, [&](Several several, const Place& place) {
+    each_of_planes<Several>(planes, w.output, [&](Several several, const Place& place) {
         const T* from[most_planes];
         T* to[most_planes];
         several.each(layout.channels, [&](int k, int64 n, int64 c) {
@@ -60,7 +60,7 @@ template <class T>
 __global__ void col2im(const T* columns, T* x, Geometry geometry, int64 planes, Columns layout) {
     using C = compute_t<T>;
     const Geometry& w = geometry;
-    each_place<Several>(planes, w.input, [&](Several several, const Place& place) {
+    each_of_planes<Several>(planes, w.input, [&](Several several, const Place& place) {
         const T* from[most_planes];
         C totals[most_planes] = {};
         several.each(layout.channels, [&](int k, int64 n, int64 c) {
@@ -82,7 +82,7 @@ __global__ void swap_batch(
     using C = compute_t<T>;
     using Some = Pack<T, width>;
     const int sizes[3] = {1, columns, packs};
-    Walk walk(thread_of_grid(), threads_of_grid(), sizes);
+    PlaneWalk walk(thread_of_grid(), threads_of_grid(), sizes);
     const Some* from = reinterpret_cast<const Some*>(x) + thread_of_grid();
     for (; walk.plane < rows; walk.next(), from += threads_of_grid()) {
         Some pack = *from;
@@ -113,7 +113,7 @@ __global__ void depthwise(
     int64 outputs, int64 each) {
     using C = compute_t<T>;
     const Geometry& w = geometry;
-    each_place<Several>(planes, w.output, [&](Several several, const Place& place) {
+    each_of_planes<Several>(planes, w.output, [&](Several several, const Place& place) {
         const T *from[most_planes], *factors[most_planes];
         C totals[most_planes];
         several.each(outputs, [&](int k, int64, int64 o) {
@@ -135,7 +135,7 @@ __global__ void depthwise_grad_input(
     int64 each) {
     using C = compute_t<T>;
     const Geometry& w = geometry;
-    each_place<Several>(planes, w.input, [&](Several several, const Place& place) {
+    each_of_planes<Several>(planes, w.input, [&](Several several, const Place& place) {
         C totals[most_planes] = {};
         for (int64 j = 0; j < each; ++j) {
             const T *from[most_planes], *factors[most_planes];
@@ -181,7 +181,7 @@ __global__ void depthwise_grad_weight(
             const T* of_output = g + o * w.outputs();
             const T* of_input = x + o / each * w.inputs();
             const int64 g_step = outputs * w.outputs(), x_step = outputs / each * w.inputs();
-            Walk walk(threadIdx.x, blockDim.x, sizes);
+            PlaneWalk walk(threadIdx.x, blockDim.x, sizes);
             for (; walk.plane * most_planes < batch; walk.next()) {
                 const Several several = {walk.plane * most_planes, batch};
                 Place output, input;

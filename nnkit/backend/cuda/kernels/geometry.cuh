@@ -39,12 +39,12 @@ struct Place {
 
 // From a place of a plane to that which lies a fixed number of elements further, in the same plane
 // or a later one.
-struct Walk {
+struct PlaneWalk {
     int64 plane;
     Place place;
 
     // ``first``, ``step``: numbers of elements; both are numbers of threads.
-    __device__ Walk(int64 first, int64 step, const int* sizes) : sizes(sizes) {
+    __device__ PlaneWalk(int64 first, int64 step, const int* sizes) : sizes(sizes) {
         plane = apart(uint32(first), place.at);
         plane_step = apart(uint32(step), steps);
     }
@@ -113,8 +113,8 @@ struct Planes {
 
 // Calls ``body(planes, place)`` for every place of all planes, shared by the grid's threads.
 template <class Several, class Body>
-__device__ void each_place(int64 planes, const int* sizes, Body body) {
-    Walk walk(thread_of_grid(), threads_of_grid(), sizes);
+__device__ void each_of_planes(int64 planes, const int* sizes, Body body) {
+    PlaneWalk walk(thread_of_grid(), threads_of_grid(), sizes);
     for (; walk.plane * Several::count < planes; walk.next()) {
         body(Several{walk.plane * Several::count, planes}, walk.place);
     }

@@ -97,7 +97,7 @@ __device__ void pool_largest(
     using Several = Planes<Windows::alike>;
     const Geometry& w = windows.geometry;
     const int64 size = w.outputs(), plane = w.inputs();
-    each_place<Several>(planes, w.output, [&](Several several, const Place& place) {
+    each_of_planes<Several>(planes, w.output, [&](Several several, const Place& place) {
         const T* from[Several::count];
         Largest<T> largest[Several::count];
         #pragma unroll
@@ -223,7 +223,7 @@ __device__ void pool_average(
     using Several = Planes<Windows::alike>;
     const Geometry& w = windows.geometry;
     const int64 size = w.outputs(), plane = w.inputs();
-    each_place<Several>(planes, w.output, [&](Several several, const Place& place) {
+    each_of_planes<Several>(planes, w.output, [&](Several several, const Place& place) {
         const T* from[Several::count];
         C totals[Several::count] = {};
         #pragma unroll
@@ -262,7 +262,7 @@ __device__ void gather_shares(
     using C = compute_t<T>;
     using Several = Planes<2 * most_planes>;  // for which a divisor is found once
     const int64 size = w.outputs();
-    each_place<Several>(planes, w.input, [&](Several several, const Place& place) {
+    each_of_planes<Several>(planes, w.input, [&](Several several, const Place& place) {
         const T* from[Several::count];
         C totals[Several::count] = {};
         #pragma unroll
