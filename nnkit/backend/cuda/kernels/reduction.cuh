@@ -86,11 +86,12 @@ struct ExtremeOf {
         return {largest ? Limits<C>::lowest() : Limits<C>::highest(), -1};
     }
     __device__ static bool beyond(C x, C y) {
-        return (largest ? x > y : x < y) || (x != x && y == y);
+        return !(largest ? x <= y : x >= y) && y == y;
     }
+    // Without an index as long as there is nothing beyond the identity.
     __device__ static void add(Accumulator& best, T x, int64 index, double) {
         const C value = C(x);
-        if (best.index < 0 || beyond(value, best.value)) best = {value, index};
+        if (beyond(value, best.value)) best = {value, index};
     }
     __device__ static Accumulator combine(Accumulator x, Accumulator y) {
         if (x.index < 0) return y;
@@ -102,7 +103,7 @@ struct ExtremeOf {
     __device__ static void store(
         Accumulator best, void* first, void* second, int64 row, int64, double) {
         if (first) store_at<T>(first, row, best.value);
-        if (second) store_at<int64>(second, row, best.index);
+        if (second) store_at<int64>(second, row, best.index < 0 ? 0 : best.index);
     }
 };
 
