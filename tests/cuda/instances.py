@@ -139,7 +139,7 @@ KERNELS: dict[str, dict[str, tuple[tuple[Any, ...], ...]]] = {
         "reduce_columns": (COLUMNS,),
         "reduce_parts": (REDUCED,),
     },
-    "scan": {"scan_rows": (SCANNED,), "scan_slices": (SCANNED,)},
+    "scan": {"scan_rows": (SCANNED, BOTH), "scan_slices": (SCANNED,)},
     "softmax": {
         "softmax_rows": (FLOATING, BOTH, (0, 1), KEPT, BOTH),
         "softmax_rows_grad": (FLOATING, BOTH, (0, 1), KEPT, BOTH),

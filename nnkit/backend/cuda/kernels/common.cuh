@@ -154,18 +154,27 @@ struct Minimum {
     }
 };
 
-// ``__shfl_xor_sync`` of any value of whole words, structures too.
-template <class Value>
-__device__ Value exchange(const Value& value, int distance) {
+// What ``shuffle`` of a 32-bit word does, of any value of whole words, structures too.
+template <class Value, class Shuffle>
+__device__ Value by_words(const Value& value, Shuffle shuffle) {
     static_assert(sizeof(Value) % 4 == 0, "whole words");
     constexpr int count = sizeof(Value) / 4;
     uint32 words[count];
     memcpy(words, &value, sizeof value);
     #pragma unroll
-    for (int i = 0; i < count; ++i) words[i] = __shfl_xor_sync(whole_warp, words[i], distance);
+    for (int i = 0; i < count; ++i) words[i] = shuffle(words[i]);
     Value result;
     memcpy(&result, words, sizeof result);
     return result;
+}
+template <class Value>
+__device__ Value exchange(const Value& value, int distance) {
+    return by_words(value, [=](uint32 w) { return __shfl_xor_sync(whole_warp, w, distance); });
+}
+// Of the lane ``distance`` before; the first ones get their own.
+template <class Value>
+__device__ Value from_before(const Value& value, int distance) {
+    return by_words(value, [=](uint32 w) { return __shfl_up_sync(whole_warp, w, distance); });
 }
 
 // ``combine`` is called with the value of the lower thread first, so the order is fixed even where
