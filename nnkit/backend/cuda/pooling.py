@@ -140,7 +140,8 @@ def avg_pool_grad(
     windows = geometry(tuple(shape[2:]), kernel, g.shape[2:], stride, padding, ones)
     out = empty(shape, g.dtype, g)
     statics = (_planes(out), np.int32(count_include_pad), divisor or 0)
-    _launch("avg_pool_grad", work_on(_planes(out), math.prod(shape[2:])), g.dtype, g, out, windows, *statics)
+    work = work_on(_planes(out), math.prod(shape[2:]))
+    _launch("avg_pool_grad", work, g.dtype, g, out, windows, *statics)
     return out
 
 

@@ -145,8 +145,9 @@ __global__ void __launch_bounds__(256) reduce_columns(
                     for (int r = 0; r < 4; ++r) rows[r] = at(i + r * blockDim.y);
                     #pragma unroll
                     for (int k = 0; k < width; ++k) {
-                        Operation::add_pack(
-                            totals[k], Pack<T, 4>{rows[0][k], rows[1][k], rows[2][k], rows[3][k]});
+                        const Pack<T, 4> column = {
+                            rows[0][k], rows[1][k], rows[2][k], rows[3][k]};
+                        Operation::add_pack(totals[k], column);
                     }
                 }
             }
