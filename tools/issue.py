@@ -41,13 +41,14 @@ WARP = 32
 PRODUCT = 4  # clocks that one tensor core takes for a product of 16 x 8 x 16 at full throughput
 
 # Warp instructions that a processor takes in a clock, by pipe: "Throughput of Native Arithmetic
-# Instructions" of the CUDA C++ Programming Guide, compute capability 9.0.
+# Instructions" of the CUDA C++ Programming Guide, compute capability 9.0. F2FP, which rounds to
+# half precision, is the integer pipe's: "Pipelines" of the Nsight Compute documentation.
 RATES = {"issue": 4.0, "integer": 2.0, "double": 2.0, "special": 0.5, "memory": 1.0}
 PIPES = {
-    "special": r"MUFU|F2I|I2F|F2F|FRND|POPC|FLO|BREV|I2I",
+    "special": r"MUFU|F2I|I2F|F2F(?!P)|FRND|POPC|FLO|BREV|I2I",
     "double": r"D(ADD|MUL|FMA|SETP)",
     "memory": r"LD|ST|ATOM|RED|SHFL",
-    "integer": r"IADD3?|ISETP|LOP3|SHF|IMNMX|VIMNMX|LEA|SEL|FSEL|PRMT|FMNMX|FSETP|PLOP3|MOV$",
+    "integer": r"IADD3?|ISETP|LOP3|SHF|IMNMX|VIMNMX|LEA|SEL|FSEL|PRMT|FMNMX|FSETP|PLOP3|F2FP|MOV$",
 }  # fmt: skip
 
 

@@ -74,11 +74,13 @@ KERNELS: dict[str, dict[str, tuple[tuple[Any, ...], ...]]] = {
     "attention_tensor": dict.fromkeys(
         ("attention", "attention_grad_q", "attention_grad_kv"), (FLOATING[2:], (64, 128))
     ),
-    "conv": dict.fromkeys(
-        "im2col col2im swap_batch add_bias depthwise depthwise_grad_input"
-        " depthwise_grad_weight".split(),
-        (FLOATING,),
-    ),
+    "conv": {
+        **dict.fromkeys(
+            "im2col col2im add_bias depthwise depthwise_grad_input depthwise_grad_weight".split(),
+            (FLOATING,),
+        ),
+        "swap_batch": (PACKED,),
+    },
     "copy": {"transposed": (TRANSPOSED,), "copy_rows": (NUMBERS, (0, 1))},
     "ctc": dict.fromkeys(("ctc_loss", "ctc_loss_grad"), (FLOATING[:2],)),
     "embedding": {
@@ -137,7 +139,7 @@ KERNELS: dict[str, dict[str, tuple[tuple[Any, ...], ...]]] = {
         "reduce_columns": (COLUMNS,),
         "reduce_parts": (REDUCED,),
     },
-    "scan": {"scan_rows": (SCANNED,), "scan_slices": (SCANNED,)},
+    "scan": {"scan_rows": (SCANNED, BOTH), "scan_slices": (SCANNED,)},
     "softmax": {
         "softmax_rows": (FLOATING, BOTH, (0, 1), KEPT, BOTH),
         "softmax_rows_grad": (FLOATING, BOTH, (0, 1), KEPT, BOTH),

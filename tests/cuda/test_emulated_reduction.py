@@ -69,7 +69,9 @@ def test_norms(p):
     assert_same(reduction.norm, cpu.norm, numbers((4, 50)), p, (1,), True, tolerance=1e-4)
 
 
-@pytest.mark.parametrize("shape, axis", (((3, 700), 1), ((3, 700), 0), ((700,), 0), ((), 0)))
+@pytest.mark.parametrize(
+    "shape, axis", (((3, 700), 1), ((3, 700), 0), ((701,), 0), ((2, 2500), 1), ((), 0))
+)
 def test_running(shape, axis):
     x = numbers(shape)
     for name in ("cumsum", "cummax", "cummin", "logcumsumexp"):

@@ -8,6 +8,7 @@ installed, it does the rest.
 
 from __future__ import annotations
 
+import ctypes
 import math
 from collections.abc import Iterator
 from typing import Any
@@ -18,32 +19,41 @@ from nnkit.backend.cuda import cudnn
 from nnkit.backend.cuda.complex import by_parts
 from nnkit.backend.cuda.creation import zeros
 from nnkit.backend.cuda.differences import contiguous, empty
-from nnkit.backend.cuda.geometry import Geometry, Ints, geometry
+from nnkit.backend.cuda.geometry import Geometry, Ints, geometry, work_on
 from nnkit.backend.cuda.launch import THREADS, blocks_for
 from nnkit.backend.cuda.linalg import matmul
 from nnkit.backend.cuda.source import current_machine, kernel
+from nnkit.backend.cuda.team import pack_for
 from nnkit.backend.windows import window_counts
 
 TILE = 512 << 20  # bytes of columns at a time
 
 
-def _launch(name: str, work: int, like: Any, *arguments: Any) -> None:
+class Columns(ctypes.Structure):
+    """How columns lie: `Columns` of kernels/conv.cu."""
+
+    _fields_ = tuple((n, ctypes.c_int64) for n in ("channels", "tap_step", "sample_step"))
+
+
+def _launch(name: str, work: int, like: Any, *arguments: Any, width: int | None = None) -> None:
     """A kernel whose threads share ``work`` items."""
     if work:
         blocks = blocks_for(work, THREADS, current_machine().processors)
         values = tuple(np.int64(a) if isinstance(a, int) else a for a in arguments)
-        kernel("conv", name, like.dtype)((blocks,), (THREADS,), values)
+        template = (like.dtype,) if width is None else (like.dtype, width)
+        kernel("conv", name, *template)((blocks,), (THREADS,), values)
 
 
 def im2col_into(x: Any, columns: Any, windows: Geometry, tap_step: int, sample_step: int) -> None:
-    size = math.prod(windows.output)
-    steps = (x.shape[0], x.shape[1], tap_step, sample_step)
-    _launch("im2col", x.shape[0] * x.shape[1] * size, x, x, columns, windows, *steps)
+    planes, layout = x.shape[0] * x.shape[1], Columns(x.shape[1], tap_step, sample_step)
+    work = work_on(planes, math.prod(windows.output))
+    _launch("im2col", work, x, x, columns, windows, planes, layout)
 
 
 def col2im_into(columns: Any, x: Any, windows: Geometry, tap_step: int, sample_step: int) -> None:
-    steps = (x.shape[0], x.shape[1], tap_step, sample_step)
-    _launch("col2im", x.size, x, columns, x, windows, *steps)
+    planes, layout = x.shape[0] * x.shape[1], Columns(x.shape[1], tap_step, sample_step)
+    work = work_on(planes, math.prod(windows.input))
+    _launch("col2im", work, x, columns, x, windows, planes, layout)
 
 
 def _samples(batch: int, bytes_of_sample: int) -> Iterator[slice]:
@@ -54,8 +64,10 @@ def _samples(batch: int, bytes_of_sample: int) -> Iterator[slice]:
 
 def _swapped(x: Any, bias: Any, out: Any) -> Any:
     """``out[j, i] = x[i, j] + bias[i]`` for the first two axes of ``x``."""
-    rows, columns = x.shape[:2]
-    _launch("swap_batch", x.size, x, x, bias, out, rows, columns, math.prod(x.shape[2:]))
+    rows, columns, size = *x.shape[:2], math.prod(x.shape[2:])
+    width = pack_for(size, x, out)
+    sizes = (rows, np.int32(columns), np.int32(size // width))
+    _launch("swap_batch", x.size // width, x, x, bias, out, *sizes, width=width)
     return out
 
 
@@ -93,8 +105,9 @@ def conv(
     if not out.size:
         return out
     if _is_depthwise(weight.shape, groups):
-        given = (x, weight, bias, out, windows, batch, outputs, outputs // groups)
-        _launch("depthwise", out.size, x, *given)
+        planes = batch * outputs
+        given = (x, weight, bias, out, windows, planes, outputs, outputs // groups)
+        _launch("depthwise", work_on(planes, count), x, *given)
         return out
     matrix = weight.reshape(groups, outputs // groups, of_group * taps)
     if _is_pointwise(window, stride, padding):
@@ -162,8 +175,9 @@ def conv_grad_input(
     if not out.size:
         return out
     if _is_depthwise(weight.shape, groups):
-        given = (g, weight, out, windows, batch, outputs, outputs // groups)
-        _launch("depthwise_grad_input", out.size, g, *given)
+        planes = batch * channels
+        given = (g, weight, out, windows, planes, channels, outputs // groups)
+        _launch("depthwise_grad_input", work_on(planes, math.prod(spatial)), g, *given)
         return out
     matrix = weight.reshape(groups, outputs // groups, of_group * taps).swapaxes(1, 2)
     if _is_pointwise(tuple(window), stride, padding):

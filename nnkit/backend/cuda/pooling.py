@@ -10,7 +10,7 @@ import numpy as np
 from nnkit.backend.cuda import failures, reduction
 from nnkit.backend.cuda.creation import zeros
 from nnkit.backend.cuda.differences import contiguous, empty, same_dtype
-from nnkit.backend.cuda.geometry import Geometry, Ints, geometry
+from nnkit.backend.cuda.geometry import Geometry, Ints, geometry, work_on
 from nnkit.backend.cuda.launch import THREADS, blocks_for
 from nnkit.backend.cuda.source import current_machine, kernel
 from nnkit.backend.dtype import HALF
@@ -59,15 +59,16 @@ def max_pool(
     x = contiguous(x)
     size, windows = _regular(x.shape[2:], kernel, stride, padding, dilation, ceil_mode)
     out, indices = _with_indices(x, size)
-    _launch("max_pool", out.size, x.dtype, x, out, indices, windows, _planes(x))
+    work = work_on(_planes(x), math.prod(size))
+    _launch("max_pool", work, x.dtype, x, out, indices, windows, _planes(x))
     return out, indices
 
 
 def adaptive_max_pool(x: Any, size: Ints) -> tuple[Any, Any]:
     x = contiguous(x)
     out, indices = _with_indices(x, size)
-    windows = _adaptive(x.shape[2:], size)
-    _launch("adaptive_max_pool", out.size, x.dtype, x, out, indices, windows, _planes(x))
+    windows, work = _adaptive(x.shape[2:], size), work_on(_planes(x), math.prod(size))
+    _launch("adaptive_max_pool", work, x.dtype, x, out, indices, windows, _planes(x))
     return out, indices
 
 
@@ -125,7 +126,7 @@ def avg_pool(
     size, windows = _regular(x.shape[2:], kernel, stride, padding, ones, ceil_mode)
     out = empty((*x.shape[:2], *size), x.dtype, x)
     statics = (_planes(x), np.int32(count_include_pad), divisor or 0)
-    _launch("avg_pool", out.size, x.dtype, x, out, windows, *statics)
+    _launch("avg_pool", work_on(_planes(x), math.prod(size)), x.dtype, x, out, windows, *statics)
     return out
 
 
@@ -139,7 +140,8 @@ def avg_pool_grad(
     windows = geometry(tuple(shape[2:]), kernel, g.shape[2:], stride, padding, ones)
     out = empty(shape, g.dtype, g)
     statics = (_planes(out), np.int32(count_include_pad), divisor or 0)
-    _launch("avg_pool_grad", out.size, g.dtype, g, out, windows, *statics)
+    work = work_on(_planes(out), math.prod(shape[2:]))
+    _launch("avg_pool_grad", work, g.dtype, g, out, windows, *statics)
     return out
 
 
@@ -150,8 +152,8 @@ def adaptive_avg_pool(x: Any, size: Ints) -> Any:
         return reduction.mean(x, axes, True)
     x = contiguous(x)
     out = empty((*x.shape[:2], *size), x.dtype, x)
-    windows = _adaptive(x.shape[2:], size)
-    _launch("adaptive_avg_pool", out.size, x.dtype, x, out, windows, _planes(x))
+    windows, work = _adaptive(x.shape[2:], size), work_on(_planes(x), math.prod(size))
+    _launch("adaptive_avg_pool", work, x.dtype, x, out, windows, _planes(x))
     return out
 
 
@@ -160,5 +162,6 @@ def adaptive_avg_pool_grad(g: Any, shape: Ints) -> Any:
     g = contiguous(g)
     out = empty(shape, g.dtype, g)
     windows = _adaptive(tuple(shape[2:]), g.shape[2:])
-    _launch("adaptive_avg_pool_grad", out.size, g.dtype, g, out, windows, _planes(out))
+    work = work_on(_planes(out), math.prod(shape[2:]))
+    _launch("adaptive_avg_pool_grad", work, g.dtype, g, out, windows, _planes(out))
     return out

@@ -26,7 +26,7 @@ from nnkit.backend.cuda.launch import (
 )
 from nnkit.backend.cuda.source import TYPES, current_machine, kernel
 from nnkit.backend.cuda.strided import Walk, walk
-from nnkit.backend.cuda.team import team_for
+from nnkit.backend.cuda.team import packed_for, team_for
 from nnkit.backend.dtype import HALF
 
 I8, U1 = np.dtype(np.int64), np.dtype(np.uint8)
@@ -325,9 +325,10 @@ def _scan(operation: str, x: Any, axis: int, results: tuple[np.dtype, ...], *mor
         sizes = (np.int64(slices), np.int64(length), np.int64(inner))
         run((blocks_for(slices, THREADS, processors),), (THREADS,), (*arrays, *sizes))
     else:
-        run = kernel("scan", "scan_rows", of)
+        packed = packed_for(1, length, x, *more, *outs)
+        run = kernel("scan", "scan_rows", of, packed)
         size = (np.int64(outer), np.int64(length))
-        threads = threads_for(length, THREADS)
+        threads = threads_for(length * x.itemsize // VECTOR_BYTES if packed else length, THREADS)
         run((blocks_for(outer, 1, processors),), (threads,), (*arrays, *size))
     return outs
 

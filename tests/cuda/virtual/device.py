@@ -22,7 +22,7 @@ from pathlib import Path
 from typing import Any
 
 HERE = Path(__file__).parent
-ASKED_FOR_ONLY = ("libcublasLt.so.13", "libnvJitLink.so.13")
+ASKED_FOR_ONLY = ("libcublasLt.so", "libnvJitLink.so")
 PATCHED = ("cupy_backends.cuda.api.runtime", "cupy.cuda.thrust")
 
 
@@ -31,6 +31,11 @@ def wheel(package: str) -> Path:
     if spec is None or not spec.submodule_search_locations:
         raise RuntimeError(f"the played GPU needs {package}: see python -m tests.cuda.virtual -h")
     return Path(next(iter(spec.submodule_search_locations)))
+
+
+def headers() -> list[Path]:
+    """The folders of CUDA's headers: all wheels of CUDA 13 share one, those of CUDA 12 do not."""
+    return sorted(wheel("nvidia").glob("*/include"))
 
 
 def compile_library(
@@ -44,8 +49,8 @@ def compile_library(
     ))  # fmt: skip
     version.write_text(f"{soname} {{ global: *; }};\n")
     command = ["g++", "-std=c++17", "-O1", "-w", "-shared", "-fPIC", f"-Wl,-soname,{soname}"]
-    command += [f"-Wl,--version-script={version}", f"-I{wheel('nvidia.cu13') / 'include'}"]
-    command += [f"-I{HERE}", str(lacking), *([str(HERE / source)] if source else [])]
+    command += [f"-Wl,--version-script={version}", *(f"-I{f}" for f in (HERE, *headers()))]
+    command += [str(lacking), *([str(HERE / source)] if source else [])]
     subprocess.run([*command, "-o", str(path), *map(str, libraries)], check=True)
     return path
 
@@ -153,8 +158,9 @@ def install(folder: Path | None = None) -> Any:
             source = "blas.cpp" if library.startswith("libcublas.") else None
             path = compile_library(folder, library, source, driver, names=names)
             ctypes.CDLL(str(path))
+    major = played["driver"].played_version() // 1000
     for library in ASKED_FOR_ONLY:  # CuPy loads them before those that need them
-        ctypes.CDLL(str(compile_library(folder, library, None)))
+        ctypes.CDLL(str(compile_library(folder, f"{library}.{major}", None)))
     sorting = compile_library(folder, "libthrust.so", "sorting.cpp", driver)
     played["sorting"] = ctypes.CDLL(str(sorting))
     _Redirecting.played = played

@@ -221,6 +221,7 @@ API void played_connect(Load load, Resolve found) {
 }
 API void played_lag(int on) { lags = on; }
 API long played_launches() { return launches; }
+API int played_version() { return CUDART_VERSION; }
 API size_t played_function_size() { return sizeof(Function); }
 
 // ---- libcudart: devices
@@ -247,7 +248,6 @@ API cudaError_t cudaDeviceGetAttribute(int* v, cudaDeviceAttr attribute, int) {
     *v = found == known.end() ? 1 : found->second;
     return cudaSuccess;
 }
-#undef cudaGetDeviceProperties
 API cudaError_t cudaGetDeviceProperties(cudaDeviceProp* p, int) {
     memset(p, 0, sizeof *p);
     strcpy(p->name, "played GPU");

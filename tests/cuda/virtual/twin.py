@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from tests.cuda import emulation
+from tests.cuda.virtual import device
 
 PARAMETERS = 64
 
@@ -67,7 +68,8 @@ inline double __longlong_as_double(long long x) { return __builtin_bit_cast(doub
 #include <cuda_bf16.h>
 #include <cupy/complex.cuh>
 #include <cupy/carray.cuh>
-#define __CUDACC_VER_MAJOR__ 13
+#include <cuda_runtime_api.h>
+#define __CUDACC_VER_MAJOR__ (CUDART_VERSION / 1000)
 #include <cupy/bfloat16.cuh>
 #include <cupy/float16.cuh>
 #undef __CUDACC_VER_MAJOR__
@@ -222,6 +224,7 @@ def _watch_cupy() -> None:
         code, mapping = compile_program(self, options, *arguments, **named)
         names = {lowered: name for name, lowered in (mapping or {}).items()}
         kept = tuple(o for o in options if o.startswith(("-I", "-D", "--include-path")))
+        kept += tuple(f"-I{folder}" for folder in device.headers())  # NVRTC has some built in
         text = self.source.decode() if isinstance(self.source, bytes) else self.source
         remember(code, Source(text, names, kept, False))
         return code, mapping

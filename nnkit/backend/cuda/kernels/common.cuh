@@ -61,10 +61,14 @@ struct bfloat16 {
 
     bfloat16() = default;
     __device__ explicit bfloat16(float x) {
+#if !defined(NNKIT_EMULATED) && __CUDA_ARCH__ >= 800
+        asm("cvt.rn.bf16.f32 %0, %1;" : "=h"(bits) : "f"(x));
+#else
         const uint32 whole = bits_of(x);
         const uint32 rounded = whole + 0x7fffu + ((whole >> 16) & 1u);
         // Rounding must not carry a NaN over to infinity.
         bits = uint16(x != x ? (whole >> 16) | 0x40u : rounded >> 16);
+#endif
     }
     __device__ operator float() const { return float_of(uint32(bits) << 16); }
 };
@@ -150,18 +154,27 @@ struct Minimum {
     }
 };
 
-// ``__shfl_xor_sync`` of any value of whole words, structures too.
-template <class Value>
-__device__ Value exchange(const Value& value, int distance) {
+// What ``shuffle`` of a 32-bit word does, of any value of whole words, structures too.
+template <class Value, class Shuffle>
+__device__ Value by_words(const Value& value, Shuffle shuffle) {
     static_assert(sizeof(Value) % 4 == 0, "whole words");
     constexpr int count = sizeof(Value) / 4;
     uint32 words[count];
     memcpy(words, &value, sizeof value);
     #pragma unroll
-    for (int i = 0; i < count; ++i) words[i] = __shfl_xor_sync(whole_warp, words[i], distance);
+    for (int i = 0; i < count; ++i) words[i] = shuffle(words[i]);
     Value result;
     memcpy(&result, words, sizeof result);
     return result;
+}
+template <class Value>
+__device__ Value exchange(const Value& value, int distance) {
+    return by_words(value, [=](uint32 w) { return __shfl_xor_sync(whole_warp, w, distance); });
+}
+// Of the lane ``distance`` before; the first ones get their own.
+template <class Value>
+__device__ Value from_before(const Value& value, int distance) {
+    return by_words(value, [=](uint32 w) { return __shfl_up_sync(whole_warp, w, distance); });
 }
 
 // ``combine`` is called with the value of the lower thread first, so the order is fixed even where
@@ -199,12 +212,23 @@ __device__ Value reduce_block(Value value, Combine combine, Value identity) {
 
 struct Words { uint32 word[4]; };
 
+// Of a 64-bit product the compiler would add the zeros above each factor.
+__device__ inline uint64 product_of(uint32 x, uint32 y) {
+#ifdef NNKIT_EMULATED
+    return uint64(x) * y;
+#else
+    uint64 product;
+    asm("mul.wide.u32 %0, %1, %2;" : "=l"(product) : "r"(x), "r"(y));
+    return product;
+#endif
+}
+
 __device__ inline Words philox(uint64 seed, uint64 thread, uint64 block) {
     uint32 c0 = uint32(block), c1 = uint32(block >> 32);
     uint32 c2 = uint32(thread), c3 = uint32(thread >> 32);
     uint32 k0 = uint32(seed), k1 = uint32(seed >> 32);
     for (int round = 0; round < 10; ++round) {
-        const uint64 product0 = uint64(0xD2511F53u) * c0, product1 = uint64(0xCD9E8D57u) * c2;
+        const uint64 product0 = product_of(0xD2511F53u, c0), product1 = product_of(0xCD9E8D57u, c2);
         c0 = uint32(product1 >> 32) ^ c1 ^ k0;
         c2 = uint32(product0 >> 32) ^ c3 ^ k1;
         c1 = uint32(product1);

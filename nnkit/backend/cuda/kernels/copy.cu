@@ -23,28 +23,30 @@ __global__ void __launch_bounds__(256) transposed(const T* x, T* out, Planes pla
     for (int64 s = blockIdx.x; s < squares; s += gridDim.x) {
         const int64 plane = s / (down * along), place = s % (down * along);
         const int64 row = place / along * side, column = place % along * side;
-        const T* from = x + planes.from(plane) + row;
-        T* to = out + planes.to(plane) + column;
+        // What there is of the square; the threads' places in it.
+        const int rows = int(planes.rows - row < side ? planes.rows - row : side);
+        const int columns = int(planes.columns - column < side ? planes.columns - column : side);
+        const int across = threadIdx.x * width, below = threadIdx.y;
+        const T* from =
+            x + planes.from(plane) + row + (column + below) * planes.from_step + across;
+        T* to = out + planes.to(plane) + column + (row + below) * planes.step + across;
         __syncthreads();  // the square before this one has been written
         #pragma unroll
-        for (int k = 0; k < side; k += 8) {
-            const int j = threadIdx.y + k, i = threadIdx.x * width;
-            if (column + j < planes.columns && row + i < planes.rows) {
-                const Elements pack = *reinterpret_cast<const Elements*>(
-                    from + (column + j) * planes.from_step + i);
+        for (int k = 0; k < side; k += 8, from += 8 * planes.from_step) {
+            if (across < rows && below + k < columns) {
+                const Elements pack = *reinterpret_cast<const Elements*>(from);
                 #pragma unroll
-                for (int e = 0; e < width; ++e) square[i + e][j] = pack[e];
+                for (int e = 0; e < width; ++e) square[across + e][below + k] = pack[e];
             }
         }
         __syncthreads();
         #pragma unroll
-        for (int k = 0; k < side; k += 8) {
-            const int i = threadIdx.y + k, j = threadIdx.x * width;
-            if (row + i < planes.rows && column + j < planes.columns) {
+        for (int k = 0; k < side; k += 8, to += 8 * planes.step) {
+            if (across < columns && below + k < rows) {
                 Elements pack;
                 #pragma unroll
-                for (int e = 0; e < width; ++e) pack[e] = square[i][j + e];
-                *reinterpret_cast<Elements*>(to + (row + i) * planes.step + j) = pack;
+                for (int e = 0; e < width; ++e) pack[e] = square[below + k][across + e];
+                *reinterpret_cast<Elements*>(to) = pack;
             }
         }
     }

@@ -42,11 +42,13 @@ __device__ void each_label(const Labels& labels, const RowTeam<kind>& team, Body
 template <class T>
 struct ScoreOfSlice {
     static constexpr int elements = 1;
-    int64 first, inner;
+    int first;
+    int64 offset;
 
-    __device__ Pack<T, 1> read(const T* slice) const { return {{slice[first * inner]}}; }
+    __device__ int index_of(int64 label) const { return int(label) == first ? 0 : -1; }
+    __device__ Pack<T, 1> read(const T* slice) const { return {{slice[offset]}}; }
     template <class Value>
-    __device__ void write(T* slice, Value value) const { slice[first * inner] = T(value(0)); }
+    __device__ void write(T* slice, Value value) const { slice[offset] = T(value(0)); }
 };
 
 // Calls ``body(place)`` for all scores of a label, in each of the arrays.
@@ -55,7 +57,10 @@ __device__ void each_score(
     const Labels& labels, const RowTeam<kind>& team, Body body, const T* first,
     const Rows*... more) {
     if constexpr (kind == by_thread) {
-        for (int64 c = 0; c < labels.classes; ++c) body(ScoreOfSlice<T>{c, labels.inner});
+        int64 offset = 0;
+        for (int c = 0; c < labels.classes; ++c, offset += labels.inner) {
+            body(ScoreOfSlice<T>{c, offset});
+        }
     } else {
         each_place(team, labels.classes, body, first, more...);
     }
@@ -208,11 +213,11 @@ cross_entropy_grad(
         const T* from = p + start;
         write_row(out + start, labels, team, [=](auto place) {
             const auto pack = place.read(from);
+            const int here = place.index_of(label);
             return [=](int k) {
-                const int64 c = place.first + k;
                 C value = C(pack[k]) * factor;
-                if (smoothing != 0.0) value -= smooth * weight_of(weight, c);
-                return c == label ? value - each : value;
+                if (smoothing != 0.0) value -= smooth * weight_of(weight, place.first + k);
+                return k == here ? value - each : value;
             };
         }, from);
     });
@@ -230,7 +235,8 @@ nll_loss_grad(
         const C own = label < 0 ? C(0)
                                 : -share_of(g, totals, i, reduction) * weight_of(weight, label);
         write_row(out + start, labels, team, [=](auto place) {
-            return [=](int k) { return place.first + k == label ? own : C(0); };
+            const int here = place.index_of(label);
+            return [=](int k) { return k == here ? own : C(0); };
         });
     });
 }

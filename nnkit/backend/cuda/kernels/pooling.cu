@@ -10,9 +10,9 @@ template <class T>
 struct Largest {
     using C = compute_t<T>;
     C best = Limits<C>::lowest();
-    int64 place = -1;
+    int place = -1;
 
-    __device__ void meet(const T* from, int64 i) {
+    __device__ void meet(const T* from, int i) {
         const C value = C(from[i]);
         if (place >= 0 && !(value > best || value != value)) return;
         best = value;
@@ -20,25 +20,25 @@ struct Largest {
     }
 };
 
-// Calls ``body(i, at)`` for the elements of a box within a plane of these sizes.
+// Calls ``body(i, place)`` for the elements of a box within a plane of these sizes.
 template <class Body>
 __device__ void each_of_box(const int* first, const int* last, const int* sizes, Body body) {
-    int at[3];
-    for (at[0] = first[0]; at[0] < last[0]; ++at[0]) {
-        for (at[1] = first[1]; at[1] < last[1]; ++at[1]) {
-            const int64 row = (int64(at[0]) * sizes[1] + at[1]) * sizes[2];
-            for (at[2] = first[2]; at[2] < last[2]; ++at[2]) body(row + at[2], at);
+    for (int x = first[0]; x < last[0]; ++x) {
+        for (int y = first[1]; y < last[1]; ++y) {
+            const int row = (x * sizes[1] + y) * sizes[2];
+            for (int z = first[2]; z < last[2]; ++z) body(row + z, Place{{x, y, z}});
         }
     }
 }
 
 // The elements of a window, as the kinds of pooling have it: for each output a body is called with
-// the numbers of those that are in the plane.
+// the numbers of those that are in the plane. ``alike`` planes have the same windows.
 struct RegularWindows {
+    static constexpr int alike = most_planes;
     Geometry geometry;
     template <class Body>
     __device__ void each(int64, const Place& output, Body body) const {
-        each_tap(geometry, output, [&](int, int64 i) { if (i >= 0) body(i); });
+        each_tap(geometry, output, [&](int, int i) { body(i); });
     }
 };
 
@@ -49,15 +49,17 @@ __device__ inline int last_of(int64 o, int64 size, int64 count) {
 }
 
 struct AdaptiveWindows {
+    static constexpr int alike = most_planes;
     Geometry geometry;
     template <class Body>
     __device__ void each(int64, const Place& output, Body body) const {
         int first[3], last[3];
+        #pragma unroll
         for (int d = 0; d < 3; ++d) {
             first[d] = first_of(output.at[d], geometry.input[d], geometry.output[d]);
             last[d] = last_of(output.at[d], geometry.input[d], geometry.output[d]);
         }
-        each_of_box(first, last, geometry.input, [&](int64 i, const int*) { body(i); });
+        each_of_box(first, last, geometry.input, [&](int i, const Place&) { body(i); });
     }
 };
 
@@ -65,6 +67,7 @@ struct AdaptiveWindows {
 template <class T>
 struct FractionalWindows {
     using C = compute_t<T>;
+    static constexpr int alike = 1;
     Geometry geometry;
     const T* samples;
     int axes;
@@ -72,7 +75,9 @@ struct FractionalWindows {
     __device__ void each(int64 plane, const Place& output, Body body) const {
         const Geometry& w = geometry;
         int first[3] = {0, 0, 0}, last[3] = {1, 1, 1};
-        for (int d = 3 - axes; d < 3; ++d) {
+        #pragma unroll
+        for (int d = 0; d < 3; ++d) {
+            if (d < 3 - axes) continue;
             const C sample = C(samples[plane * axes + d - (3 - axes)]);
             const int room = w.input[d] - w.kernel[d];
             first[d] = room;
@@ -82,22 +87,33 @@ struct FractionalWindows {
             }
             last[d] = first[d] + w.kernel[d];
         }
-        each_of_box(first, last, w.input, [&](int64 i, const int*) { body(i); });
+        each_of_box(first, last, w.input, [&](int i, const Place&) { body(i); });
     }
 };
 
 template <class T, class Windows>
 __device__ void pool_largest(
     const T* x, T* out, int64* indices, const Windows& windows, int64 planes) {
-    const int64 size = windows.geometry.outputs(), plane = windows.geometry.inputs();
-    for (int64 t = thread_of_grid(); t < planes * size; t += threads_of_grid()) {
-        const T* from = x + t / size * plane;
-        Largest<T> largest;
-        windows.each(t / size, Place(t % size, windows.geometry.output),
-                     [&](int64 i) { largest.meet(from, i); });
-        out[t] = T(largest.best);
-        indices[t] = largest.place;
-    }
+    using Several = Planes<Windows::alike>;
+    const Geometry& w = windows.geometry;
+    const int64 size = w.outputs(), plane = w.inputs();
+    each_of_planes<Several>(planes, w.output, [&](Several several, const Place& place) {
+        const T* from[Several::count];
+        Largest<T> largest[Several::count];
+        #pragma unroll
+        for (int k = 0; k < Several::count; ++k) from[k] = x + several[k] * plane;
+        windows.each(several.first, place, [&](int i) {
+            #pragma unroll
+            for (int k = 0; k < Several::count; ++k) largest[k].meet(from[k], i);
+        });
+        #pragma unroll
+        for (int k = 0; k < Several::count; ++k) {
+            if (!several.has(k)) break;
+            const int64 at = several[k] * size + place.number(w.output);
+            out[at] = T(largest[k].best);
+            indices[at] = largest[k].place;
+        }
+    });
 }
 
 template <class T>
@@ -188,7 +204,8 @@ __global__ void max_unpool(
 __device__ inline int64 divisor_of(
     const Geometry& w, const Place& output, bool includes_padding, int64 divisor) {
     if (divisor) return divisor;
-    int64 count = 1;
+    int count = 1;
+    #pragma unroll
     for (int d = 0; d < 3; ++d) {
         const int start = output.at[d] * w.stride[d] - w.padding[d];
         const int end = w.input[d] + (includes_padding ? w.padding[d] : 0);
@@ -203,18 +220,25 @@ template <class T, class Windows, class Divisor>
 __device__ void pool_average(
     const T* x, T* out, const Windows& windows, int64 planes, Divisor divisor_of) {
     using C = compute_t<T>;
-    const int64 size = windows.geometry.outputs(), plane = windows.geometry.inputs();
-    for (int64 t = thread_of_grid(); t < planes * size; t += threads_of_grid()) {
-        const T* from = x + t / size * plane;
-        const Place output(t % size, windows.geometry.output);
-        C total = C(0);
+    using Several = Planes<Windows::alike>;
+    const Geometry& w = windows.geometry;
+    const int64 size = w.outputs(), plane = w.inputs();
+    each_of_planes<Several>(planes, w.output, [&](Several several, const Place& place) {
+        const T* from[Several::count];
+        C totals[Several::count] = {};
+        #pragma unroll
+        for (int k = 0; k < Several::count; ++k) from[k] = x + several[k] * plane;
         int64 count = 0;
-        windows.each(t / size, output, [&](int64 i) {
-            total += C(from[i]);
+        windows.each(several.first, place, [&](int i) {
+            #pragma unroll
+            for (int k = 0; k < Several::count; ++k) totals[k] += C(from[k][i]);
             ++count;
         });
-        out[t] = T(total / C(divisor_of(output, count)));
-    }
+        const C divisor = C(divisor_of(place, count));
+        #pragma unroll
+        for (int k = 0; k < Several::count; ++k) totals[k] = totals[k] / divisor;
+        several.write(out, size, place.number(w.output), totals);
+    });
 }
 
 template <class T>
@@ -230,32 +254,50 @@ __global__ void adaptive_avg_pool(const T* x, T* out, Geometry geometry, int64 p
                  [](const Place&, int64 count) { return count; });
 }
 
+// Each input gathers ``g / divisor`` of the outputs whose windows hold it, of which
+// ``each_output(input, body)`` calls ``body(output, divisor)``.
+template <class T, class Outputs>
+__device__ void gather_shares(
+    const T* g, T* out, const Geometry& w, int64 planes, Outputs each_output) {
+    using C = compute_t<T>;
+    using Several = Planes<2 * most_planes>;  // for which a divisor is found once
+    const int64 size = w.outputs();
+    each_of_planes<Several>(planes, w.input, [&](Several several, const Place& place) {
+        const T* from[Several::count];
+        C totals[Several::count] = {};
+        #pragma unroll
+        for (int k = 0; k < Several::count; ++k) from[k] = g + several[k] * size;
+        each_output(place, [&](const Place& output, int divisor) {
+            const int o = output.number(w.output);
+            const C share = C(1) / C(divisor);
+            #pragma unroll
+            for (int k = 0; k < Several::count; ++k) {
+                const C value = C(from[k][o]);
+                // How a reciprocal is rounded, half precision does not see.
+                totals[k] += sizeof(T) == 2 ? value * share : value / C(divisor);
+            }
+        });
+        several.write(out, w.inputs(), place.number(w.input), totals);
+    });
+}
+
 template <class T>
 __global__ void avg_pool_grad(
     const T* g, T* out, Geometry geometry, int64 planes, int includes_padding, int64 divisor) {
-    using C = compute_t<T>;
-    const int64 size = geometry.outputs(), plane = geometry.inputs();
-    for (int64 t = thread_of_grid(); t < planes * plane; t += threads_of_grid()) {
-        const T* from = g + t / plane * size;
-        C total = C(0);
-        each_window(geometry, Place(t % plane, geometry.input), [&](int, int64 o) {
-            const Place output(o, geometry.output);
-            total += C(from[o]) / C(divisor_of(geometry, output, includes_padding, divisor));
+    gather_shares(g, out, geometry, planes, [&](const Place& input, auto body) {
+        each_window(geometry, input, [&](int, const Place& output) {
+            body(output, int(divisor_of(geometry, output, includes_padding, divisor)));
         });
-        out[t] = T(total);
-    }
+    });
 }
 
 template <class T>
 __global__ void adaptive_avg_pool_grad(const T* g, T* out, Geometry geometry, int64 planes) {
-    using C = compute_t<T>;
     const Geometry& w = geometry;
-    const int64 size = w.outputs(), plane = w.inputs();
-    for (int64 t = thread_of_grid(); t < planes * plane; t += threads_of_grid()) {
-        const T* from = g + t / plane * size;
-        const Place input(t % plane, w.input);
+    gather_shares(g, out, geometry, planes, [&](const Place& input, auto body) {
         // The outputs whose windows hold this input, along each axis.
         int first[3], last[3];
+        #pragma unroll
         for (int d = 0; d < 3; ++d) {
             const int64 n = w.input[d], m = w.output[d], i = input.at[d];
             first[d] = int(i * m / n);
@@ -264,17 +306,16 @@ __global__ void adaptive_avg_pool_grad(const T* g, T* out, Geometry geometry, in
             last[d] = first[d];
             while (last[d] < m && first_of(last[d], n, m) <= i) ++last[d];
         }
-        C total = C(0);
-        each_of_box(first, last, w.output, [&](int64 o, const int* at) {
-            int64 count = 1;
+        each_of_box(first, last, w.output, [&](int, const Place& output) {
+            int divisor = 1;
+            #pragma unroll
             for (int d = 0; d < 3; ++d) {
-                count *= last_of(at[d], w.input[d], w.output[d])
-                    - first_of(at[d], w.input[d], w.output[d]);
+                divisor *= last_of(output.at[d], w.input[d], w.output[d])
+                    - first_of(output.at[d], w.input[d], w.output[d]);
             }
-            total += C(from[o]) / C(count);
+            body(output, divisor);
         });
-        out[t] = T(total);
-    }
+    });
 }
 
 }  // namespace nnkit

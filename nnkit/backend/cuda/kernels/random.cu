@@ -36,23 +36,46 @@ __device__ inline double unit_of(uint32 low, uint32 high) {
     return double(bits) * 1.1102230246251565e-16 + 5.5511151231257827e-17;
 }
 
+// Calls ``body(element, k, words)`` for the k-th of the elements that each block of words serves.
+template <int of_block, class Body>
+__device__ void each_block(const Stream& stream, int64 count, Body body) {
+    const uint32 threads = uint32(stream.threads), grid = uint32(threads_of_grid());
+    const int64 rest = int64(of_block - 1) * threads;
+    const uint32 rounds_on = grid / threads, threads_on = grid - rounds_on * threads;
+    const uint32 rounds_before = uint32(thread_of_grid()) / threads;
+    uint32 thread = uint32(thread_of_grid()) - rounds_before * threads;
+    uint64 round = stream.first + rounds_before;
+    int64 first = thread_of_grid() + rounds_before * rest;
+    while (first < count) {
+        const Words words = philox(stream.seed, thread, round);
+        if (first + rest < count) {
+            #pragma unroll
+            for (int k = 0; k < of_block; ++k) body(first + int64(k) * threads, k, words);
+        } else {
+            #pragma unroll
+            for (int k = 0; k < of_block; ++k) {
+                const int64 element = first + int64(k) * threads;
+                if (element < count) body(element, k, words);
+            }
+        }
+        thread += threads_on;
+        round += rounds_on;
+        first += grid + rounds_on * rest;
+        if (thread < threads) continue;
+        thread -= threads;
+        ++round;
+        first += rest;
+    }
+}
+
 // Calls ``body(element, first, second)`` with the words of each element: two if ``is_wide``.
 template <bool is_wide, class Body>
 __device__ void each_drawn(const Stream& given, int64 count, Body body) {
     const Stream stream = resolved(given);
-    constexpr int of_block = is_wide ? 2 : 4;
-    const int64 rounds = (count + stream.threads * of_block - 1) / (stream.threads * of_block);
-    for (int64 b = thread_of_grid(); b < rounds * stream.threads; b += threads_of_grid()) {
-        const int64 thread = b % stream.threads, round = b / stream.threads;
-        const Words drawn = philox(stream.seed, thread, stream.first + round);
-        #pragma unroll
-        for (int k = 0; k < of_block; ++k) {
-            const int64 element = (round * of_block + k) * stream.threads + thread;
-            if (element >= count) break;
-            if constexpr (is_wide) body(element, drawn.word[2 * k], drawn.word[2 * k + 1]);
-            else body(element, drawn.word[k], 0u);
-        }
-    }
+    each_block<is_wide ? 2 : 4>(stream, count, [&](int64 element, int k, const Words& drawn) {
+        if constexpr (is_wide) body(element, drawn.word[2 * k], drawn.word[2 * k + 1]);
+        else body(element, drawn.word[k], 0u);
+    });
 }
 
 // Calls ``body(element, number)`` with uniform numbers: float, or double where C is.
@@ -82,16 +105,11 @@ __global__ void uniform(T* x, int64 count, Stream stream, double low, double hig
 // logarithm of what is made is normal.
 template <class T, bool of_logarithm>
 __global__ void normal(T* x, int64 count, Stream stream, double mean, double deviation) {
-    stream = resolved(stream);
     using C = compute_t<T>;
     constexpr int of_block = sizeof(C) == 8 ? 2 : 4;
-    const int64 rounds = (count + stream.threads * of_block - 1) / (stream.threads * of_block);
-    for (int64 b = thread_of_grid(); b < rounds * stream.threads; b += threads_of_grid()) {
-        const int64 thread = b % stream.threads, round = b / stream.threads;
-        const Words drawn = philox(stream.seed, thread, stream.first + round);
-        #pragma unroll
-        for (int k = 0; k < of_block; k += 2) {
-            C radius, angle;
+    C radius, angle;
+    each_block<of_block>(resolved(stream), count, [&](int64 i, int k, const Words& drawn) {
+        if (k % 2 == 0) {
             if constexpr (of_block == 2) {
                 radius = math::sqrt(-2.0 * math::log(unit_of(drawn.word[0], drawn.word[1])));
                 angle = 2.0 * math::pi * unit_of(drawn.word[2], drawn.word[3]);
@@ -100,15 +118,10 @@ __global__ void normal(T* x, int64 count, Stream stream, double mean, double dev
                 radius = math::sqrt(-2.0f * math::log(unit_of(drawn.word[k])));
                 angle = float(drawn.word[k + 1]) * turn + turn / 2.0f;
             }
-            const C pair[2] = {radius * math::sin(angle), radius * math::cos(angle)};
-            for (int j = 0; j < 2; ++j) {
-                const int64 i = (round * of_block + k + j) * stream.threads + thread;
-                if (i >= count) continue;
-                const C value = C(pair[j] * C(deviation)) + C(mean);
-                x[i] = T(of_logarithm ? math::exp(value) : value);
-            }
         }
-    }
+        const C value = C(radius * (k % 2 ? math::cos(angle) : math::sin(angle)) * C(deviation));
+        x[i] = T(of_logarithm ? math::exp(value + C(mean)) : value + C(mean));
+    });
 }
 
 // 1 with chance p, else 0.
@@ -125,8 +138,9 @@ __global__ void bernoulli(double* x, int64 count, Stream stream, double p) {
 template <class T, bool is_wide>
 __global__ void integers(T* x, int64 count, Stream stream, int64 low, uint64 range) {
     each_drawn<is_wide>(stream, count, [&](int64 i, uint32 first, uint32 second) {
-        uint64 drawn = is_wide ? uint64(first) << 32 | second : first;
-        if (range) drawn %= range;
+        uint64 drawn = first;
+        if constexpr (is_wide) drawn = drawn << 32 | second;
+        if (range) drawn = is_wide ? drawn % range : first % uint32(range);
         x[i] = T(compute_t<T>(int64(drawn + uint64(low))));
     });
 }

@@ -8,50 +8,48 @@
 
 namespace nnkit {
 
-// Takes in the elements ``first``, ``first + step``, ... of a row, in this order. Several are loaded
-// before the first is taken in, so that a thread does not wait for each of them by itself.
-template <class Operation, int batch, class Place>
-__device__ void add_elements(
-    typename Operation::Accumulator& total, const typename Operation::Input* from, Place place,
-    int64 first, int64 stop, int64 step, double parameter) {
-    for (int64 i = first; i < stop; i += batch * step) {
-        typename Operation::Input values[batch];
-        #pragma unroll
-        for (int k = 0; k < batch; ++k) {
-            const int64 at = i + k * step;
-            if (at < stop) values[k] = from[place(at)];
-        }
-        #pragma unroll
-        for (int k = 0; k < batch; ++k) {
-            const int64 at = i + k * step;
-            if (at < stop) Operation::add(total, values[k], at, parameter);
-        }
-    }
-}
-
-template <class Operation>
-__device__ void add_strided(
-    typename Operation::Accumulator& total, const typename Operation::Input* from,
-    const Walk& reduced, int64 first, int64 stop, int64 step, double parameter) {
-    if (reduced.dimensions == 1) {
-        const int64 stride = reduced.strides[0];
-        add_elements<Operation, 4>(
-            total, from, [=](int64 i) { return i * stride; }, first, stop, step, parameter);
-    } else {
-        add_elements<Operation, 2>(total, from, reduced, first, stop, step, parameter);
-    }
-}
-
+// Takes in a pack, whose elements are ``first``, ``first + step``, ... of the row.
 template <class Operation, int width>
 __device__ void add_pack(
     typename Operation::Accumulator& total, const Pack<typename Operation::Input, width>& pack,
-    int64 first, double parameter) {
+    int64 first, int64 step, double parameter) {
     if constexpr (AddsPacks<Operation>::value && width > 1) {
         Operation::add_pack(total, pack);
     } else {
         #pragma unroll
-        for (int k = 0; k < width; ++k) Operation::add(total, pack[k], first + k, parameter);
+        for (int k = 0; k < width; ++k) {
+            Operation::add(total, pack[k], first + k * step, parameter);
+        }
     }
+}
+
+// Takes in the elements ``first``, ``first + step``, ... of a row, in this order. Several are loaded
+// before the first is taken in, so that a thread does not wait for each of them by itself.
+template <class Operation>
+__device__ void add_strided(
+    typename Operation::Accumulator& total, const typename Operation::Input* from,
+    const Walk& reduced, int64 first, int64 stop, int64 step, double parameter) {
+    constexpr int batch = 4;
+    Pack<typename Operation::Input, batch> values;
+    int64 i = first;
+    if (reduced.dimensions == 1) {
+        const int64 apart = step * reduced.strides[0], last = stop - (batch - 1) * step;
+        from += first * reduced.strides[0];
+        for (; i < last; i += batch * step, from += batch * apart) {
+            #pragma unroll
+            for (int k = 0; k < batch; ++k) values[k] = from[k * apart];
+            add_pack<Operation>(total, values, i, step, parameter);
+        }
+        for (; i < stop; i += step, from += apart) Operation::add(total, *from, i, parameter);
+        return;
+    }
+    for (; i < stop - step; i += 2 * step) {
+        #pragma unroll
+        for (int k = 0; k < 2; ++k) values[k] = from[reduced(i + k * step)];
+        #pragma unroll
+        for (int k = 0; k < 2; ++k) Operation::add(total, values[k], i + k * step, parameter);
+    }
+    for (; i < stop; i += step) Operation::add(total, from[reduced(i)], i, parameter);
 }
 
 // Whether the elements from ``first`` on are read by whole packs of 16 bytes along the last axis.
@@ -76,14 +74,14 @@ __device__ void add_row(
     if (reduced.dimensions == 1 && reduced.strides[0] == 1) {
         each_place(team, stop - start, [&](auto place) {
             const auto pack = place.read(from + start);
-            add_pack<Operation>(total, pack, start + place.first, parameter);
+            add_pack<Operation>(total, pack, start + place.first, 1, parameter);
         }, from + start);
     } else if (goes_in_packs(from, reduced, start)) {
         const int64 whole = stop / width;  // a part ends with a pack, and so does the row
         #pragma unroll 4
         for (int64 p = start / width + team.rank; p < whole; p += team.size) {
             const auto& pack = *reinterpret_cast<const Pack<T, width>*>(from + reduced(p * width));
-            add_pack<Operation>(total, pack, p * width, parameter);
+            add_pack<Operation>(total, pack, p * width, 1, parameter);
         }
     } else {
         add_strided<Operation>(total, from, reduced, start + team.rank, stop, team.size, parameter);
@@ -136,10 +134,27 @@ __global__ void __launch_bounds__(256) reduce_columns(
             add_strided<Operation>(
                 totals[0], x + kept(own), reduced, start + threadIdx.y, stop, blockDim.y, parameter);
         } else if (own < count) {
-            #pragma unroll 4
-            for (int64 i = start + threadIdx.y; i < stop; i += blockDim.y) {
-                const auto pack =
-                    *reinterpret_cast<const Pack<T, width>*>(x + kept(own) + reduced(i));
+            const auto at = [from = x + kept(own), &reduced](int64 i) {
+                return *reinterpret_cast<const Pack<T, width>*>(from + reduced(i));
+            };
+            int64 i = start + threadIdx.y;
+            if constexpr (AddsPacks<Operation>::value) {
+                for (; i + 3 * blockDim.y < stop; i += 4 * blockDim.y) {
+                    Pack<T, width> rows[4];
+                    #pragma unroll
+                    for (int r = 0; r < 4; ++r) rows[r] = at(i + r * blockDim.y);
+                    #pragma unroll
+                    for (int k = 0; k < width; ++k) {
+                        const Pack<T, 4> column = {
+                            rows[0][k], rows[1][k], rows[2][k], rows[3][k]};
+                        Operation::add_pack(totals[k], column);
+                    }
+                }
+            }
+            constexpr int at_once = AddsPacks<Operation>::value ? 1 : 4;
+            #pragma unroll at_once
+            for (; i < stop; i += blockDim.y) {
+                const auto pack = at(i);
                 #pragma unroll
                 for (int k = 0; k < width; ++k) Operation::add(totals[k], pack[k], i, parameter);
             }

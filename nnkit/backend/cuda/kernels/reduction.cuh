@@ -86,11 +86,12 @@ struct ExtremeOf {
         return {largest ? Limits<C>::lowest() : Limits<C>::highest(), -1};
     }
     __device__ static bool beyond(C x, C y) {
-        return (largest ? x > y : x < y) || (x != x && y == y);
+        return !(largest ? x <= y : x >= y) && y == y;
     }
+    // Without an index as long as there is nothing beyond the identity.
     __device__ static void add(Accumulator& best, T x, int64 index, double) {
         const C value = C(x);
-        if (best.index < 0 || beyond(value, best.value)) best = {value, index};
+        if (beyond(value, best.value)) best = {value, index};
     }
     __device__ static Accumulator combine(Accumulator x, Accumulator y) {
         if (x.index < 0) return y;
@@ -102,7 +103,7 @@ struct ExtremeOf {
     __device__ static void store(
         Accumulator best, void* first, void* second, int64 row, int64, double) {
         if (first) store_at<T>(first, row, best.value);
-        if (second) store_at<int64>(second, row, best.index);
+        if (second) store_at<int64>(second, row, best.index < 0 ? 0 : best.index);
     }
 };
 
@@ -164,16 +165,31 @@ struct LogSumExpOf {
     __device__ static void add(Accumulator& x, T value, int64, double) {
         x = combine(x, {C(value), C(1)});
     }
+    // Those of a pack together: what there was is brought to the new scale once.
+    template <int width>
+    __device__ static void add_pack(Accumulator& x, const Pack<T, width>& pack) {
+        C largest = x.largest;
+        #pragma unroll
+        for (int k = 0; k < width; ++k) largest = math::maximum(largest, C(pack[k]));
+        C total = x.total * math::exp(x.largest - largest);
+        #pragma unroll
+        for (int k = 0; k < width; ++k) total += math::exp(C(pack[k]) - largest);
+        x = {largest, math::isinf(largest) ? C(largest > C(0)) : total};
+    }
     __device__ static Accumulator combine(Accumulator x, Accumulator y) {
-        const C largest = math::maximum(x.largest, y.largest);
-        if (math::isinf(largest)) return {largest, largest > C(0) ? C(1) : C(0)};
-        return {largest, x.total * math::exp(x.largest - largest)
-                             + y.total * math::exp(y.largest - largest)};
+        // NaN is beyond every number. The larger one's own factor is 1.
+        const bool second = y.largest > x.largest || y.largest != y.largest;
+        const Accumulator large = second ? y : x, small = second ? x : y;
+        if (math::isinf(large.largest)) return {large.largest, large.largest > C(0) ? C(1) : C(0)};
+        return {large.largest,
+                large.total + small.total * math::exp(small.largest - large.largest)};
     }
     __device__ static void store(Accumulator x, void* first, void*, int64 row, int64, double) {
         store_at<T>(first, row, x.largest + math::log(x.total));
     }
 };
+
+template <class T> struct AddsPacks<LogSumExpOf<T>> { static constexpr bool value = true; };
 
 // sum(|x|^p)^(1/p). kind 2: p = 2; 1: p = 1; 0: the number of elements that are not 0; 3: any p,
 // which is ``parameter``; 4 and 5: the largest and the smallest magnitude.

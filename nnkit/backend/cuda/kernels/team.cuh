@@ -49,6 +49,11 @@ struct PackOfRow {
     static constexpr int elements = width;
     int64 first, length;
 
+    // Which of them is this element of the row; -1: none.
+    __device__ int index_of(int64 element) const {
+        const int64 index = element - first;
+        return uint64(index) < uint64(width) ? int(index) : -1;
+    }
     // Calls ``body(k)`` for each element that there is.
     template <class Body>
     __device__ void each(Body body) const {
