@@ -79,7 +79,7 @@ def heads(make: Maker) -> list[Sample]:
             True, padding, average_attn_weights=False,
         ),
         Sample(
-            query, key, key, 4, 2, weights[0], None, *nothing, *out, True, padding, False,
+            query, key, key, 4, 2, weights[0], None, *nothing, *out, True, make(2, 3), False,
             make(2, 3),
         ),
         Sample(
