@@ -277,6 +277,8 @@ def _are_ints(value: Any) -> bool:
 class _Unbound:
     """A function that does not become a method of what has it as an attribute."""
 
+    learn: Callable | None = None  # as of the compiled twin: tells it the classes that pass
+
     def __init__(self, function: Callable) -> None:
         self.function = function
 

@@ -38,7 +38,8 @@ def arranged(result: np.ndarray, *operands: Any) -> np.ndarray:
     arrays = [x for x in operands if isinstance(x, np.ndarray)]
     if result.flags.c_contiguous and all(x.flags.c_contiguous for x in arrays):
         return result
-    return rearranged(result, order_of_result(result.shape, arrays))
+    lay = in_order if 1 in result.shape else rearranged
+    return lay(result, order_of_result(result.shape, arrays))
 
 
 def rearranged(result: np.ndarray, axes: tuple[int, ...] | None) -> np.ndarray:
