@@ -64,6 +64,16 @@ def test_not_finite():
             assert_same(getattr(reduction, name), getattr(cpu, name), x, axis)
 
 
+@pytest.mark.parametrize("dtype", (F4, np.dtype(np.int32), np.dtype(np.bool_)), ids=str)
+def test_extremes_of_nothing_but_the_least_and_the_largest(dtype):
+    values = {"f": (-np.inf, np.inf), "i": (-(2**31), 2**31 - 1), "b": (False, True)}
+    for value in values[dtype.kind]:
+        x = np.full((3, 40), value).astype(dtype)
+        for axis in (0, 1):
+            for name in ("max", "min", "argmax", "argmin"):
+                assert_same(getattr(reduction, name), getattr(cpu, name), x, axis, False)
+
+
 @pytest.mark.parametrize("p", (0, 1, 2, 3.5, np.inf, -np.inf))
 def test_norms(p):
     assert_same(reduction.norm, cpu.norm, numbers((4, 50)), p, (1,), True, tolerance=1e-4)
