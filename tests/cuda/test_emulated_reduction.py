@@ -92,6 +92,15 @@ def test_running(shape, axis):
         assert_same(reduction.recurrence, cpu.recurrence, *given, tolerance=1e-4)
 
 
+@pytest.mark.parametrize("dtype", (F4, F2, np.dtype(np.bool_)), ids=str)
+def test_running_where_rows_begin_and_end_within_loads(dtype):
+    x = numbers((3, 2061), F8)
+    x = (x > 1 if dtype == np.bool_ else x / 64).astype(dtype)
+    for given in (x, x.reshape(-1)[1:2061].reshape(4, -1), x[:, :13].copy()):
+        assert_same(reduction.cumsum, cpu.cumsum, given, 1, tolerance=1e-3)
+        assert_same(reduction.cummax, cpu.cummax, given, 1)
+
+
 def test_same_bits_in_every_run():
     from tests.cuda.emulation import emulated
 
