@@ -2,6 +2,7 @@
 
     python -m tools.issue                  float32 and bfloat16 of every kernel, a table in Markdown
     python -m tools.issue norm reduction   of some sources; 'formulas' and 'updates' are two more
+    python -m tools.issue --least          of each kernel and dtype the instance that allows least
 
 Needs no GPU: the wheels nvidia-cuda-nvrtc and nvidia-cuda-nvdisasm. A kernel is compiled for
 sm_90 and disassembled; of its loops the one that moves the most bytes of global memory in a turn
@@ -14,6 +15,7 @@ moved. Latency, waits at barriers and occupancy are not in it.
 from __future__ import annotations
 
 import argparse
+import math
 import re
 import shutil
 import subprocess
@@ -83,6 +85,15 @@ class Row(NamedTuple):
     usage: Usage
     shared: int  # bytes
     loop: Loop | None
+
+    @property
+    def allowed(self) -> float:
+        """The share of the bandwidth; of what does not move memory, without end."""
+        return self.loop.bandwidth if self.loop and not self.loop.products else sys.float_info.max
+
+    @property
+    def is_slow(self) -> bool:
+        return self.allowed < LEAST
 
 
 def pipe_of(instruction: str) -> str | None:
@@ -249,19 +260,28 @@ def main(arguments: list[str] | None = None) -> int:
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
     parser.add_argument("subjects", nargs="*", help="sources, 'formulas', 'updates' (all)")
     parser.add_argument("--slow", action="store_true", help="only what allows too little")
+    parser.add_argument(
+        "--least", action="store_true", help="of each kernel and dtype what allows the least"
+    )
     options = parser.parse_args(arguments)
     print("| source | kernel | registers | spilled | shared | instructions | a byte | busiest"
           " | allowed |\n|---|---|---|---|---|---|---|---|---|")  # fmt: skip
     slow = count = 0
+    least: dict[tuple[str, str, bool], tuple[float, str]] = {}
     with ThreadPoolExecutor(2) as pool:
         chosen = list(programs(options.subjects))
         for program, rows in zip(chosen, pool.map(examine, chosen)):
             for expression, row in rows:
-                loop = row.loop
-                is_slow = loop is not None and not loop.products and loop.bandwidth < LEAST
-                slow, count = slow + is_slow, count + 1
-                if is_slow or not options.slow:
-                    print(line_of(program.label, expression, row))
+                line = line_of(program.label, expression, row)
+                slow, count = slow + row.is_slow, count + 1
+                if options.least:
+                    kernel = (program.label, expression.partition("<")[0], "bfloat16" in expression)
+                    known = least.get(kernel, (math.inf, ""))
+                    least[kernel] = min(known, (row.allowed, line))
+                elif row.is_slow or not options.slow:
+                    print(line)
+    for _, line in least.values():
+        print(line)
     print(f"\n{slow} of {count} kernels are limited below {LEAST:.0%} of the bandwidth")
     return 0 if count else 1
 

@@ -8,6 +8,7 @@ import pytest
 from nnkit.backend.cpu import conv as cpu
 from nnkit.backend.cpu import folding as cpu_folding
 from nnkit.backend.cuda import conv, folding
+from nnkit.backend.cuda.geometry import divisor
 from nnkit.backend.cuda.geometry import geometry as windows
 from tests.cuda.compare import BF, F4, F8, assert_same
 from tests.cuda.marks import needs_compiler
@@ -19,6 +20,9 @@ CASES = {
     "2d": ((2, 4, 7, 6), (5, 4, 3, 2), (1, 2), (1, 0), (1, 1), 1),
     "3d": ((1, 2, 4, 5, 4), (3, 2, 2, 3, 1), (1, 1, 1), (0, 1, 0), (1, 1, 1), 1),
     "dilated": ((2, 2, 9, 9), (3, 2, 3, 3), (2, 1), (2, 3), (2, 3), 1),
+    "steps together": ((3, 3, 13, 12), (2, 3, 3, 2), (4, 6), (3, 2), (2, 4), 1),
+    "padding beyond the window": ((2, 3, 5), (4, 3, 2), (3,), (7,), (1,), 1),
+    "depthwise, nine planes": ((3, 3, 9, 5), (3, 1, 3, 2), (3, 1), (2, 1), (2, 1), 3),
     "grouped": ((2, 6, 6, 5), (4, 3, 3, 3), (1, 1), (1, 1), (1, 1), 2),
     "depthwise": ((2, 3, 7, 6), (3, 1, 3, 3), (2, 1), (1, 1), (1, 2), 3),
     "depthwise of two": ((2, 3, 7), (6, 1, 3), (2,), (1,), (1,), 3),
@@ -67,5 +71,15 @@ def test_folding():
 
 
 def test_windows_beyond_what_kernels_count():
-    with pytest.raises(RuntimeError, match="2147483647"):
-        windows((2**31,), (1,), (1,), (1,), (0,), (1,))
+    for spatial in ((2**31,), (2**16, 2**15)):
+        ones, zeros = (1,) * len(spatial), (0,) * len(spatial)
+        with pytest.raises(RuntimeError, match="2147483647"):
+            windows(spatial, ones, ones, ones, zeros, ones)
+
+
+def test_divisor():
+    for number in (*range(1, 70), 641, 2**16 - 1, 2**16, 2**16 + 1, 2**30 + 1, 2**31 - 1):
+        by = divisor(number)
+        assert by.factor < 2**32
+        for x in (0, 1, number - 1, number, 2**31 // number * number - 1, 2**31 - 2, 2**31 - 1):
+            assert (2 * x * by.factor >> 32) >> by.shift == x // number

@@ -64,6 +64,16 @@ def test_not_finite():
             assert_same(getattr(reduction, name), getattr(cpu, name), x, axis)
 
 
+@pytest.mark.parametrize("dtype", (F4, np.dtype(np.int32), np.dtype(np.bool_)), ids=str)
+def test_extremes_of_nothing_but_the_least_and_the_largest(dtype):
+    values = {"f": (-np.inf, np.inf), "i": (-(2**31), 2**31 - 1), "b": (False, True)}
+    for value in values[dtype.kind]:
+        x = np.full((3, 40), value).astype(dtype)
+        for axis in (0, 1):
+            for name in ("max", "min", "argmax", "argmin"):
+                assert_same(getattr(reduction, name), getattr(cpu, name), x, axis, False)
+
+
 @pytest.mark.parametrize("p", (0, 1, 2, 3.5, np.inf, -np.inf))
 def test_norms(p):
     assert_same(reduction.norm, cpu.norm, numbers((4, 50)), p, (1,), True, tolerance=1e-4)
@@ -80,6 +90,15 @@ def test_running(shape, axis):
     if shape:
         given = (np.tanh(x), numbers(shape), axis)
         assert_same(reduction.recurrence, cpu.recurrence, *given, tolerance=1e-4)
+
+
+@pytest.mark.parametrize("dtype", (F4, F2, np.dtype(np.bool_)), ids=str)
+def test_running_where_rows_begin_and_end_within_loads(dtype):
+    x = numbers((3, 2061), F8)
+    x = (x > 1 if dtype == np.bool_ else x / 64).astype(dtype)
+    for given in (x, x.reshape(-1)[1:2061].reshape(4, -1), x[:, :13].copy()):
+        assert_same(reduction.cumsum, cpu.cumsum, given, 1, tolerance=1e-3)
+        assert_same(reduction.cummax, cpu.cummax, given, 1)
 
 
 def test_same_bits_in_every_run():

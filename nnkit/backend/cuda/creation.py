@@ -154,7 +154,7 @@ def _transposition(sizes: tuple, to: tuple, from_: tuple, x: Any, source: Any) -
         width //= 2
     batch = math.prod(sizes[d] for d in others)
     planes = Planes(batch, sizes[rows], sizes[-1], step, from_step, *walks)
-    side = WARP * width
+    side = WARP * max(1, 4 // x.itemsize)
     squares = batch * -(-sizes[rows] // side) * -(-sizes[-1] // side)
     blocks = blocks_for(squares, 1, current_machine().processors)
     run = kernel("copy", "transposed", x.dtype, width)

@@ -325,10 +325,11 @@ def _scan(operation: str, x: Any, axis: int, results: tuple[np.dtype, ...], *mor
         sizes = (np.int64(slices), np.int64(length), np.int64(inner))
         run((blocks_for(slices, THREADS, processors),), (THREADS,), (*arrays, *sizes))
     else:
-        packed = packed_for(1, length, x, *more, *outs)
-        run = kernel("scan", "scan_rows", of, packed)
+        aligned = packed_for(1, 0, x, *more)  # which a row of no elements does not hinder
+        run = kernel("scan", "scan_rows", of, aligned)
         size = (np.int64(outer), np.int64(length))
-        threads = threads_for(length * x.itemsize // VECTOR_BYTES if packed else length, THREADS)
+        loads = length * x.itemsize // VECTOR_BYTES + 1 if aligned else length
+        threads = threads_for(loads, THREADS)
         run((blocks_for(outer, 1, processors),), (threads,), (*arrays, *size))
     return outs
 

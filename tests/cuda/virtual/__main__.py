@@ -1,7 +1,10 @@
 """The checks of tests/cuda/on_gpu.py on a played GPU, through the real CuPy and NVRTC.
 
+    pip install numpy ml_dtypes pytest                 # and of CUDA 13 or 12:
     pip install cupy-cuda13x "nvidia-cuda-nvrtc==13.0.*" "nvidia-cuda-runtime==13.0.*" \\
-        "nvidia-cuda-crt==13.0.*" "nvidia-cuda-cccl==13.0.*" numpy ml_dtypes pytest
+        "nvidia-cuda-crt==13.0.*" "nvidia-cuda-cccl==13.0.*"
+    pip install cupy-cuda12x "nvidia-cuda-nvrtc-cu12==12.9.*" "nvidia-cuda-nvcc-cu12==12.9.*" \\
+        "nvidia-cuda-runtime-cu12==12.9.*" "nvidia-cuda-cccl-cu12==12.9.*"
     python -m tests.cuda.virtual                   # all of them
     python -m tests.cuda.virtual --seconds 100     # as many as fit, by turns with each commit
     python -m tests.cuda.virtual --only "row add"  # those whose name is this

@@ -12,10 +12,11 @@ struct Planes {
     Walk to, from;  // where the planes begin
 };
 
-// Squares of 32 packs of ``width`` elements by as many elements; blocks of (32, 8) threads.
+// Squares of 32 times as many elements as fill four bytes, at least one, by as many, which are moved
+// by packs of ``width`` elements; blocks of (32, 8) threads.
 template <class T, int width>
 __global__ void __launch_bounds__(256) transposed(const T* x, T* out, Planes planes) {
-    constexpr int side = 32 * width;
+    constexpr int side = 32 * (sizeof(T) < 4 ? 4 / sizeof(T) : 1), across_on = 32 * width;
     using Elements = Pack<T, width>;
     __shared__ T square[side][side + 4 / sizeof(T) + (sizeof(T) > 4)];
     const int64 down = (planes.rows + side - 1) / side, along = (planes.columns + side - 1) / side;
@@ -33,20 +34,26 @@ __global__ void __launch_bounds__(256) transposed(const T* x, T* out, Planes pla
         __syncthreads();  // the square before this one has been written
         #pragma unroll
         for (int k = 0; k < side; k += 8, from += 8 * planes.from_step) {
-            if (across < rows && below + k < columns) {
-                const Elements pack = *reinterpret_cast<const Elements*>(from);
+            if (below + k >= columns) break;
+            #pragma unroll
+            for (int i = 0; i < side; i += across_on) {
+                if (across + i >= rows) continue;
+                const Elements pack = *reinterpret_cast<const Elements*>(from + i);
                 #pragma unroll
-                for (int e = 0; e < width; ++e) square[across + e][below + k] = pack[e];
+                for (int e = 0; e < width; ++e) square[across + i + e][below + k] = pack[e];
             }
         }
         __syncthreads();
         #pragma unroll
         for (int k = 0; k < side; k += 8, to += 8 * planes.step) {
-            if (across < columns && below + k < rows) {
+            if (below + k >= rows) break;
+            #pragma unroll
+            for (int j = 0; j < side; j += across_on) {
+                if (across + j >= columns) continue;
                 Elements pack;
                 #pragma unroll
-                for (int e = 0; e < width; ++e) pack[e] = square[below + k][across + e];
-                *reinterpret_cast<Elements*>(to) = pack;
+                for (int e = 0; e < width; ++e) pack[e] = square[below + k][across + j + e];
+                *reinterpret_cast<Elements*>(to + j) = pack;
             }
         }
     }

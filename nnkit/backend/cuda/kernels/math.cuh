@@ -93,6 +93,30 @@ template <class T> __device__ T abs(T x) {
     if constexpr (is_floating<T>) return abs_of(x); else return x < T(0) ? T(-x) : x;
 }
 
+// Where the result is rounded to half precision T: what the processor has for powers of two, whose
+// error of some 2^-20 that does not see. ``power_for`` takes no negative x.
+template <class T, class C> __device__ C exp_for(C x) {
+#ifndef NNKIT_EMULATED
+    if constexpr (sizeof(T) == 2) {
+        float power;
+        asm("ex2.approx.ftz.f32 %0, %1;" : "=f"(power) : "f"(x * 1.44269504f));
+        return power;
+    }
+#endif
+    return exp(x);
+}
+template <class T, class C> __device__ C power_for(C x, C y) {
+#ifndef NNKIT_EMULATED
+    if constexpr (sizeof(T) == 2) {
+        float logarithm, power;
+        asm("lg2.approx.f32 %0, %1;" : "=f"(logarithm) : "f"(x));
+        asm("ex2.approx.ftz.f32 %0, %1;" : "=f"(power) : "f"(y * logarithm));
+        return power;
+    }
+#endif
+    return pow(x, y);
+}
+
 // ---- predicates
 
 template <class T> __device__ bool isnan(T x) { return x != x; }

@@ -171,9 +171,9 @@ struct LogSumExpOf {
         C largest = x.largest;
         #pragma unroll
         for (int k = 0; k < width; ++k) largest = math::maximum(largest, C(pack[k]));
-        C total = x.total * math::exp(x.largest - largest);
+        C total = x.total * math::exp_for<T>(x.largest - largest);
         #pragma unroll
-        for (int k = 0; k < width; ++k) total += math::exp(C(pack[k]) - largest);
+        for (int k = 0; k < width; ++k) total += math::exp_for<T>(C(pack[k]) - largest);
         x = {largest, math::isinf(largest) ? C(largest > C(0)) : total};
     }
     __device__ static Accumulator combine(Accumulator x, Accumulator y) {
@@ -182,7 +182,7 @@ struct LogSumExpOf {
         const Accumulator large = second ? y : x, small = second ? x : y;
         if (math::isinf(large.largest)) return {large.largest, large.largest > C(0) ? C(1) : C(0)};
         return {large.largest,
-                large.total + small.total * math::exp(small.largest - large.largest)};
+                large.total + small.total * math::exp_for<T>(small.largest - large.largest)};
     }
     __device__ static void store(Accumulator x, void* first, void*, int64 row, int64, double) {
         store_at<T>(first, row, x.largest + math::log(x.total));
@@ -204,7 +204,7 @@ struct NormOf {
         if constexpr (kind == 2) total += value * value;
         else if constexpr (kind == 1) total += value;
         else if constexpr (kind == 0) total += value != C(0) ? C(1) : C(0);
-        else if constexpr (kind == 3) total += math::pow(value, C(p));
+        else if constexpr (kind == 3) total += math::power_for<T>(value, C(p));
         else total = combine(total, value);
     }
     __device__ static C combine(C x, C y) {

@@ -94,34 +94,44 @@ __global__ void scan_slices(
     }
 }
 
-// A block walks along a row, in turns in each of which a thread takes neighbours: a pack of 16 bytes
-// where the rows of all arrays consist of those, else one. Warps join the totals of their threads by
-// Hillis and Steele's scan (1986).
-template <class Operation, bool packed>
+// A block walks along a row, in turns in each of which a thread takes neighbours: if the arrays are
+// ``aligned``, the elements of 16 bytes of x, whose places in memory are multiples of that, else
+// one. Warps join the totals of their threads by Hillis and Steele's scan (1986).
+template <class Operation, bool aligned>
 __global__ void __launch_bounds__(256) scan_rows(
     const typename Operation::Input* x, const typename Operation::Input* more,
     typename Operation::First* first, int64* second, int64 rows, int64 length) {
     using Input = typename Operation::Input;
     using Value = typename Operation::Value;
-    constexpr int width = packed ? 16 / sizeof(Input) : 1;
+    constexpr int width = aligned ? 16 / sizeof(Input) : 1;
     using Inputs = Pack<Input, width>;
     __shared__ Value of_warp[256 / warp_size];
     const int lane = threadIdx.x % warp_size, warp = threadIdx.x / warp_size;
     const int warps = blockDim.x / warp_size;
+    const int64 all = rows * length;
     for (int64 row = blockIdx.x; row < rows; row += gridDim.x) {
+        const int64 begin = row * length;
+        const int early = int(begin % width);  // elements of its first pack that are not its own
         Value before;  // the total of all turns before this one
-        for (int64 start = 0; start < length; start += blockDim.x * width) {
+        for (int64 start = -early; start < length; start += blockDim.x * width) {
             const int64 i = start + int64(threadIdx.x) * width;
             // What is beyond the end comes after everything that is written.
-            const int64 at = row * length + (i < length ? i : 0);
-            const Inputs own = *reinterpret_cast<const Inputs*>(x + at);
+            const int64 at = begin + (i < length ? i : -early);
+            const auto read = [&](const Input* from) {
+                if (at + width <= all) return *reinterpret_cast<const Inputs*>(from + at);
+                Inputs pack;
+                #pragma unroll
+                for (int k = 0; k < width; ++k) pack[k] = from[at + k < all ? at + k : at];
+                return pack;
+            };
+            const Inputs own = read(x);
             Inputs others;
-            if (more) others = *reinterpret_cast<const Inputs*>(more + at);
+            if (more) others = read(more);
             Value values[width];
             #pragma unroll
             for (int k = 0; k < width; ++k) {
                 values[k] = Operation::load(own.values, others.values, k, i + k);
-                if (k) values[k] = Operation::combine(values[k - 1], values[k]);
+                if (k && i + k) values[k] = Operation::combine(values[k - 1], values[k]);
             }
             Value total = values[width - 1];
             #pragma unroll
@@ -129,20 +139,21 @@ __global__ void __launch_bounds__(256) scan_rows(
                 const Value other = from_before(total, distance);
                 if (lane >= distance) total = Operation::combine(other, total);
             }
-            const Value own_before = from_before(total, 1);  // of the lanes before this one
+            const Value of_lanes = from_before(total, 1);  // before this one
             __syncthreads();  // the totals before these have been read
             if (lane == warp_size - 1) of_warp[warp] = total;
             __syncthreads();
-            Value all = start ? Operation::combine(before, of_warp[0]) : of_warp[0];
+            const bool is_first_turn = start <= 0;
+            Value so_far = is_first_turn ? of_warp[0] : Operation::combine(before, of_warp[0]);
             Value mine = before;
-            bool is_first = start == 0;
             for (int w = 1; w < warps; ++w) {
-                if (w == warp) { mine = all; is_first = false; }
-                all = Operation::combine(all, of_warp[w]);
+                if (w == warp) mine = so_far;
+                so_far = Operation::combine(so_far, of_warp[w]);
             }
-            before = all;
+            before = so_far;
+            bool is_first = is_first_turn && !warp;
             if (lane) {
-                mine = is_first ? own_before : Operation::combine(mine, own_before);
+                mine = is_first ? of_lanes : Operation::combine(mine, of_lanes);
                 is_first = false;
             }
             Pack<typename Operation::First, width> totals;
@@ -152,9 +163,18 @@ __global__ void __launch_bounds__(256) scan_rows(
                 if (!is_first) values[k] = Operation::combine(mine, values[k]);
                 Operation::store(values[k], totals.values, places.values, k);
             }
-            if (i >= length) continue;
-            *reinterpret_cast<decltype(totals)*>(first + at) = totals;
-            if (second) *reinterpret_cast<decltype(places)*>(second + at) = places;
+            const auto write = [&](auto* to, auto packed) {
+                if (i >= 0 && i + width <= length) {
+                    *reinterpret_cast<decltype(packed)*>(to + at) = packed;
+                } else {
+                    #pragma unroll
+                    for (int k = 0; k < width; ++k) {
+                        if (i + k >= 0 && i + k < length) to[at + k] = packed[k];
+                    }
+                }
+            };
+            write(first, totals);
+            if (second) write(second, places);
         }
     }
 }
