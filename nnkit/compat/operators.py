@@ -268,6 +268,9 @@ _RULES: dict[str, Callable] = {
     "index": lambda ask, x, positions: ask("index.Tensor", x, [
         None if isinstance(i, slice) else i for i in positions
     ]) if all(isinstance(i, Tensor) or i == slice(None) for i in positions) else NotImplemented,
+    "flip": lambda ask, x, axes: ask("flip", x, list(axes)),
+    "index_select": lambda ask, x, index, axis: ask("index_select", x, axis, index),
+    "sort": _same("sort"),
     "concat": lambda ask, xs, axis: ask("cat", list(xs), axis),
     "stack": lambda ask, xs, axis: ask("stack", list(xs), axis),
     "copy": _same("clone"), "copy_": _same("copy_"), "fill_": _same("fill_.Scalar"),

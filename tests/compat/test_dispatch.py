@@ -221,7 +221,7 @@ for make in (lambda: torch.Tensor._make_wrapper_subclass(None_, (2,)),
     assert run(program).splitlines() == [
         "TypeError None_ must define __torch_dispatch__ to ",
         "TypeError no implementation found for 'aten.add.Te",
-        "AttributeError Scaled: the attribute _array is nnkit's o",
+        "AttributeError Scaled: the attribute _array is nnkit's",
     ]
 
 
@@ -267,3 +267,38 @@ kept(g, [mm], allow_cache_entry_mutation=True).sum().backward()
         "TypeError policy_fn_or_list must be eith",
         "ValueError Expected op in `op_list` to be",
     ]
+
+
+def test_a_wrapper_that_wants_no_functions_is_asked_for_operators() -> None:
+    """Its results are of its class, and an attribute `_data` is its own."""
+    program = """
+import torch
+from torch.utils._pytree import tree_map_only
+
+class Told(torch.Tensor):
+    __torch_function__ = torch._C._disabled_torch_function_impl
+    @staticmethod
+    def __new__(cls, data):
+        made = torch.Tensor._make_wrapper_subclass(cls, data.shape, dtype=data.dtype)
+        made._data = data
+        return made
+    @classmethod
+    def __torch_dispatch__(cls, func, types, args=(), kwargs=None):
+        print(func)
+        inner = tree_map_only(Told, lambda t: t._data, args)
+        found = func(*inner, **(kwargs or {}))
+        return tree_map_only(torch.Tensor, cls, found)
+
+x = Told(torch.tensor([[3, 1], [2, 0]]))
+first = torch.tensor([0])
+for y in (x.clone(), x.flip(0), x.index_select(1, first), x.to(torch.int32), x.sort()[0]):
+    print(type(y).__name__, y._data.tolist())
+print(torch.ops.aten._to_copy.default(x._data, dtype=torch.int32, pin_memory=False).dtype)
+print(torch._C._get_default_device())
+"""
+    assert run(program).splitlines() == [
+        "aten.clone.default", "aten.flip.default", "aten.index_select.default",
+        "aten._to_copy.default", "aten.sort.default",
+        "Told [[3, 1], [2, 0]]", "Told [[2, 0], [3, 1]]", "Told [[3], [2]]",
+        "Told [[3, 1], [2, 0]]", "Told [[1, 3], [0, 2]]", "torch.int32", "cpu",
+    ]  # fmt: skip

@@ -313,7 +313,7 @@ def _property_of_subclass(accessed: Any) -> property:
 def _born(kind: type, **options: Any) -> None:
     """See to it that whatever a subclass of Tensor inherits asks before it answers."""
     global _guarded
-    if getattr(kind, "__torch_function__", None) is refuse:
+    if getattr(kind, "__torch_function__", None) is refuse and not _answers_below(kind):
         PLAIN.add(kind)
         return
     if not _guarded:

@@ -87,7 +87,9 @@ def _lacking(name: str, *args: Any, **kwargs: Any) -> NoReturn:
     raise NotImplementedError(f"torch.ops.aten.{name}: nnkit has no operator of that name")
 
 
-def _to_copy(self: Tensor, **kwargs: Any) -> Tensor:
+def _to_copy(
+    self: Tensor, *, layout: Any = None, pin_memory: bool | None = None, **kwargs: Any
+) -> Tensor:
     return self.to(copy=True, **{key: value for key, value in kwargs.items() if value is not None})
 
 

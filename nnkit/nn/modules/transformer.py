@@ -200,8 +200,8 @@ class Transformer(Module):
 
     >>> import nnkit
     >>> model = nnkit.nn.Transformer(8, 2, 1, 1, dim_feedforward=16, batch_first=True)
-    >>> model(nnkit.zeros(6, 3, 8), nnkit.zeros(5, 3, 8)).shape
-    nnkit.Size([5, 3, 8])
+    >>> model(nnkit.zeros(3, 6, 8), nnkit.zeros(3, 5, 8)).shape
+    nnkit.Size([3, 5, 8])
     """
 
     def __init__(

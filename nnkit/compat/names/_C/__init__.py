@@ -19,7 +19,7 @@ from nnkit.autograd.grad_mode import MODE
 from nnkit.autograd.ops.creation.conversion import destination
 from nnkit.autograd.surface.generator import Generator as Generator
 from nnkit.backend import reproducibility
-from nnkit.backend.device import device
+from nnkit.backend.device import device, get_default_device
 from nnkit.backend.errors import DistBackendError, DistError, LinAlgError
 from nnkit.backend.errors import OutOfMemoryError as OutOfMemoryError
 from nnkit.compat.names._nodes import _autograd as _autograd
@@ -89,6 +89,10 @@ def _get_deterministic_fill_uninitialized_memory() -> bool:
 
 def _set_deterministic_fill_uninitialized_memory(mode: bool) -> None:
     reproducibility.fill_uninitialized_memory = mode
+
+
+def _get_default_device() -> str:
+    return get_default_device().type
 
 
 class _TorchFunctionState(enum.Enum):
