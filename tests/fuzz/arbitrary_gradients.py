@@ -104,6 +104,15 @@ def _parts_of_nothing(d: Difference) -> bool:
     return d.errors == ("RuntimeError", None) and _is_backward(d) and empty
 
 
+def _is_its_input(d: Difference) -> bool:
+    """Whether a hook may not write the gradient of an extreme of no elements, which is the input
+    itself in torch."""
+    refused = d.errors == ("RuntimeError", None) and _is_backward(d)
+    names = re.findall(r"cumm(?:in|ax)\((x\d+)|(x\d+)\.cumm(?:in|ax)\(", d.earlier)
+    shapes = [d.seen("shape", d.before, a or b) or () for a, b in names]
+    return refused and any(0 in shape for shape in shapes)
+
+
 def _writes_expanded(d: Difference) -> bool:
     """Whether a gradient was written that is a view of one element in torch, of which it makes the
     history anew, and here the memory of several."""
@@ -193,6 +202,9 @@ RULES: dict[str, Callable[[Difference], bool]] = {
     ),
     "torch subtracts bools, which it refuses, in a gradient of logaddexp": _subtracts_bools,
     "torch minds how a gradient of no elements lies in memory": _parts_of_nothing,
+    "the gradient of the least or largest so far of no elements is the input in torch": (
+        _is_its_input
+    ),
     "a gradient may be a view of one element in torch, also when it is written": _writes_expanded,
     "how often torch writes into a gradient before it is shown": _version_of_gradient,
     "torch has no gradient of what diagonal_scatter casts": _cast_to_complex,
