@@ -42,8 +42,8 @@ class Size(builtins.tuple[builtins.int, ...]):
 class Tensor(_Living):
     """A multi-dimensional array of one dtype that can be differentiated through."""
     __array_priority__: builtins.int
-    _base: _Any
     _array: _Any
+    _base: _Any
     _device: _Any
     _edge: _Any
     _grad: _Any
