@@ -464,4 +464,12 @@ with T.inference_mode():
     x1 = T.func.jacrev(lambda t: T.func.vmap(lambda u: u.sum())(t[None]))(x0)
     x2 = T.func.jacrev(lambda t: T.func.vmap(lambda u: u.sum())(t[None]).sin())(x0)
 """,
+    "a product with an element that is nearly zero has a second derivative": """
+x0 = T.tensor([-0.2, 0.9, 0.6], dtype=T.float64)
+x1 = T.tensor([0.7, -0.4, 0.3], dtype=T.float64)
+x2 = T.func.hessian(lambda t: (x0 + t.mean(-1)).prod())(x1)
+x3 = T.func.hessian(lambda t: (x0 + t.mean(-1)).prod(0))(x1)
+x4 = T.func.hessian(lambda t: (x0 + t.mean(-1)).cumprod(0).sum())(x1)
+x5 = T.func.jvp(T.func.grad(lambda t: (x0 + t.mean(-1)).prod()), (x1,), (T.ones_like(x1),))
+""",
 }

@@ -45,8 +45,10 @@ def _grad_cumprod(B: Any, g: Any, x: Any, out: Any, axis: int) -> Any:
     if not len(x.shape) or 0 in x.shape or x.shape[axis] == 1:
         return g
     before, factors = B.conj(shifted(B, out, axis, 1, 1.0)), B.conj(x)
-    totals = _reversed(B, lambda t: B.cumsum(t, axis), B.mul(B.conj(out), g), axis)
     of_zeros = B.mul(_decaying(B, factors, g, axis), before)
+    totals = lambda: _reversed(  # noqa: E731
+        B, lambda t: B.cumsum(t, axis), B.mul(B.conj(out), g), axis
+    )
     return divided_or(B, totals, factors, of_zeros)
 
 

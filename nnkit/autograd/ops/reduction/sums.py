@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from nnkit.autograd.arguments.dims import (
@@ -38,10 +38,13 @@ def shifted(B: Any, x: Any, axis: int, by: int, value: float) -> Any:
     return B.pad(B.getitem(x, (slice(None),) * axis + (kept,)), widths, value)
 
 
-def divided_or(B: Any, total: Any, x: Any, of_zeros: Any) -> Any:
-    """``total / x``; or, where some element of ``x`` is 0, what needs no division."""
+def divided_or(B: Any, total: Callable[[], Any], x: Any, of_zeros: Any) -> Any:
+    """``total() / x``; or, where some element of ``x`` is 0, what needs no division, which torch
+    takes within transforms always: near 0 derivatives of the quotient are lost."""
+    if MODE.transforms:
+        return of_zeros
     zero = B.eq(x, 0)
-    quotient = B.div(total, B.where(zero, B.ones_like(x), x))
+    quotient = B.div(total(), B.where(zero, B.ones_like(x), x))
     return B.where(B.any(zero, None, False), of_zeros, quotient)
 
 
@@ -61,7 +64,7 @@ def _grad_prod(B: Any, g: Any, x: Any, out: Any, axis: Any, keepdims: bool) -> A
     turned = B.flip(x, (axis,))
     before = shifted(B, B.cumprod(x, axis), axis, 1, 1.0)
     after = B.flip(shifted(B, B.cumprod(turned, axis), axis, 1, 1.0), (axis,))
-    whole = B.expand_reduced(out, shape, axis, keepdims)
+    whole = lambda: B.expand_reduced(out, shape, axis, keepdims)  # noqa: E731
     others = divided_or(B, whole, x, B.mul(before, after))
     return B.mul(B.expand_reduced(g, shape, axis, keepdims), B.conj(others))
 
