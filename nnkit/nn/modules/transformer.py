@@ -50,18 +50,19 @@ def _why_padded(layer: Any) -> str:
     if not isinstance(layer, TransformerEncoderLayer):
         return " was not TransformerEncoderLayer"
     attention = layer.self_attn
-    reasons = {
-        ".norm_first was True": layer.norm_first,
-        ".self_attn.batch_first was not True (which is faster in inference)": (
-            not attention.batch_first
-        ),
-        ".self_attn._qkv_same_embed_dim was not True": attention.in_proj_weight is None,
-        ".self_attn was passed bias=False": attention.in_proj_bias is None,
-        ".activation_relu_or_gelu was not True": not layer.activation_relu_or_gelu,
-        ".norm1.eps was not equal to encoder_layer.norm2.eps": layer.norm1.eps != layer.norm2.eps,
-        ".self_attn.num_heads is odd": attention.num_heads % 2,
-    }
-    return next((reason for reason, holds in reasons.items() if holds), "")
+    if layer.norm_first:
+        return ".norm_first was True"
+    if not attention.batch_first:
+        return ".self_attn.batch_first was not True (which is faster in inference)"
+    if attention.in_proj_weight is None:
+        return ".self_attn._qkv_same_embed_dim was not True"
+    if attention.in_proj_bias is None:
+        return ".self_attn was passed bias=False"
+    if not layer.activation_relu_or_gelu:
+        return ".activation_relu_or_gelu was not True"
+    if layer.norm1.eps != layer.norm2.eps:
+        return ".norm1.eps was not equal to encoder_layer.norm2.eps"
+    return ".self_attn.num_heads is odd" if attention.num_heads % 2 else ""
 
 
 class TransformerEncoder(Module):
