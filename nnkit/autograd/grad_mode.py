@@ -5,6 +5,8 @@ from __future__ import annotations
 import functools
 import inspect
 import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
 from nnkit.autograd.compiled import bind_modes
@@ -27,8 +29,8 @@ class _Mode(bind_modes(_Modes)):
     derivatives = 0
     batches = 0
     level: Any = None
-    # Of the transforms that are differentiated, from the innermost on: its number, the writes of
-    # its inputs, and the same of the one around it.
+    # Of the transforms that are differentiated, from the innermost on: its number, its inputs, and
+    # the same of the one around it.
     captures: tuple[int, list, Any] | None = None
     saves_inference: bool | None = None
     refuses_random = False
@@ -39,6 +41,17 @@ class _Mode(bind_modes(_Modes)):
 
 
 MODE = _Mode()
+
+
+@contextmanager
+def asking(captures: tuple[int, list, Any] | None) -> Iterator[None]:
+    """A block in which writes are held against what these transforms capture; none, for what torch
+    writes without a look: into ``out``, lists of tensors, and storages."""
+    before, MODE.captures = MODE.captures, captures
+    try:
+        yield
+    finally:
+        MODE.captures = before
 
 
 def is_grad_enabled() -> bool:

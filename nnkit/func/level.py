@@ -25,7 +25,7 @@ from nnkit.autograd.engine.grad import captured
 from nnkit.autograd.engine.node import Node, OutputEdge, Passage, Unknown, edge_of, made_at
 from nnkit.autograd.forward.dual import fixed_zeros_like, is_dual
 from nnkit.autograd.forward.level import give_place
-from nnkit.autograd.grad_mode import MODE
+from nnkit.autograd.grad_mode import MODE, asking
 from nnkit.autograd.op.registry import LIFTED
 from nnkit.autograd.ops.shape.joining import stack
 from nnkit.autograd.tensor import UNTRACKED, WRAPPED, InferenceWrites, counter_of, wrap
@@ -287,14 +287,13 @@ _NUMBERS = itertools.count(1)  # of the transforms that are differentiated
 def refusing_captured(inputs: Iterable[Any]) -> Iterator[None]:
     """A block in which a function of these inputs is called that may write to nothing else but what
     it makes itself, so that no derivative is lost."""
-    before = MODE.origin, MODE.captures
-    MODE.origin = next(_NUMBERS)
-    writes = [value._writes for value in inputs if isinstance(value, Tensor)]
-    MODE.captures = MODE.origin, writes, MODE.captures
+    before, MODE.origin = MODE.origin, next(_NUMBERS)
+    own = [value for value in inputs if isinstance(value, Tensor)]
     try:
-        yield
+        with asking((MODE.origin, own, MODE.captures)):
+            yield
     finally:
-        MODE.origin, MODE.captures = before
+        MODE.origin = before
 
 
 @contextmanager

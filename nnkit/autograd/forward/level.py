@@ -14,7 +14,7 @@ from typing import Any
 from weakref import WeakValueDictionary
 
 from nnkit.autograd.compiled import tell_levels
-from nnkit.autograd.grad_mode import MODE
+from nnkit.autograd.grad_mode import MODE, asking
 from nnkit.autograd.tensor import Tensor, counter_of, wrap
 from nnkit.autograd.views.replay import replay, strided
 from nnkit.backend.device import device
@@ -72,11 +72,8 @@ class Level(device):
         there are asked whether it was captured."""
 
         def write_around(*arguments: Any) -> Any:
-            before, MODE.captures = MODE.captures, self.captures
-            try:
+            with asking(self.captures):
                 return write(*arguments)
-            finally:
-                MODE.captures = before
 
         return write_around
 

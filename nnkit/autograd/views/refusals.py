@@ -7,6 +7,7 @@ from typing import Any
 from nnkit.autograd.engine.node import Node, Unknown, target_of
 from nnkit.autograd.grad_mode import MODE
 from nnkit.autograd.tensor import Tensor
+from nnkit.autograd.views.overlap import shares_memory
 
 _MODES = {
     "no_grad": ("no_grad mode", "with grad mode enabled", "no_grad"),
@@ -88,7 +89,8 @@ def check_captured(x: Tensor, operation: str) -> None:
         number, inputs, level = level
         if (writes[2] or 0) >= number:
             return
-        if not any(writes is own for own in inputs):
+        # What looks into an input counts its writes, or has its memory at least.
+        if not any(writes is own._writes or shares_memory(x, own) for own in inputs):
             raise RuntimeError(
                 "During a grad (vjp, jvp, grad, etc) transform, the function provided attempted to "
                 f"call in-place operation ({operation}) that would mutate a captured Tensor. This "

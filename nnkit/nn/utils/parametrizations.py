@@ -122,8 +122,8 @@ class _SpectralNorm(Module):
     @no_grad()
     def _iterate(self, matrix: Tensor, times: int) -> None:
         for _ in range(times):
-            self._u.copy_(normalize(matrix.mv(self._v), 2, 0, self.eps))
-            self._v.copy_(normalize(matrix.mH.mv(self._u), 2, 0, self.eps))
+            normalize(matrix.mv(self._v), 2, 0, self.eps, out=self._u)
+            normalize(matrix.mH.mv(self._u), 2, 0, self.eps, out=self._v)
 
     def forward(self, weight: Tensor) -> Tensor:
         if weight.ndim == 1:

@@ -106,8 +106,8 @@ class SpectralNorm:
         if iterate:
             with no_grad():
                 for _ in range(self.n_power_iterations):
-                    v.copy_(normalize(matrix.mT.mv(u), dim=0, eps=self.eps))
-                    u.copy_(normalize(matrix.mv(v), dim=0, eps=self.eps))
+                    normalize(matrix.mT.mv(u), dim=0, eps=self.eps, out=v)
+                    normalize(matrix.mv(v), dim=0, eps=self.eps, out=u)
                 u, v = u.clone(), v.clone()
         return weight / u.dot(matrix.mv(v))
 

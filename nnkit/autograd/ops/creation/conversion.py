@@ -85,6 +85,8 @@ def clone(input: Tensor, *, memory_format: Any = None) -> Tensor:
 def composite_operands(*inputs: Tensor) -> tuple[Tensor, ...]:
     """Operands of what torch makes of several operations: without a history to be had, in inference
     mode or of inference tensors alone, copies of those whose conjugation or negation is put off."""
+    if all(x._device.home is x._device for x in inputs):  # nothing is put off
+        return inputs
     if MODE.inference or all(x.is_inference() for x in inputs):
         return tuple(clone(x) if is_conj(x) or is_neg(x) else x for x in inputs)
     return inputs
