@@ -147,3 +147,66 @@ def test_errors(lib: ModuleType) -> None:
         lib.nn.TransformerEncoder(lib.nn.TransformerEncoderLayer(8, 2), 1)(
             lib.zeros(5, 2, 8), lib.zeros(5, 5, dtype=lib.int64)
         )
+
+
+# Encoder layers for which torch has no shortcut past the padding, and what it says of them.
+UNSUITED: dict[str, Callable[[Any], Any]] = {
+    "encoder_layer was not TransformerEncoderLayer": lambda nn: nn.Identity(),
+    "norm_first was True": lambda nn: nn.TransformerEncoderLayer(
+        4, 2, 8, batch_first=True, norm_first=True
+    ),
+    "self_attn.batch_first was not True": lambda nn: nn.TransformerEncoderLayer(4, 2, 8),
+    "self_attn was passed bias=False": lambda nn: nn.TransformerEncoderLayer(
+        4, 2, 8, batch_first=True, bias=False
+    ),
+    "activation_relu_or_gelu was not True": lambda nn: nn.TransformerEncoderLayer(
+        4, 2, 8, activation=nn.functional.silu, batch_first=True
+    ),
+    "norm1.eps was not equal to encoder_layer.norm2.eps": lambda nn: _of_two_norms(nn),
+    "self_attn.num_heads is odd": lambda nn: nn.TransformerEncoderLayer(4, 1, 8, batch_first=True),
+}
+
+
+def _of_two_norms(nn: Any) -> Any:
+    layer = nn.TransformerEncoderLayer(4, 2, 8, batch_first=True)
+    layer.norm1.eps = 0.1
+    return layer
+
+
+@pytest.mark.filterwarnings("default:enable_nested_tensor is True")
+@pytest.mark.parametrize("reason", UNSUITED)
+def test_encoders_tell_why_they_compute_padding(lib: ModuleType, reason: str) -> None:
+    layer = UNSUITED[reason](lib.nn)
+    with pytest.warns(UserWarning, match=f"use_nested_tensor is False because .*{reason}"):
+        encoder = lib.nn.TransformerEncoder(layer, 1)
+    assert encoder.use_nested_tensor is False and encoder.enable_nested_tensor is True
+    assert lib.nn.TransformerEncoder(layer, 1, enable_nested_tensor=False).num_layers == 1
+
+
+def test_encoders_that_skip_padding_say_nothing(lib: ModuleType) -> None:
+    layer = lib.nn.TransformerEncoderLayer(4, 2, 8, batch_first=True)
+    assert lib.nn.TransformerEncoder(layer, 1).use_nested_tensor is True
+
+
+def test_a_layer_is_asked_for_nothing_behind_the_first_reason(lib: ModuleType) -> None:
+    layer = lib.nn.TransformerEncoderLayer(4, 2, 8, norm_first=True)
+    layer.norm1 = lib.nn.Identity()  # which has no eps
+    assert lib.nn.TransformerEncoder(layer, 1).use_nested_tensor is False
+
+
+def test_masks_of_two_kinds_are_warned_of(lib: ModuleType) -> None:
+    nn, x, padding = lib.nn, lib.zeros(2, 3, 4), lib.zeros(2, 3, dtype=lib.bool)
+    mask = nn.Transformer.generate_square_subsequent_mask(3)
+    encoder = nn.TransformerEncoder(nn.TransformerEncoderLayer(4, 2, 8, batch_first=True), 2)
+    decoder = nn.TransformerDecoderLayer(4, 2, 8, batch_first=True)
+    attention = nn.MultiheadAttention(4, 2, batch_first=True)
+    for call in (
+        lambda: encoder(x, mask, padding),
+        lambda: decoder(x, x, mask, None, padding),
+        lambda: attention(x, x, x, padding, attn_mask=mask),
+    ):
+        with pytest.warns(UserWarning, match="Support for mismatched .* is deprecated") as found:
+            call()
+        assert len(found) == 1
+    encoder(x, mask != 0, padding)
+    attention(x, x, x, padding.float(), attn_mask=mask)
