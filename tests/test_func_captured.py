@@ -111,6 +111,31 @@ def test_what_is_its_own_is_written(lib: ModuleType, name: str, transform: str) 
     transforms(lib, function_of(lib, ALLOWED[name]))[transform]()
 
 
+def test_arguments_it_is_not_differentiated_by_are_its_own(lib: ModuleType) -> None:
+    f, x = of(lib), lib.tensor([1.0, 2.0, 3.0])
+
+    def function(x: Any, y: Any, z: Any = None) -> Any:
+        y.add_(1)
+        if z is not None:
+            z[0] = 5.0
+        return (x * y).sum()
+
+    runs = {
+        "grad": lambda y: f.grad(function)(x, y),
+        "named": lambda y: f.grad(function)(x, y.clone(), z=y),
+        "jacrev": lambda y: f.jacrev(function)(x, y),
+        "jacfwd": lambda y: f.jacfwd(function)(x, y),
+        "hessian": lambda y: f.hessian(function)(x, y),
+        "in vmap": lambda y: f.vmap(f.grad(function))(lib.stack([x, x]), lib.stack([y, y])),
+        "the same for all": lambda y: f.vmap(f.grad(function), (0, None))(lib.stack([x, x]), y),
+    }
+    for name, run in runs.items():
+        y = lib.zeros(3)
+        run(y)
+        written = [5.0, 0.0, 0.0] if name == "named" else [1.0] * 3 if "vmap" not in name else None
+        assert written is None or y.tolist() == written, name
+
+
 def test_captured_is_not_drawn(lib: ModuleType) -> None:
     for name in ("grad", "vjp", "jvp"):
         run = transforms(lib, function_of(lib, lambda lib, c, x: c.normal_()))[name]

@@ -285,8 +285,8 @@ _NUMBERS = itertools.count(1)  # of the transforms that are differentiated
 
 @contextmanager
 def refusing_captured(inputs: Iterable[Any]) -> Iterator[None]:
-    """A block in which a function of these inputs is called that may write to nothing else but what
-    it makes itself, so that no derivative is lost."""
+    """A block in which a function of these inputs is called, some of which it is differentiated by,
+    that may write to nothing else but what it makes itself: no derivative is lost."""
     before, MODE.origin = MODE.origin, next(_NUMBERS)
     own = [value for value in inputs if isinstance(value, Tensor)]
     try:

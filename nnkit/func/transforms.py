@@ -54,7 +54,8 @@ class _Call:
         points = list(args)
         for number, value in zip(numbers, self.structure.unflatten(level.inputs), strict=True):
             points[number] = value
-        with level, _without_hooks(), refusing_captured(level.inputs):
+        given = [*level.inputs, *tree_leaves(args), *tree_leaves(kwargs)]
+        with level, _without_hooks(), refusing_captured(given):
             result = func(*points, **kwargs)
         self.value, self.aux = _pair(name, result) if has_aux else (result, ())
         self.outputs, _ = _outputs(name, self.value)
@@ -254,7 +255,8 @@ class _Forward:
             duals = list(map(level.point, values, tangents))
             for number, point in zip(numbers, structure.unflatten(duals), strict=True):
                 points[number] = point
-            with refusing_captured([*duals, *[level.lower(dual)[0] for dual in duals]]):
+            primals = [level.lower(dual)[0] for dual in duals]
+            with refusing_captured([*duals, *primals, *tree_leaves(args)]):
                 result = func(*points)
             value, aux = _pair(name, result) if has_aux else (result, ())
             leaves, self.structure = _outputs(name, value)
