@@ -284,4 +284,21 @@ x0 = T.func.vmap(lambda t: t.new_empty_strided((2, 3), (4, 1)).copy_(t))(T.ones(
 x1 = T.func.vmap(lambda t: t.new_empty_strided((2, 3), (1, 2)).fill_(1))(T.ones(2, 3))
 x2 = T.func.vmap(T.func.vmap(lambda t: t.new_empty_strided((2,), (2,)).fill_(1)))(T.ones(2, 3))
 """,
+    "pools along one dimension keep channels last in memory": """
+F = T.nn.functional
+x0 = T.arange(48.0).reshape(2, 6, 4).mT.requires_grad_()
+x1, x2 = F.max_pool1d(x0, 2, return_indices=True)
+x3 = F.max_pool1d(x0, 2)
+x4 = F.max_pool1d(x0.detach(), 2)
+x5 = F.avg_pool1d(x0, 3, 1)
+x6, x7 = F.adaptive_max_pool1d(x0, 2, return_indices=True)
+x8 = F.adaptive_avg_pool1d(x0, 3)
+x9 = F.adaptive_avg_pool1d(x0, 1)
+x10 = F.lp_pool1d(x0, 2, 2)
+(x1.sum() + x3.exp().sum() + x5.sum()).backward()
+x11 = x0.grad
+x12 = T.autograd.grad((x6 * x8[..., :2]).sum(), x0)[0]
+x13 = F.dropout(F.avg_pool1d(x0, 2), 0.5)
+x14 = F.avg_pool1d(x0[0].mT, 2)
+""",
 }

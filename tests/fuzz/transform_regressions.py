@@ -472,4 +472,41 @@ x3 = T.func.hessian(lambda t: (x0 + t.mean(-1)).prod(0))(x1)
 x4 = T.func.hessian(lambda t: (x0 + t.mean(-1)).cumprod(0).sum())(x1)
 x5 = T.func.jvp(T.func.grad(lambda t: (x0 + t.mean(-1)).prod()), (x1,), (T.ones_like(x1),))
 """,
+    "the product of one element has the derivative that is the same for all examples": """
+x0 = T.arange(6.0).view(2, 3)
+one = lambda a: (a[1:2].prod(), a[:, None].prod(1).sum(), a[None].prod(0)[0])
+x1, x2 = T.func.vmap(lambda a: T.func.jvp(one, (a,), (T.ones(3),)))(x0)
+def written(a):
+    a[0] = a[1:2].prod()
+    return a
+x3, x4 = T.func.vmap(lambda a: T.func.jvp(written, (a,), (T.tensor([1.0, 0.5, -2.0]),)))(x0)
+""",
+    "what shares the memory of a tensor within a forward transform counts its writes too": """
+x0 = T.tensor([0.7, -0.4, 0.3], dtype=T.float64)
+def function(a, put):
+    b = T.zeros_like(x0).add_(0.5)
+    c = b.detach()
+    c.add_(a)
+    c.exp_()
+    put(b, a)
+    return c.sum()
+def put(b, a):
+    b[0] = 5.0
+x1 = T.func.grad(lambda a: T.func.jvp(lambda t: function(t, lambda b, a: None), (a,), (a,))[1])(x0)
+x2 = T.func.jvp(T.func.grad(lambda a: function(a, lambda b, a: None)), (x0,), (x0,))[1]
+x3 = T.func.hessian(lambda a: function(a, lambda b, a: None))(x0)
+try:
+    x4 = T.func.jvp(T.func.grad(lambda a: function(a, put)), (x0,), (x0,))
+except RuntimeError:
+    x4 = "refused"
+try:
+    x5 = T.func.grad(lambda a: T.func.jvp(lambda t: function(t, put), (a,), (a,))[1])(x0)
+except RuntimeError:
+    x5 = "refused"
+try:
+    scaled = lambda b, a: b[1:].mul_(a[1:])
+    x6 = T.func.jvp(T.func.grad(lambda a: function(a, scaled)), (x0,), (x0,))
+except RuntimeError:
+    x6 = "refused"
+""",
 }

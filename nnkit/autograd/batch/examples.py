@@ -126,6 +126,9 @@ class BatchLevel(Level):
         """A position as a batched array."""
         return self.lift(value)._array
 
+    def inside(self, array: Any) -> Tensor:
+        return array.whole
+
     def lower(self, value: Tensor) -> tuple[Tensor, int | None]:
         """The tensor of all examples, and the dimension that they lie along, if they differ."""
         if value._device is not self:

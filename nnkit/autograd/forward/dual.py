@@ -239,6 +239,9 @@ class ForwardLevel(Level):
         """A position as a tensor of what happens around the level: it has no derivative."""
         return self.lower(value)[0]
 
+    def inside(self, array: Any) -> Tensor:
+        return array.primal
+
     def lower(self, value: Tensor) -> tuple[Tensor, Tensor | None]:
         """The primal and the tangent of a tensor; one from around the level is constant."""
         if value._device is not self:

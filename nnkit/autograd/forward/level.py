@@ -34,8 +34,9 @@ def keep_view(view: Tensor) -> None:
 class Level(device):
     """The device of the tensors of a transform, while the transform runs."""
 
-    __slots__ = ("around", "captures", "depth", "joined", "place")
+    __slots__ = ("around", "captures", "counters", "depth", "joined", "place")
     joined: list[tuple[Tensor, Any]]
+    counters: dict[int, Any]  # of the writes to those, by their id
 
     algebra: Callable[[Any], Any]  # its backend, which the module of its primitives says
 
@@ -45,7 +46,7 @@ class Level(device):
         self.around, self.captures = MODE.wrapping, MODE.captures
         self.depth = 1 + (self.around.depth if self.around else 0)
         self.place = device(place.type, place.index)
-        self.joined = []
+        self.joined, self.counters = [], {}
         self.backend = cls.algebra(self)
         return self
 
@@ -69,13 +70,22 @@ class Level(device):
 
     def lowered(self, write: Callable) -> Callable:
         """A write of its backend: of what it writes around the level, only the transforms that are
-        there are asked whether it was captured."""
+        there are asked whether it was captured. Whoever writes in the level counts it there."""
 
-        def write_around(*arguments: Any) -> Any:
+        def write_around(x: Any, *arguments: Any) -> Any:
+            counter = counter_of(self.inside(x)._writes)
+            before = counter[0] if counter is not None else 0
             with asking(self.captures):
-                return write(*arguments)
+                found = write(x, *arguments)
+            if counter is not None and counter[0] > before and id(counter) in self.counters:
+                counter[0] -= 1
+            return found
 
         return write_around
+
+    def inside(self, array: Any) -> Tensor:
+        """The tensor from around the level that one of its arrays holds."""
+        raise NotImplementedError
 
     def hold(self, value: Tensor, source: Any, link: Any) -> Any:
         """The array, in the level's form, that stands for a tensor from around the level."""
@@ -106,8 +116,8 @@ class Level(device):
         self.joined.append((x, x._base))
         give_place(x, inner)
         x._edge, x._requires_grad, x._viewed = None, False, 0
-        counter = counter_of(x._writes)
-        x._writes = [0, None, counter and counter[2]]
+        x._writes = counter_of(x._writes) or [0, None, None]
+        self.counters[id(x._writes)] = x._writes
         x._array = self.hold(inner, None if base is None else base._array, link)
         x._device = self
         if base is not None:

@@ -61,6 +61,8 @@ def _grad_prod(B: Any, g: Any, x: Any, out: Any, axis: Any, keepdims: bool) -> A
         flat = on_its_own(flat) if isinstance(flat, Tensor) else flat
         several = B.gt(B.sum(B.eq(x, 0), None, False), 1)
         return flat if MODE.enabled or MODE.transforms else B.where(several, 0.0, flat)
+    if MODE.transforms and shape[axis] == 1:  # the same for all examples if the gradient is
+        return B.expand_reduced(g, shape, axis, keepdims)
     turned = B.flip(x, (axis,))
     before = shifted(B, B.cumprod(x, axis), axis, 1, 1.0)
     after = B.flip(shifted(B, B.cumprod(turned, axis), axis, 1, 1.0), (axis,))
