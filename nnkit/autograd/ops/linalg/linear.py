@@ -21,6 +21,7 @@ from nnkit.autograd.ops.linalg.products import (
     viewed,
 )
 from nnkit.autograd.tensor import Tensor, on_its_own
+from nnkit.backend.memory import by_rows
 
 
 def _grad_linear_bias(B: Any, g: Any) -> Any:
@@ -71,7 +72,7 @@ def inner(input: Tensor, other: Tensor) -> Tensor:
             f"{list(x.shape)} and {list(y.shape)}"
         )
     weight = other.reshape(math.prod(y.shape[:-1]), y.shape[-1])
-    multiply = linear if CASTING.enabled and x.ndim + y.ndim > 2 else _linear
+    multiply = linear if x.ndim + y.ndim > 2 and (CASTING.enabled or not by_rows(x)) else _linear
     return multiply(viewed(input), weight, None).reshape(x.shape[:-1] + y.shape[:-1])
 
 
@@ -107,8 +108,9 @@ def linear(input: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
         fits = False
     if not fits:
         return _unusual_linear(input, weight, bias)
-    if x.ndim > 2 and MODE.enabled and input.is_inference():  # torch makes one matrix of the input,
-        out = _linear(input.reshape(-1, shape[1]), weight, bias)  # which may be a copy
+    if x.ndim > 2 and MODE.enabled and (not by_rows(x) or input.is_inference()):
+        # Torch makes one matrix of the input, which may be a copy: so the input may be written.
+        out = _linear(input.reshape(-1, shape[1]), weight, bias)
         return on_its_own(out.reshape(*x.shape[:-1], shape[0]))
     return _linear(input, weight, bias)
 

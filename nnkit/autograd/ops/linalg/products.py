@@ -19,6 +19,7 @@ from nnkit.autograd.ops.shape.reshaping import squeeze, unsqueeze
 from nnkit.autograd.tensor import Tensor, on_its_own
 from nnkit.autograd.views.history import check_fits, write
 from nnkit.backend.dtype import BOOL, FLOATING
+from nnkit.backend.memory import by_rows
 
 
 def _grad_matmul_x(B: Any, g: Any, y: Any, x_shape: tuple, x_rows: bool) -> Any:
@@ -173,7 +174,7 @@ def matmul(input: Tensor, other: Tensor) -> Tensor:
         input = of_one_dtype("matmul", input, other)
     else:
         check_operands("matmul", ("input", input), ("other", other))
-    if MODE.enabled and max(len(a), len(b)) > 2 and (input.is_inference() or other.is_inference()):
+    if MODE.enabled and max(len(a), len(b)) > 2 and _minds_steps(input, other):
         return _product_by_steps(input, other)
     if len(b) == 2:
         if len(a) == 2:
@@ -190,6 +191,16 @@ def matmul(input: Tensor, other: Tensor) -> Tensor:
     return (_bmm if len(a) == len(b) == 3 and a[:1] == b[:1] else _matmul)(input, other)
 
 
+def _minds_steps(input: Tensor, other: Tensor) -> bool:
+    """Whether it can be seen that torch multiplies batches in several steps: inference tensors have
+    no history then, and what had to be copied may be written before backward."""
+    if input.is_inference() or other.is_inference():
+        return True
+    if len(other._array.shape) > len(input._array.shape):
+        return len(input._array.shape) < 3 and input.requires_grad
+    return len(other._array.shape) < 3 and other.requires_grad and not by_rows(input._array)
+
+
 def _product_by_steps(input: Tensor, other: Tensor) -> Tensor:
     """The product of batches in the steps of torch: of those that only concern an inference tensor
     its autograd knows nothing, and of copies that it makes of one it does."""
@@ -201,7 +212,7 @@ def _product_by_steps(input: Tensor, other: Tensor) -> Tensor:
         right = small.t() if mirrored and len(a) == 2 else small
         out = matmul(large.reshape(math.prod(rows), large._array.shape[-1]), right)
         out = on_its_own(out.reshape(*rows, *right._array.shape[1:]))
-        return out.mT if mirrored and right.ndim == 2 else out
+        return out.mT.contiguous() if mirrored and right.ndim == 2 else out
     if len(a) == len(b) == 3 and a[0] != b[0]:
         if a[0] == 1 and input.requires_grad:
             return matmul(input.squeeze(0), other)
