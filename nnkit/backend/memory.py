@@ -320,16 +320,29 @@ def format_of(array: Any) -> tuple[int, ...] | None:
     axes = CHANNELS_LAST.get(array.ndim)
     if axes is None or array.flags.c_contiguous and 1 not in array.shape:
         return None
-    shape, least = array.shape, 0
-    steps = array.strides if array.__class__ is ndarray else steps_of(array)  # compared alone
+    # As they are, since they are compared with each other alone.
+    steps = array.strides if array.__class__ is ndarray else steps_of(array)
+    return axes if _looks_ordered(array.shape, steps, axes) else None
+
+
+def format_of_pooled(array: Any) -> tuple[int, ...] | None:
+    """The same for a pool: of (N, C, L) the format of (N, C, 1, L), as which torch pools it."""
+    if array.ndim != 3:
+        return format_of(array)
+    (N, C, L), (n, c, one) = array.shape, steps_of(array)
+    return (0, 2, 1) if _looks_ordered((N, C, 1, L), (n, c, L * one, one), (0, 2, 3, 1)) else None
+
+
+def _looks_ordered(shape: tuple[int, ...], steps: Sequence[int], axes: tuple[int, ...]) -> bool:
+    least = 0
     if not steps[1]:
-        return None
+        return False
     for axis in reversed(axes):
         size, step = shape[axis], steps[axis]
         if not size or step < least or (axis == 0 and least == steps[1]):
-            return None
+            return False
         least = step * size if size > 1 else step
-    return axes
+    return True
 
 
 def common_format(arrays: Sequence[Any]) -> tuple[int, ...] | None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import operator
+from collections.abc import Callable
 from functools import lru_cache
 from typing import Any, NoReturn
 
@@ -11,7 +12,7 @@ from nnkit.autograd.arguments.sizes import check_integers, check_shape, integer
 from nnkit.autograd.op.registry import OPS
 from nnkit.autograd.tensor import Tensor
 from nnkit.backend.dtype import BOOL, COMPLEX, FLOATING
-from nnkit.backend.memory import by_rows, format_of
+from nnkit.backend.memory import by_rows, format_of, format_of_pooled
 
 Ints = tuple[int, ...]
 
@@ -115,12 +116,12 @@ def batched(name: str, input: Tensor, axes: int) -> Tensor:
     return OPS["unsqueeze"](input, 0)
 
 
-def like_input(result: Tensor, input: Tensor) -> Tensor:
+def like_input(result: Tensor, input: Tensor, format: Callable = format_of) -> Tensor:
     """``result`` without its batch axis where ``input`` had none, with channels last in memory
-    where the input has them."""
+    where the input has them by ``format``."""
     if result._array.ndim != input._array.ndim:
         return OPS["squeeze"](result, (0,))
-    return in_format_of(input, result)
+    return in_order(result, format(input._array))
 
 
 def in_format_of(input: Tensor, result: Tensor) -> Tensor:
@@ -143,16 +144,17 @@ def in_order(result: Tensor, axes: Ints | None) -> Tensor:
     return result
 
 
-def gradient_in_format(B: Any, gradient: Any, like: Any) -> Any:
+def gradient_in_format(B: Any, gradient: Any, like: Any, format: Callable = format_of) -> Any:
     """A gradient with channels last in memory where ``like`` has them, for the use of rules."""
-    axes = format_of(getattr(like, "_array", like))
-    has_format = axes is None or format_of(getattr(gradient, "_array", gradient)) == axes
+    axes = format(getattr(like, "_array", like))
+    has_format = axes is None or format(getattr(gradient, "_array", gradient)) == axes
     return gradient if has_format else B.ordered(gradient, axes)
 
 
 def grad_max_pool(B: Any, g_out: Any, x: Any, indices: Any) -> Any:
     """The gradient of a pool that takes the largest elements."""
-    return gradient_in_format(B, B.max_pool_grad(g_out, indices, tuple(x.shape)), x)
+    gradient = B.max_pool_grad(g_out, indices, tuple(x.shape))
+    return gradient_in_format(B, gradient, x, format_of_pooled)
 
 
 def samples_of(name: str, input: Any, axes: int) -> Tensor:

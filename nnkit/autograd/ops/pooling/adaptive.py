@@ -14,7 +14,7 @@ from nnkit.autograd.arguments.spatial import (
     exactly,
     grad_max_pool,
     gradient_in_format,
-    in_format_of,
+    in_order,
     ints,
     refuse_empty,
 )
@@ -24,6 +24,7 @@ from nnkit.autograd.op.registry import OPS
 from nnkit.autograd.op.rule import real_gradient, rule
 from nnkit.autograd.ops.reduction.sums import mean
 from nnkit.autograd.tensor import Tensor
+from nnkit.backend.memory import format_of_pooled
 
 __all__ = [
     "adaptive_avg_pool1d", "adaptive_avg_pool2d", "adaptive_avg_pool3d", "adaptive_max_pool1d",
@@ -34,7 +35,8 @@ __all__ = [
 
 def _grad_avg(B: Any, g: Any, x: Any) -> Any:
     _check_gradient(g)
-    return gradient_in_format(B, B.adaptive_avg_pool_grad(g, tuple(x.shape)), x)
+    gradient = B.adaptive_avg_pool_grad(g, tuple(x.shape))
+    return gradient_in_format(B, gradient, x, format_of_pooled)
 
 
 def _grad_max(B: Any, g: Any, x: Any, indices: Any) -> Any:
@@ -91,7 +93,7 @@ def _check_filled(name: str, axes: int, input: Tensor) -> None:
 def _like_input(result: Tensor, input: Tensor) -> Tensor:
     if result._array.ndim != input._array.ndim:
         return OPS["squeeze"](result, (1,))
-    return in_format_of(input, result)
+    return in_order(result, format_of_pooled(input._array))
 
 
 def _is_whole(axes: int, output_size: Any, ndim: int) -> bool:
@@ -110,7 +112,7 @@ def _average(name: str, axes: int, input: Any, output_size: Any) -> Tensor:
     whole = axes > 1 and _is_whole(axes, output_size, input.ndim)
     x, size = (input, (1,) * axes) if whole else _prepared(name, axes, input, output_size)
     if size == (1,) * axes:
-        return in_format_of(input, mean(input, tuple(range(-axes, 0)), True))
+        return _like_input(mean(input, tuple(range(-axes, 0)), True), input)
     _check_filled(name, axes, input)
     check_defined(name, "adaptive_avg_pool", x)
     return _like_input(real_gradient(name, _adaptive_avg_pool(x, size)), input)

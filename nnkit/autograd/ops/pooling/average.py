@@ -22,6 +22,7 @@ from nnkit.autograd.ops.elementwise.arithmetic import abs, mul, sign
 from nnkit.autograd.ops.elementwise.power import pow
 from nnkit.autograd.tensor import Tensor
 from nnkit.backend.dtype import FLOATING, int64
+from nnkit.backend.memory import format_of_pooled
 
 __all__ = ["avg_pool1d", "avg_pool2d", "avg_pool3d", "lp_pool1d", "lp_pool2d", "lp_pool3d"]
 
@@ -34,6 +35,7 @@ _avg_pool = rule(
                 g, tuple(x.shape), kernel, stride, padding, ceil_mode, count_include_pad, divisor
             ),
             x,
+            format_of_pooled,
         )
     ),
 )  # fmt: skip
@@ -65,7 +67,7 @@ def _pool(
             f"{name}(): input {list(x._array.shape[2:])} is smaller than kernel_size {kernel}"
         )
     statics = (kernel, stride, padding, bool(ceil_mode), bool(count_include_pad), divisor)
-    return like_input(_avg_pool(x, *statics), input)
+    return like_input(_avg_pool(x, *statics), input, format_of_pooled)
 
 
 @public(method=False)

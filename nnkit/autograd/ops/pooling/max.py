@@ -21,6 +21,7 @@ from nnkit.autograd.arguments.spatial import (
     pooled_input,
     samples_of,
 )
+from nnkit.autograd.grad_mode import MODE
 from nnkit.autograd.op.promotion import check_defined
 from nnkit.autograd.op.public import public
 from nnkit.autograd.op.registry import OPS
@@ -29,6 +30,7 @@ from nnkit.autograd.ops.pooling import adaptive as adaptive_pooling  # noqa: F40
 from nnkit.autograd.ops.random.factories import rand
 from nnkit.autograd.tensor import Tensor
 from nnkit.backend.dtype import FLOATING, int64
+from nnkit.backend.memory import format_of_pooled
 from nnkit.backend.reproducibility import refuse
 
 __all__ = [
@@ -71,7 +73,10 @@ def _pool(
         if input.movedim(0, -1).is_contiguous():
             last = (0, 2, 3, 4, 1)
             out, indices = in_order(out, last), in_order(indices, last)
-    return like_input(out, input), like_input(indices, input)
+    if axes == 1 and not integers and not (MODE.enabled and input.requires_grad or MODE.transforms):
+        return like_input(out, input), indices  # of which torch knows nothing then
+    format = format_of_pooled
+    return like_input(out, input, format), like_input(indices, input, format)
 
 
 @public(method=False)
