@@ -41,6 +41,7 @@ class device:
     depth = 0  # of forward levels in each other
     maps = False  # whether it is a level whose tensors hold examples
     by_hand = False  # whether it is a level whose tensors show the history of their primals
+    asks = False  # whether the classes of its tensors are asked for what is computed
 
     def __new__(cls, type: Any = "cpu", index: int | None = None) -> device:
         if index is None:

@@ -268,9 +268,19 @@ _RULES: dict[str, Callable] = {
     "index": lambda ask, x, positions: ask("index.Tensor", x, [
         None if isinstance(i, slice) else i for i in positions
     ]) if all(isinstance(i, Tensor) or i == slice(None) for i in positions) else NotImplemented,
+    "index_put_": lambda ask, x, value, positions, accumulate: ask(
+        "index_put_", x, [None if isinstance(i, slice) else i for i in positions], value, accumulate
+    ) if all(isinstance(i, Tensor) or i == slice(None) for i in positions) else NotImplemented,
     "flip": lambda ask, x, axes: ask("flip", x, list(axes)),
     "index_select": lambda ask, x, index, axis: ask("index_select", x, axis, index),
-    "sort": _same("sort"),
+    "gather": lambda ask, x, index, axis: ask("gather", x, axis, index),
+    "scatter_add": lambda ask, x, index, src, axis: ask("scatter_add", x, axis, index, src),
+    "index_add": lambda ask, x, index, source, axis, alpha: ask(
+        "index_add", x, axis, index, source, alpha=alpha
+    ),
+    "tile": lambda ask, x, repeats: ask("repeat", x, list(repeats)),
+    "cumsum": _same("cumsum"), "nonzero": _same("nonzero"),
+    "masked_select": _same("masked_select"), "sort": _same("sort"),
     "concat": lambda ask, xs, axis: ask("cat", list(xs), axis),
     "stack": lambda ask, xs, axis: ask("stack", list(xs), axis),
     "copy": _same("clone"), "copy_": _same("copy_"), "fill_": _same("fill_.Scalar"),

@@ -14,8 +14,9 @@ from typing import Any
 
 import nnkit
 from nnkit import Tensor
+from nnkit.autograd.arguments.overriding import THREAD
 from nnkit.autograd.forward.level import give_place
-from nnkit.autograd.op.promotion import moved
+from nnkit.autograd.op.promotion import ASKING, moved
 from nnkit.autograd.tensor import blank, fill, wrap
 from nnkit.backend.algebra import CATALOGUE, Primitive
 from nnkit.backend.device import device
@@ -48,6 +49,7 @@ class _Place(device):
     """The place of such tensors, before the device that they say they are on."""
 
     __slots__ = ("before",)
+    asks = True
 
     def __new__(cls, before: device) -> _Place:
         if before not in _PLACES:
@@ -55,6 +57,7 @@ class _Place(device):
             self.type, self.index, self.before = before.type, before.index, before
             self.backend = _Asking(self)  # type: ignore[assignment]
             _PLACES[before] = self
+            ASKING.append(self)
         return _PLACES[before]
 
     def place_of(self, array: Any) -> device:
@@ -133,7 +136,11 @@ def _ask(operator: Any, args: tuple, kwargs: dict[str, Any]) -> Any:
         if isinstance(each, Tensor) and each._array.__class__ is Held and kind not in types:
             types.append(kind)
     for kind in types:
-        result = kind.__torch_dispatch__(operator, tuple(types), args, kwargs)
+        asks, THREAD.asks = THREAD.asks, True  # what the class calls is asked for as ever
+        try:
+            result = kind.__torch_dispatch__(operator, tuple(types), args, kwargs)
+        finally:
+            THREAD.asks = asks
         if result is not NotImplemented:
             return result
     if not types:  # all were lifted

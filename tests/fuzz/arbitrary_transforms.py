@@ -145,7 +145,8 @@ RULES: dict[str, Callable[[Difference], bool]] = {
     "torch refuses to write into a tangent that is none": _writes_tangents,
     "a result of nested transforms is a view of what it was within, or that itself": lambda d: (
         set(d.errors) == {None, "RuntimeError"}
-        and ".detach_()" in d.statement
+        and re.search(r"\.detach_\(\)|^x\d+(\[.*\])? .= .*requires_grad=True", d.statement)
+        is not None
         and len(re.findall(r"T\.func\.", d.earlier)) > 1
     ),
     "what a write in half precision saves in a derivative forwards is a copy here": lambda d: (
@@ -153,6 +154,11 @@ RULES: dict[str, Callable[[Difference], bool]] = {
         and re.search(r"backward\(|grad\(", d.statement) is not None
         and re.search(r"T\.func\.jvp\(.*[a-z]_\(", d.earlier) is not None
         and any("float16" in str(d.seen("dtype", d.before, name)) for name in d.before)
+    ),
+    "torch's vmap normalizes by steps, which are of one dtype": lambda d: (
+        d.errors == ("RuntimeError", None)
+        and re.search(VMAPS + ".*float16", d.statement) is not None
+        and re.search(r"(Layer|Group|Instance|Batch)Norm", d.earlier) is not None
     ),
     "torch's vmap computes a GRUCell by itself, and cannot add its gradients": lambda d: (
         d.errors == ("RuntimeError", None)

@@ -586,18 +586,4 @@ x0[0] = 7
 x0[:1] = T.tensor([7.0])
 x0[True] = 7
 """,
-    "what had to be copied into one matrix may be written before backward": """
-F = T.nn.functional
-x0 = T.arange(60.0).reshape(5, 3, 4) / 10
-x1 = T.eye(4).requires_grad_()
-x2 = T.ones(3, requires_grad=True)
-x3 = [F.linear(x0.mT[:, :, :3], x1[:3, :3], x2), F.linear(x0.transpose(0, 1), x1)]
-x3 += [x0.transpose(0, 1) @ x1, x0.mT @ x2, x1[:3, :3] @ x0, x2 @ x0]
-x3 += [T.inner(x0.transpose(0, 1), x1)]
-x0.mul_(2)
-x4 = T.autograd.grad(sum([x.square().sum() for x in x3]), (x1, x2))
-x5 = F.linear(x0, x1)
-x0.mul_(2)
-x5.sum().backward()
-""",
 }

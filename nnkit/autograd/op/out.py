@@ -8,7 +8,7 @@ from typing import Any
 from nnkit.autograd.arguments.dims import broadcasts
 from nnkit.autograd.forward.dual import is_dual
 from nnkit.autograd.grad_mode import MODE, is_grad_enabled
-from nnkit.autograd.op.promotion import check_steps
+from nnkit.autograd.op.promotion import ASKING, asking_among, check_steps
 from nnkit.autograd.op.registry import OPS
 from nnkit.autograd.tensor import Tensor
 from nnkit.autograd.views.history import (
@@ -159,7 +159,8 @@ def check_out(
             f"Trying to use forward AD with {name} that does not support it because it is an out= "
             "function"
         )
-    if out._device.home is not result._device.home:
+    foreign = out._device.home is not result._device.home
+    if foreign and not (ASKING and asking_among((out, result))):
         raise RuntimeError(
             f"{name}(): expected argument 'out' on {result._device}, got {out._device}"
         )
@@ -302,7 +303,8 @@ def write_out(out: Any, result: Tensor, name: str, arguments: tuple = ()) -> Ten
 def _write(out: Tensor, result: Tensor, name: str, arguments: tuple = ()) -> Tensor:
     """Write a result into ``out``, which is resized if it has another shape: with a warning, as in
     torch, if it had elements."""
-    B, source = out._device.backend, result._array
+    asking = asking_among((out, result)) if ASKING else None
+    B, source = (asking or out._device).backend, result._array
     if name in ANY_SHAPE and out._array.size == source.size:
         source = B.reshape(source, out._array.shape)
     elif out._array.shape != source.shape:

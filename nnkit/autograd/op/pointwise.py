@@ -25,6 +25,7 @@ from nnkit.autograd.op.code import identity
 from nnkit.autograd.op.promotion import (
     EXACT,
     check_dtype,
+    kernel_asked,
     on_one_device,
     operands_of,
     promoted_dtype,
@@ -505,6 +506,8 @@ def _in_place(
             raise RuntimeError(
                 f"In-place {label.removesuffix('_')} is not supported for {kind} tensors."
             )
+        else:
+            kernel = kernel_asked(label, input)
         return write(input, label, promoting, kernel=kernel)
 
     def write_two(input: Any, other: Any) -> Tensor:
@@ -526,6 +529,7 @@ def _in_place(
                 check_fits(label, broadcast_shape(name, [input.shape, other.shape]), input)
             if kind != "bool":
                 check_cast(label, promoted_dtype(name, input, other), OF_ARRAY[dtype])
+            kernel = kernel_asked(label, input, other)
         return write(input, label, promoting, other, kernel=kernel)
 
     write_in_place: Any = write_one if len(op.primitive.arrays) == 1 else write_two

@@ -232,6 +232,32 @@ def on_one_device(name: str, values: tuple) -> tuple:
     return tuple([_lifted(level, v) for v in values])
 
 
+ASKING: list[device] = []  # the places whose tensors' classes are asked for what is computed
+
+
+def asking_among(values: Iterable[Any]) -> device | None:
+    """The place of the first tensor among the values, or in tuples and lists of them, that asks."""
+    for value in values:
+        if isinstance(value, Tensor):
+            if value._device.asks:
+                return value._device
+        elif isinstance(value, (tuple, list)) and (found := asking_among(value)) is not None:
+            return found
+    return None
+
+
+def kernel_asked(name: str, *values: Any) -> Any:
+    """The primitive ``name`` of the place among the values that asks; None if none does."""
+    place = asking_among(values) if ASKING else None
+    return None if place is None else getattr(place.backend, name, None)
+
+
+def beside_asking(value: Tensor, index: Any) -> Tensor:
+    """What is indexed as a tensor of the place that asks, if one of the index is."""
+    place: Any = asking_among((index,)) if ASKING else None
+    return value if place is None else place.lift(value)
+
+
 def _lifted(level: Any, value: Any) -> Any:
     """A tensor as an operand at a level: what is written to it counts there too."""
     found = level.lift(value)

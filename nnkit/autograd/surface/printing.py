@@ -232,16 +232,21 @@ def _repr(self: Tensor, *, tensor_contents: Any = None) -> str:
     tangent = dual_of(self).tangent if is_dual(self) else None
     if tangent is not None:
         notes.append(f"tangent={tangent}")
-    result = prefix + text
-    line = len(result) - result.rfind("\n") + 1  # torch counts two more
+    return noted(prefix + text, notes, len(prefix))
+
+
+def noted(text: str, notes: list[str], indent: int, on_new_line: bool = False) -> str:
+    """The text of a tensor with notes after it, in a new line where one does not fit, and the
+    bracket that closes it."""
+    line = len(text) - text.rfind("\n") + 1  # torch counts two more
     for note in notes:
-        if line + len(note) + 2 > OPTIONS.linewidth:
-            result += ",\n" + " " * len(prefix) + note
-            line = len(prefix) + len(note)
+        if on_new_line or line + len(note) + 2 > OPTIONS.linewidth:
+            text += ",\n" + " " * indent + note
+            line, on_new_line = indent + len(note), False
         else:
-            result += ", " + note
+            text += ", " + note
             line += len(note) + 2
-    return result + ")"
+    return text + ")"
 
 
 def _repr_of_all(self: Tensor) -> str:

@@ -30,7 +30,14 @@ from nnkit.autograd.engine.node import (
 from nnkit.autograd.engine.saved import ACTIVE
 from nnkit.autograd.forward.level import ENTERED_LEVELS, keep_view
 from nnkit.autograd.grad_mode import MODE, no_grad
-from nnkit.autograd.op.promotion import cast_within, on_one_device, promoted_dtype, translated
+from nnkit.autograd.op.promotion import (
+    ASKING,
+    asking_among,
+    cast_within,
+    on_one_device,
+    promoted_dtype,
+    translated,
+)
 from nnkit.autograd.op.registry import OPS
 from nnkit.autograd.tensor import (
     UNTRACKED,
@@ -330,13 +337,14 @@ def write(
             if operation in CHECKED_FIRST and REFUSED_FIRST.get(operation) != x.dtype.category:
                 _check_result(x, operation, operands)
             raise
-    if result._device.home is not x._device.home:
+    asking = asking_among((x, result)) if ASKING else None
+    if result._device.home is not x._device.home and asking is None:
         raise RuntimeError(
             f"{operation}(): Expected all tensors to be on the same device, but found at least "
             f"two devices, {x._device} and {result._device}"
         )
     target, source = x._array, result._array
-    B = x._device.backend
+    B = (asking or x._device).backend
     if source.dtype != target.dtype:
         check_cast(operation, OF_ARRAY[source.dtype], OF_ARRAY[target.dtype])
         with modes:

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from nnkit.autograd.surface.printing import OPTIONS as PRINT_OPTS
+from nnkit.autograd.surface.printing import noted
 from nnkit.autograd.surface.printing import set_printoptions as set_printoptions
 
 __all__ = ["PRINT_OPTS", "get_printoptions", "printoptions", "set_printoptions"]
@@ -33,3 +34,8 @@ def _tensor_str(self: Any, indent: int) -> str:
     """The numbers of a tensor as a text, without ``tensor(...)`` around them."""
     text = repr(self.detach())
     return text[text.index("[") : text.rindex("]") + 1].replace("\n" + " " * 7, "\n" + " " * indent)
+
+
+def _add_suffixes(tensor_str: str, suffixes: list[str], indent: int, force_newline: bool) -> str:
+    """A text of a tensor with notes after it, and the bracket that closes it."""
+    return noted(tensor_str, suffixes, indent, force_newline)

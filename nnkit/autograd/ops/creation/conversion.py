@@ -12,6 +12,7 @@ from nnkit.autograd.compiled import bind_write
 from nnkit.autograd.engine.node import Node, edge_of
 from nnkit.autograd.grad_mode import MODE
 from nnkit.autograd.op.pointwise import declined
+from nnkit.autograd.op.promotion import kernel_asked
 from nnkit.autograd.op.public import attach, known_as, public
 from nnkit.autograd.op.rule import rule
 from nnkit.autograd.ops.creation.memory_format import in_format, ordered
@@ -338,7 +339,8 @@ def copy_(input: Tensor, other: Tensor | complex, non_blocking: bool = False) ->
     shape = input._array.shape
     if source._array.shape != shape:
         expanded_shape("copy_", source._array.shape, shape)
-    return write(input, "copy_", _overwrite, source, kernel=input._device.backend.copy_)
+    kernel = kernel_asked("copy_", source) or input._device.backend.copy_
+    return write(input, "copy_", _overwrite, source, kernel=kernel)
 
 
 @public(namespace=False)

@@ -73,7 +73,7 @@ def _beside(name: str, input: Tensor, other: Tensor, argument: str) -> Tensor:
     if other.dtype is not input.dtype:
         raise TypeError(f"{name}(): expected {input.dtype} for '{argument}', got {other.dtype}")
     expanded_shape(name, other._array.shape, input._array.shape)
-    return other.expand(input.shape)
+    return other.clone().expand(input.shape)  # its memory may have been replaced
 
 
 def _check_constant(name: str, *tensors: Tensor) -> None:

@@ -87,8 +87,8 @@ def _angle(input: Tensor) -> Tensor:
 
 @single(name="angle", node="AngleBackward0")
 def _angle_of_real(input: Tensor) -> Tensor:
-    out = where(input < 0, math.pi, input.detach().clamp(0, 0)) + input.sign() * 0
-    return guarded("angle", out, input)
+    zero = input.detach().clamp(0, 0)  # in whose order in memory the gradient lies
+    return guarded("angle", where(input < 0, math.pi, zero) + input.sign() * zero, input)
 
 
 @public(out=True)

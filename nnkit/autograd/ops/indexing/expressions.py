@@ -16,7 +16,13 @@ from nnkit.autograd.arguments.sizes import integer
 from nnkit.autograd.batch.examples import beside, join_index
 from nnkit.autograd.forward.dual import array_of, positions_on
 from nnkit.autograd.grad_mode import MODE
-from nnkit.autograd.op.promotion import cast_inside
+from nnkit.autograd.op.promotion import (
+    ASKING,
+    asking_among,
+    beside_asking,
+    cast_inside,
+    kernel_asked,
+)
 from nnkit.autograd.op.public import METHODS, attach, public
 from nnkit.autograd.op.registry import OPS
 from nnkit.autograd.op.rule import check_source, copied_without_history, real_gradient, rule
@@ -119,7 +125,7 @@ def getitem(self: Tensor, index: Any) -> Tensor:
     if found.advanced is None:
         return _VIEWS[found.last](self, found.basic)
     view = self if found.last is type(...) else _VIEWS[found.last](self, found.basic)
-    return _index(view, found.advanced)
+    return _index(beside_asking(view, found.advanced) if ASKING else view, found.advanced)
 
 
 def as_subclass(self: Tensor, cls: type) -> Any:
@@ -185,7 +191,8 @@ def setitem(self: Tensor, index: Any, value: Any) -> None:
     plainly = value._device is self._device and self._writes.__class__ is not Uncounted
     plainly = plainly and MODE.captures is None
     if plainly and not shared and not wants_history(self, (value, *tensors)):
-        B, data = self._device.backend, self._array
+        asking = asking_among((self, tensors)) if ASKING else None
+        B, data = (asking or self._device).backend, self._array
         place = data if found.last is type(...) else B.getitem(data, found.basic)
         if value._array.ndim:
             value = _without_leading_ones(value)
@@ -218,7 +225,8 @@ def setitem(self: Tensor, index: Any, value: Any) -> None:
                 if alone and any(steps_of(target._array)):
                     check_apart(operation, target, value)
                 value = shapes.expand(value, target._array.shape)
-        write(target, operation, overwrite, value, kernel=target._device.backend.copy_)
+        kernel = kernel_asked("copy_", value) or target._device.backend.copy_
+        write(target, operation, overwrite, value, kernel=kernel)
     else:
         operation = "masked_fill_" if fills else "index_put_"
         value = _without_leading_ones(value)
@@ -309,7 +317,7 @@ def _put_overlapping(
 
 
 def _put(before: Tensor, value: Tensor, positions: tuple) -> Tensor:
-    return _index_put(before, value, positions, False)
+    return _index_put(beside_asking(before, positions), value, positions, False)
 
 
 def _index_put_in_place(
@@ -382,7 +390,7 @@ def _put_at(
     input: Tensor, values: Tensor, positions: tuple, fills: bool, accumulate: bool
 ) -> Tensor:
     """A copy with values written at positions, which `_positions_of` has found."""
-    input = beside(input, positions)
+    input = beside_asking(beside(input, positions), positions)
     if values._array.dtype != input._array.dtype:
         if not fills:
             raise _wrong_dtype(input, input._array, positions, values)

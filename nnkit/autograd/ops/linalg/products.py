@@ -9,7 +9,13 @@ from typing import Any
 from nnkit.autograd.arguments.dims import broadcast_shape, broadcasts, check_tensor, size_at
 from nnkit.autograd.engine.node import Unknown
 from nnkit.autograd.grad_mode import MODE
-from nnkit.autograd.op.promotion import cast_inside, check_defined, promote
+from nnkit.autograd.op.promotion import (
+    ASKING,
+    asking_among,
+    cast_inside,
+    check_defined,
+    promote,
+)
 from nnkit.autograd.op.public import public
 from nnkit.autograd.op.rule import check_source, rule
 from nnkit.autograd.op.single import single
@@ -156,6 +162,8 @@ def matmul(input: Tensor, other: Tensor) -> Tensor:
         x, y = input._array, other._array
         if x.ndim == 2 == y.ndim and x.dtype is y.dtype and x.shape[1] == y.shape[0]:
             return _mm(input, other)
+        if ASKING and x.ndim == 2 == y.ndim and asking_among((input, other)):
+            return _mm(input, other)  # whose class knows what fits
     except AttributeError:
         check_operands("matmul", ("input", input), ("other", other))
         raise
@@ -256,6 +264,8 @@ def mm(input: Tensor, mat2: Tensor) -> Tensor:
         tensor([[3.],
                 [3.]])
     """
+    if ASKING and asking_among((input, mat2)):
+        return matmul(input, mat2)
     x, y = check_operands("mm", ("input", input), ("mat2", mat2))
     check_ndim("mm", "input", x.shape, 2)
     check_ndim("mm", "mat2", y.shape, 2)
