@@ -161,7 +161,7 @@ def save(
     Args:
         obj: a state: dictionaries, lists and tuples of tensors, numbers, strings, bytes, None,
             dtypes and devices, the keys of dictionaries numbers or strings; or anything that can
-            be pickled, such as a module.
+            be pickled, such as a module, or a tensor with attributes or of a class of its own.
         f: a path, or a binary file. A path is written under another name and then renamed, so
             that it never holds half a state; it keeps its mode, and links are followed.
         pickle_module: in torch's format, another module with a ``Pickler``.
@@ -438,11 +438,19 @@ def _restore(arrays: dict[str, Any], note: str | None, make: Make) -> Any:
     return {name: make(array) for name, array in arrays.items()}
 
 
+_MARKS = {"_is_buffer", "_is_param", "persistent"}  # the attributes that buffers are known by
+
+
 def _encode(value: Any, path: str, arrays: dict[str, Any]) -> Any:
     """A tree as JSON: a plain value is itself, anything else a list ``[tag, content ...]``."""
     if isinstance(value, Tensor):
         if value.layout is not strided:
             raise TypeError(f"save: {path or 'the object'} has layout {value.layout}, no state")
+        if type(value) not in (Tensor, Parameter) or value.__dict__.keys() - _MARKS:
+            raise TypeError(
+                f"save: {path or 'the object'} is a {type(value).__name__} with attributes or of a "
+                "class of its own, no state"
+            )
         return _encode_tensor(value, path, arrays)
     if type(value) in _PLAIN:
         return value

@@ -135,7 +135,8 @@ def _reduce_tensor(value: Tensor) -> Any:
         return kind, (value.requires_grad,)  # pyright: ignore[reportAttributeAccessIssue]
     if isinstance(value, SparseTensor):
         return _REBUILD["_rebuild_sparse_tensor"], (value.layout, value.parts())
-    if kind.__reduce_ex__ not in (Tensor.__reduce_ex__, Parameter.__reduce_ex__):
+    reduce = getattr(kind.__reduce_ex__, "__wrapped__", kind.__reduce_ex__)
+    if reduce not in (Tensor.__reduce_ex__, Parameter.__reduce_ex__):
         return NotImplemented
     attributes = state_of(value)
     if isinstance(value, Parameter):

@@ -178,19 +178,26 @@ def _with_plain_attributes(value: Tensor, state: Any) -> Tensor:
     """A tensor with attributes of its own, which hide none that tensors have."""
     for part in state if isinstance(state, tuple) else (state,):
         for name in part or ():
-            if not isinstance(name, str) or hasattr(type(value), name):
+            if not isinstance(name, str) or hasattr(Tensor, name):
                 raise pickle.UnpicklingError(f"a tensor is given no attribute {name!r:.80}")
     _set_attributes(value, state)
     return value
 
 
 def _plain_from_type(rebuild: Any, kind: Any, arguments: tuple[Any, ...], state: Any) -> Any:
-    """A tensor, which a file may give attributes."""
+    """A tensor, which a file may give attributes, or one of a class that has been allowed."""
     if rebuild is not PLAIN["torch._utils._rebuild_tensor_v2"]:
         raise pickle.UnpicklingError(f"a tensor cannot be rebuilt by {rebuild!r:.80}")
     tensor = rebuild(*arguments)
-    if isinstance(state, dict) and state.get("_is_buffer"):
-        return Buffer(tensor, persistent=bool(state.get("persistent", True)))
+    if kind is not Tensor:
+        if not (isinstance(kind, type) and issubclass(kind, Tensor)):
+            raise pickle.UnpicklingError(f"{kind!r:.80} is no class of tensors")
+        tensor = tensor.as_subclass(kind)
+        if hasattr(kind, "__setstate__"):
+            tensor.__setstate__(state)
+            return tensor
+    elif isinstance(state, dict) and state.pop("_is_buffer", False):
+        tensor = Buffer(tensor, persistent=bool(state.pop("persistent", True)))
     return _with_plain_attributes(tensor, state)
 
 

@@ -152,6 +152,28 @@ def test_files_of_states_hold_nothing_else(
     assert os.listdir(tmp_path) == []
 
 
+class Named(nnkit.Tensor):
+    note: str
+
+
+def test_attributes_and_classes_are_kept(tmp_path: Path) -> None:
+    named, marked = nnkit.ones(2).as_subclass(Named), nnkit.nn.Buffer(nnkit.ones(2))
+    named.note = marked.note = "x"
+    nnkit.save({"marked": marked}, tmp_path / "x")
+    assert nnkit.load(tmp_path / "x")["marked"].note == "x"
+    nnkit.save([named], tmp_path / "x")
+    with pytest.raises(pickle.UnpicklingError, match="Named"):
+        nnkit.load(tmp_path / "x")
+    with nnkit.serialization.safe_globals([Named]):
+        for weights_only in (True, False):
+            (loaded,) = nnkit.load(tmp_path / "x", weights_only=weights_only)
+            assert (type(loaded), loaded.note, loaded.tolist()) == (Named, "x", [1.0, 1.0])
+    for value in (named, marked):
+        for name in ("x.safetensors", "x.npz"):
+            with pytest.raises(TypeError, match="with attributes or of a class of its own"):
+                nnkit.save(value, tmp_path / name)
+
+
 def test_a_failed_write_keeps_the_old_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path = tmp_path / "x"
     nnkit.save({"step": 1}, path)

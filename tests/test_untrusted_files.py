@@ -86,6 +86,10 @@ SOME_STATE = b"N}(V_base\nI1\nu\x86"  # (None, {"_base": 1}): attributes in slot
         (OF_TYPE % b"}(V_array\nNu", "a tensor is given no attribute '_array'"),
         (OF_TYPE % SOME_STATE, "a tensor is given no attribute '_base'"),
         (OF_TYPE % b"}(I1\nNu", "a tensor is given no attribute 1"),
+        (
+            (OF_TYPE % b"}").replace(b"ctorch\nTensor\n", b"ctorch\nSize\n", 1),
+            "is no class of tensors",
+        ),
         (b"ctorch\nTensor\n}(Vbackward\nNub.", "a type is given no attributes"),
         (b"ctorch\nfloat32\n" + SOME_STATE + b"b.", "a dtype is given no attributes"),
         (b"ctorch\ndevice\nVcpu\n\x85R" + SOME_STATE + b"b.", "a device is given no attributes"),
