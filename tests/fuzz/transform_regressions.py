@@ -509,4 +509,19 @@ try:
 except RuntimeError:
     x6 = "refused"
 """,
+    "the derivative forwards of prelu at 0 is that from above, the gradient that from below": """
+F = T.nn.functional
+x0 = T.tensor([[-1.0, 0.0, 2.0], [0.0, -0.0, 3.0]])
+x1 = T.tensor([0.25, 0.5, 0.75])
+x2, x3 = T.func.jvp(F.prelu, (x0, x1), (x0 + 1, x1 * 2))
+x4 = T.func.jvp(lambda w: F.prelu(x0, w), (x1,), (x1,))[1]
+x5 = T.func.hessian(lambda x: (F.prelu(x, x1) ** 2).sum())(x0)
+x6 = T.func.grad(lambda x: T.func.jvp(lambda t: F.prelu(t, x1) * t, (x,), (x0 + 1,))[1].sum())(x0)
+x7 = T.func.jacfwd(T.func.jacrev(lambda w: F.prelu(x0, w).square().sum()))(x1)
+""",
+    "angles have gradients that lie as they do": """
+x0 = T.ones(1, 2, 2, 2).to(memory_format=T.channels_last).requires_grad_()
+x1 = T.autograd.grad(x0.angle().sum(), x0)[0]
+x2 = T.autograd.grad(x0.mT.angle().sum(), x0)[0]
+""",
 }
