@@ -546,7 +546,9 @@ RULES: dict[str, Callable[[Difference], bool]] = {
     "whether it can be read as another dtype": lambda d: (
         set(d.errors) == {None, "RuntimeError"}
         and (
-            re.match(r"(x\d+)\[(None.*\] = \1\b|.*\] = \1\[.*None)", d.statement) is not None
+            re.match(r"(x\d+)\[.*\] = \1\[.*None", d.statement) is not None
+            or (into := re.match(r"(x\d+)\[None.*\] = (x\d+)\b", d.statement)) is not None
+            and d.seen("identity", d.before, into[1]) == d.seen("identity", d.before, into[2])
             or re.search(r"\.view\(T\.", d.statement) is not None
             and any(1 in d.seen("shape", d.before, name) for name in d.named())
         )

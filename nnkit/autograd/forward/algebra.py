@@ -28,7 +28,7 @@ from nnkit.autograd.grad_mode import MODE
 from nnkit.autograd.op.code import GRAD, INPUT, OUTPUT, SAVED, STATIC, identity, read_of
 from nnkit.autograd.op.promotion import on_one_device
 from nnkit.autograd.op.registry import LIFTED, OPS
-from nnkit.autograd.tensor import Tensor, differentiable, wrap
+from nnkit.autograd.tensor import Tensor, differentiable, on_its_own, wrap
 from nnkit.autograd.views.history import write, wrote
 from nnkit.autograd.views.overlap import shares_memory
 from nnkit.backend.algebra import CATALOGUE, FORMULAS, Primitive, reference_body
@@ -147,10 +147,11 @@ def _pushed(
     if op.linear:
         found = [_through(op, primals, statics, tangents)]
     elif op.name == "prelu":
-        x, weight = primals
-        found = [_along_prelu(x, x, weight, *tangents)]
+        (x, weight), (along, by_weight) = primals, tangents
+        found = [_along_prelu(x, x, weight, along, by_weight)]
     elif op.name == "prelu_grad_x" and (tangents[0] is not None or tangents[2] is not None):
-        found = [_along_prelu(*primals, tangents[0], tangents[2])]
+        value, x, weight = primals
+        found = [_along_prelu(value, x, weight, tangents[0], tangents[2])]
     elif op.name in FORMULAS and (real or op.name == "sgn"):  # whose rule is its own transpose
         found = [_along(op, primals, statics, outputs[0], edges, tangents)]
     else:
@@ -163,6 +164,8 @@ def _pushed(
         if tangent is not None:
             if id(owner(tangent._array)) in theirs:
                 tangent = tangent.clone()
+            elif tangent._base is not None:  # of what nobody else sees
+                tangent = on_its_own(tangent)
             if not (level.batched and is_fixed(tangent)):
                 tangent = laid_out(tangent, output)
             tangent = dependent(tangent, depends, kind, besides=True)
