@@ -32,7 +32,7 @@ __all__ = ["is_legacy", "pickle_name", "read", "read_legacy", "write", "write_le
 ORDER_UNLESS_SAID = b"little"  # the byte order of archives that do not tell theirs
 _LONGEST_BYTE_ORDER = 16
 _ALIGNMENT = 64  # of the memory of tensors in a file, as torch has it
-_VERSION = b"3\n"
+VERSION = b"3\n"
 _PADDING = b"FB"  # the extra field of a zip member that torch fills up with
 _LEGACY_MAGIC = 0x1950A86A20F9469CFC6C
 _LEGACY_VERSION = 1001
@@ -65,7 +65,7 @@ def read(archive: zipfile.ZipFile, name: str, make: Make, load: Load, path: Any 
         UnpicklingError: it refers to a thing that ``load`` refuses.
         ValueError: it is damaged, or a tensor exceeds its memory.
     """
-    members = _Members(archive, name.removesuffix("data.pkl"))
+    members = Members(archive, name.removesuffix("data.pkl"))
     order = ORDER_UNLESS_SAID
     if "byteorder" in members:
         order = bytes(members.read("byteorder", _LONGEST_BYTE_ORDER))
@@ -179,7 +179,7 @@ def _text(part: Any) -> Any:
     return part.decode("ascii") if isinstance(part, bytes) else part
 
 
-class _Members:
+class Members:
     """The members of a zip archive below a prefix; torch compresses none."""
 
     def __init__(self, archive: zipfile.ZipFile, prefix: str) -> None:
@@ -247,7 +247,7 @@ class _Written:
         return ("storage", stored, key, location, value.size(), *self._extra)
 
 
-def _memory_of(storage: Storage) -> Any:
+def memory_of(storage: Storage) -> Any:
     elements = storage._elements.detach().cpu()
     return files.memory_of(elements._array)
 
@@ -258,20 +258,23 @@ def write(stream: BinaryIO, value: Any, dump: Dump, stem: str) -> None:
     pickled = io.BytesIO()
     dump(value, pickled, written)
     with zipfile.ZipFile(stream, "w") as archive:
-
-        def add(name: str, content: Any) -> None:
-            member = zipfile.ZipInfo(f"{stem}/{name}")
-            begin = stream.tell() + files.ZIP_HEADER + len(member.filename.encode()) + 4
-            gap = -begin % _ALIGNMENT
-            member.extra = _PADDING + gap.to_bytes(2, "little") + b"Z" * gap
-            archive.writestr(member, content)
-
-        add("data.pkl", pickled.getvalue())
-        add("byteorder", b"little")
+        add_member(archive, f"{stem}/data.pkl", pickled.getvalue())
+        add_member(archive, f"{stem}/byteorder", b"little")
         for key, storage in written.storages.items():
             skips = torch_options.THREAD.skips_data
-            add(f"data/{key}", bytes(storage.nbytes()) if skips else _memory_of(storage))
-        add("version", _VERSION)
+            content = bytes(storage.nbytes()) if skips else memory_of(storage)
+            add_member(archive, f"{stem}/data/{key}", content)
+        add_member(archive, f"{stem}/version", VERSION)
+
+
+def add_member(archive: zipfile.ZipFile, name: str, content: Any) -> None:
+    """Write a member whose bytes begin at a multiple of the alignment."""
+    member = zipfile.ZipInfo(name)
+    stream: Any = archive.fp
+    begin = stream.tell() + files.ZIP_HEADER + len(name.encode()) + 4
+    gap = -begin % _ALIGNMENT
+    member.extra = _PADDING + gap.to_bytes(2, "little") + b"Z" * gap
+    archive.writestr(member, content)
 
 
 def write_legacy(stream: BinaryIO, value: Any, dump: Dump) -> None:
@@ -290,4 +293,4 @@ def write_legacy(stream: BinaryIO, value: Any, dump: Dump) -> None:
     for key in keys:
         storage = written.storages[key]
         stream.write(storage.size().to_bytes(8, "little"))
-        stream.write(_memory_of(storage))
+        stream.write(memory_of(storage))

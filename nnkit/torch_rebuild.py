@@ -49,6 +49,8 @@ def _rebuild_tensor(
     last = offset + sum((n - 1) * step for n, step in zip(size, stride))
     memory = storage._memory
     length = memory.shape[0]
+    if memory.is_meta and last >= length:  # which takes no memory, whatever its size
+        return _rebuild_without_memory(memory.dtype, size, stride, requires_grad)
     if min(numbers) < 0 or (0 not in size and last >= length):
         raise ValueError(
             f"a tensor of size {tuple(size)}, stride {tuple(stride)} and offset {offset} "

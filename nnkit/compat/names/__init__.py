@@ -17,6 +17,8 @@ from nnkit.autograd.arguments.overriding import (
 from nnkit.backend.dtype import bool_
 from nnkit.backend.memory import layout
 from nnkit.backend.warning import warn
+from nnkit.compat.archives import PyTorchFileReader as PyTorchFileReader
+from nnkit.compat.archives import PyTorchFileWriter as PyTorchFileWriter
 from nnkit.compat.foreign import stand_in
 from nnkit.compat.names._attention import *  # noqa: F403
 from nnkit.compat.names._foreach import FUNCTIONS
@@ -53,8 +55,6 @@ SymInt, SymFloat, SymBool = (
     stand_in("torch.fx.experimental", name) for name in ("SymInt", "SymFloat", "SymBool")
 )
 jagged = layout("jagged")  # of nested tensors: to compare with, no tensor has it
-PyTorchFileReader = stand_in("torch.jit", "PyTorchFileReader")
-PyTorchFileWriter = stand_in("torch.jit", "PyTorchFileWriter")
 
 
 def compile(

@@ -354,7 +354,7 @@ class _Loading:
 
 
 def _misfit(key: str, tensor: Tensor, value: Any) -> str | None:
-    if not isinstance(value, Tensor):
+    if not (isinstance(value, Tensor) or hasattr(value, "__torch_function__")):
         return (
             f'While copying the parameter named "{key}", expected a Tensor from checkpoint but '
             f"received {type(value).__name__}"

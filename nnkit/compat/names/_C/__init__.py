@@ -22,6 +22,8 @@ from nnkit.backend import reproducibility
 from nnkit.backend.device import device, get_default_device
 from nnkit.backend.errors import DistBackendError, DistError, LinAlgError
 from nnkit.backend.errors import OutOfMemoryError as OutOfMemoryError
+from nnkit.compat.archives import PyTorchFileReader as PyTorchFileReader
+from nnkit.compat.archives import PyTorchFileWriter as PyTorchFileWriter
 from nnkit.compat.names._nodes import _autograd as _autograd
 from nnkit.compat.names._nodes import _current_graph_task_id as _current_graph_task_id
 from nnkit.compat.names._nodes import _functions as _functions
