@@ -283,7 +283,7 @@ def _gradient_of_singular(d: Difference) -> bool:
     multiplies by it, and has no gradient where it is 0."""
     if not in_statement(r"backward\(|autograd\.grad\(", "values")(d):
         return False
-    names = re.findall(r"(x\d+) = T\.linalg\.det\(", d.earlier)
+    names = re.findall(r"(x\d+) = .*T\.linalg\.det\(", d.earlier)
     if names and _apart(d) < 1e-6:  # all elements are made of the largest ones
         return True
     records = [record_of(d.before, name) for name in names]
@@ -302,7 +302,8 @@ def _runs_last_node(d: Difference) -> bool:
     """Whether the last node of a tensor is run for the tensor's own gradient, or was before.
     torch's functions may be made of several, of which the last saves nothing or something."""
     runs = re.compile(r"backward\(.*inputs=\[?(x\d+)\b")
-    found = runs.search(d.statement) or ("backward(" in d.statement and runs.search(d.earlier))
+    again = re.search(r"backward\(|autograd\.grad\(", d.statement)
+    found = runs.search(d.statement) or (again and runs.search(d.earlier))
     own = bool(found) and d.seen("is_leaf", d.before, found[1]) is False
     return own and set(d.errors) == {None, "RuntimeError"}
 
