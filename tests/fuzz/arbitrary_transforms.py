@@ -108,7 +108,8 @@ def _steps_of_one(d: Difference) -> bool:
     number."""
     mapped = re.search(VMAPS + r"|functional\.jacobian\(", d.statement)
     shapes = [d.seen("shape", d.before, name) or () for name in d.named()]
-    return d.aspect == "strides" and mapped is not None and any(1 in s for s in shapes)
+    of_one = "chunk_size=1)" in d.statement or any(1 in s for s in shapes)
+    return d.aspect == "strides" and mapped is not None and of_one
 
 
 RULES: dict[str, Callable[[Difference], bool]] = {

@@ -426,4 +426,26 @@ x3 = 2 ** T.tensor([[1.0, 2.0], [3.0, 4.0]]).t()
 x1[[1]] = T.tensor([[-0.75]])
 x2.sum().backward()
 """,
+    "a factor of integers is one that their dtype holds": """
+F = T.nn.functional
+x0 = T.ones(2, 2, dtype=T.int8)
+x1 = []
+def tried(call):
+    try:
+        x1.append(call())
+    except (RuntimeError, ValueError) as error:
+        x1.append(type(error).__name__)
+for number in (2 + 1j, float("inf"), float("nan"), 300, 1e3, 2.5, -1.9):
+    tried(lambda: T.addmm(x0, x0, x0, beta=number))
+    tried(lambda: T.addmm(x0, x0, x0, alpha=number))
+    tried(lambda: T.addmv(x0[0], x0, x0[0], beta=number))
+    tried(lambda: T.baddbmm(x0[None], x0[None], x0[None], beta=number))
+    tried(lambda: T.addbmm(x0, x0[None], x0[None], alpha=number))
+    tried(lambda: x0.clone().addmm_(x0, x0, beta=number))
+    if not isinstance(number, complex):
+        tried(lambda: F.hardtanh(x0, -1, number))
+tried(lambda: T.sub(x0, True, alpha=3))
+tried(lambda: x0.clone().sub_(True, alpha=3))
+tried(lambda: T.add(x0, True, alpha=3))
+""",
 }

@@ -84,14 +84,12 @@ def hardtanh(
         raise NotImplementedError(f"hardtanh(): not implemented for '{input.dtype.name}' tensors")
     if input.dtype.category == BOOL:
         raise RuntimeError("Bool inputs not supported for hardtanh")
-    if input.dtype.category == FLOATING:
-        low, high = (fitting("hardtanh", bound, input.dtype) for bound in (min_val, max_val))
-    else:
-        low, high = int(min_val), int(max_val)
-        if min(low, high) < 0 and not input.dtype.is_signed:
-            raise RuntimeError(
-                f"hardtanh(): an unsigned input cannot have negative bounds, got {low} and {high}"
-            )
+    if input.dtype.category < FLOATING and not input.dtype.is_signed and min(min_val, max_val) < 0:
+        raise RuntimeError(
+            "hardtanh(): an unsigned input cannot have negative bounds, got "
+            f"{min_val} and {max_val}"
+        )
+    low, high = (fitting("hardtanh", bound, input.dtype) for bound in (min_val, max_val))
     return (
         write(input, "hardtanh_", ops.hardtanh, low, high)
         if inplace

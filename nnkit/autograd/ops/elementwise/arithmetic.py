@@ -248,8 +248,10 @@ def factor_of(name: str, alpha: Any, *operands: Any, parameter: str = "alpha") -
     return held(alpha, d) if d.array in HALF else alpha
 
 
-def _product(other: Any, alpha: Any) -> Any:
-    """A number by ``alpha``."""
+def _product(plain: Any, other: Any, alpha: Any) -> Any:
+    """A number by ``alpha``; a bool as it is for ``sub``, which refuses it."""
+    if other.__class__ is bool and plain.__name__ == "sub":
+        return other
     return bool(other * alpha) if alpha.__class__ is bool else other * alpha
 
 
@@ -266,7 +268,7 @@ def _combined(plain: Any, by: Any, input: Any, other: Any, alpha: Any) -> Tensor
             return out
     alpha = factor_of(plain.__name__, alpha, input, other)
     if not isinstance(other, Tensor):
-        return plain(input, _product(other, alpha))
+        return plain(input, _product(plain, other, alpha))
     return plain.promoted(by.op, input, other, alpha)
 
 
@@ -287,7 +289,7 @@ def _in_place_of(plain: Any, by: Any) -> Callable:
         if not (simple and alpha.__class__ is float and -LARGEST <= alpha <= LARGEST):
             alpha = factor_of(name, alpha, self, other)
         if not is_tensor:
-            return plain.in_place(self, _product(other, alpha))
+            return plain.in_place(self, _product(plain, other, alpha))
         kernel = None
         if simple:
             primitive = getattr(self._device.backend, f"{by.__name__}_")

@@ -22,6 +22,7 @@ from nnkit.autograd.op.single import single
 from nnkit.autograd.ops.creation.memory_format import arranged
 from nnkit.autograd.ops.elementwise.arithmetic import factor_of
 from nnkit.autograd.ops.shape.reshaping import squeeze, unsqueeze
+from nnkit.autograd.surface.limits import fitting
 from nnkit.autograd.tensor import Tensor, on_its_own
 from nnkit.autograd.views.history import check_fits, write
 from nnkit.backend.dtype import BOOL, FLOATING
@@ -394,9 +395,14 @@ def outer(input: Tensor, vec2: Tensor) -> Tensor:
     return unsqueeze(input, 1) * vec2
 
 
-def _scales(input: Tensor, *scales: Any) -> Any:
-    """Integers are scaled by integers, as torch does."""
-    return (int(s) for s in scales) if input.dtype.category < FLOATING else scales
+def _scales(name: str, input: Tensor, *scales: Any) -> Any:
+    """Integers are scaled by integers, as torch does.
+
+    RuntimeError for a factor that their dtype does not hold.
+    """
+    if input.dtype.category >= FLOATING:
+        return scales
+    return [fitting(name, scale, input.dtype) for scale in scales]
 
 
 def _check_added(name: str, shape: tuple, wanted: tuple) -> None:
@@ -448,7 +454,7 @@ def addmm(
         tensor([[7., 7.]])
     """
     _check_addmm(input, mat1, mat2)
-    return _addmm(input, mat1, mat2, *_scales(input, beta, alpha))
+    return _addmm(input, mat1, mat2, *_scales("addmm", input, beta, alpha))
 
 
 def _check_baddbmm(input: Tensor, batch1: Tensor, batch2: Tensor) -> tuple[int, ...]:
@@ -476,7 +482,7 @@ def baddbmm(
     """
     _check_baddbmm(input, batch1, batch2)
     check_operands("baddbmm", ("batch1", batch1), ("batch2", batch2), kernel="baddbmm")
-    return _baddbmm(input, batch1, batch2, *_scales(input, beta, alpha))
+    return _baddbmm(input, batch1, batch2, *_scales("baddbmm", input, beta, alpha))
 
 
 @public(out=True, in_place=True)
@@ -500,7 +506,7 @@ def addbmm(
     # The sum over the batch is one long product.
     left = batch1.permute(1, 0, 2).reshape(x.shape[1], x.shape[0] * x.shape[2])
     right = batch2.reshape(y.shape[0] * y.shape[1], y.shape[2])
-    return _addmm(input, left, right, *_scales(input, beta, alpha))
+    return _addmm(input, left, right, *_scales("addbmm", input, beta, alpha))
 
 
 def _check_addmv(input: Tensor, mat: Tensor, vec: Tensor) -> tuple[int, ...]:
@@ -526,7 +532,9 @@ def addmv(
         tensor([4., 5.])
     """
     _check_addmv(input, mat, vec)
-    column = _addmm(unsqueeze(input, -1), mat, unsqueeze(vec, 1), *_scales(input, beta, alpha))
+    column = _addmm(
+        unsqueeze(input, -1), mat, unsqueeze(vec, 1), *_scales("addmv", input, beta, alpha)
+    )
     return on_its_own(squeeze(column, 1))
 
 
@@ -554,5 +562,5 @@ def addr(
         scales = {"beta": int(beta), "alpha": int(alpha)}  # type: ignore[arg-type]
         return addr(input.byte(), vec1.byte(), vec2.byte(), **scales).bool()
     column, row = unsqueeze(vec1, 1), unsqueeze(vec2, 0)
-    result = _addmm(input, column, row, *_scales(input, beta, alpha))
+    result = _addmm(input, column, row, *_scales("addr", input, beta, alpha))
     return arranged(result, input, column, row)
