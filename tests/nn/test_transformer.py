@@ -210,3 +210,18 @@ def test_masks_of_two_kinds_are_warned_of(lib: ModuleType) -> None:
         assert len(found) == 1
     encoder(x, mask != 0, padding)
     attention(x, x, x, padding.float(), attn_mask=mask)
+
+
+@pytest.mark.parametrize("mask", [-1.0, "a", [1]])
+def test_a_mask_is_a_tensor(lib: ModuleType, mask: Any) -> None:
+    nn, x = lib.nn, lib.ones(3, 2, 4)
+    layer = nn.TransformerDecoderLayer(4, 2, 8)
+    for call in (
+        lambda: layer(x, x, mask),
+        lambda: layer(x, x, None, mask),
+        lambda: layer(x, x, tgt_key_padding_mask=mask),
+        lambda: nn.MultiheadAttention(4, 2)(x, x, x, mask),
+        lambda: nn.MultiheadAttention(4, 2)(x, x, x, attn_mask=mask),
+    ):
+        with pytest.raises(TypeError, match="must be Tensor, not"):
+            call()

@@ -142,7 +142,7 @@ class MultiheadAttention(Module):
         served = (
             masks
             and query is key is value
-            and all(m.dtype is bool_ for m in masks)
+            and all(isinstance(m, Tensor) and m.dtype is bool_ for m in masks)
             and is_inference(self, query)
             and is_attention_served(self, query)
         )
