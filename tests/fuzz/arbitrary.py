@@ -356,6 +356,7 @@ def _turned_beside_one(d: Difference) -> bool:
     if d.aspect != "strides" or re.search(r"backward\(|grad\(", d.statement):
         return False
     turns = r"permute|transpose|swap|moved|\.m?[TH]\b|\.t\(|adjoint|unfold|strided|channels_last"
+    turns += r"|nonzero|argwhere"  # whose results lie by columns
     shapes = [d.seen("shape", d.before, name) or () for name in d.named()]
     return any(1 in shape for shape in shapes) and re.search(turns, d.earlier) is not None
 

@@ -177,6 +177,14 @@ def _of_one_zero(d: Difference) -> bool:
     return any(np.sum(array_of(r) == 0) == 1 for r in records if r and r[2])
 
 
+def _of_one_memory(d: Difference) -> bool:
+    """Whether a gradient without dimensions differs that is in torch what another leaf's is."""
+    grads = [label for label in d.wanted if label.endswith(".grad") and label != d.label]
+    same = [g for g in grads if d.seen("values", d.wanted, g) == d.seen("values", d.wanted)]
+    alone = d.seen("shape", d.wanted) == () and d.label.endswith(".grad")
+    return alone and d.aspect in ("version", "values") and bool(same) and _is_backward(d)
+
+
 RULES: dict[str, Callable[[Difference], bool]] = {
     "torch's graph holds the indices of what was chosen, whose data may be replaced": (
         _has_other_indices
@@ -240,6 +248,7 @@ RULES: dict[str, Callable[[Difference], bool]] = {
             and 0 in (d.seen("shape", d.before, (d.named() or [d.label])[0]) or ())
         )
     ),
+    "torch gives two leaves without dimensions one memory for their gradients": _of_one_memory,
     "the second derivative of dist is a function of the node of its result, or of one within": (
         lambda d: (
             re.search(r"(x\d+) = T\.dist\(", d.earlier) is not None

@@ -9,12 +9,13 @@ from tests.fuzz.evidence import Difference
 
 
 def _reads_replaced(d: Difference) -> bool:
-    """Whether an inference tensor that was given other data is read in inference mode by an index,
-    which torch makes views for."""
+    """Whether an inference tensor that was given other data is read in inference mode by an
+    index, or by attention, which torch makes views for."""
     read = re.search(r"\[.*[\[x].*\]|index_select\(", d.statement) is not None
     mode = "inference_mode" in d.statement and "inference_mode" in d.earlier
+    attends = "attention(" in d.statement and "inference_mode" in d.earlier  # of transposed keys
     refused = d.errors == ("RuntimeError", None)
-    return refused and read and mode and re.search(r"\.data = ", d.earlier) is not None
+    return refused and (read and mode or attends) and re.search(r"\.data = ", d.earlier) is not None
 
 
 RULES: dict[str, Callable[[Difference], bool]] = {
@@ -51,6 +52,10 @@ RULES: dict[str, Callable[[Difference], bool]] = {
     ),
     "and counts as written": lambda d: (
         d.aspect == "value" and "._version > 0" in d.statement and "inference_mode" in d.earlier
+    ),
+    "whether the writes of what was given the data of an inference tensor are counted": lambda d: (
+        d.aspect == "version"
+        and re.search(r"with T\.inference_mode\(.*\):\n +x\d+\.data = ", d.earlier) is not None
     ),
     "torch cannot make views of an inference tensor that was given other data, and reads through "
     "one": _reads_replaced,
