@@ -189,6 +189,20 @@ def test_gradients_go_through_the_constructor(lib):
     assert not Mine(lib.ones(2)).requires_grad and Mine(x.data)._version == x._version
 
 
+def test_one_object_of_a_class_is_made(lib):
+    ended = []
+
+    class Mine(lib.Tensor):
+        def __del__(self):
+            ended.append(self)
+
+    x = lib.ones(2)
+    made = [Mine(x), Mine(2), Mine([3.0])]
+    with pytest.raises(TypeError):
+        Mine(2.5)
+    assert not ended and len(made) == 3
+
+
 def test_to_returns_the_tensor_itself_where_nothing_changes():
     x = nnkit.ones(2)
     assert x.to("cpu") is x and x.to(nnkit.float32) is x and x.float() is x and x.cpu() is x

@@ -524,7 +524,7 @@ def _refuse_device(name: str, arguments: tuple, device: Any) -> None:
 
 
 def _legacy(name: str, cls: type, arguments: tuple, place: Any, d: dtype_type) -> Tensor:
-    self, first = blank(cls), arguments[0] if arguments else ()
+    first = arguments[0] if arguments else ()
     if len(arguments) == 1 and isinstance(first, Storage):
         return recast(first.tensor(d), cls)
     if len(arguments) == 1 and isinstance(first, Tensor):
@@ -532,14 +532,16 @@ def _legacy(name: str, cls: type, arguments: tuple, place: Any, d: dtype_type) -
     counted = hasattr(first, "__index__") and not isinstance(first, bool)
     counted = counted and not getattr(first, "ndim", 0)  # an array has that method too
     if counted or isinstance(first, Size):
-        fill(self, place.backend.empty(shape_of(name, arguments), d.array), place)
+        content = place.backend.empty(shape_of(name, arguments), d.array)
     elif len(arguments) > 1:
         got = ", ".join(type(argument).__name__ for argument in arguments)
         raise TypeError(f"{name}() received an invalid combination of arguments - got ({got})")
     elif not hasattr(first, "__len__"):
         raise TypeError(f"{name}(): data must be a sequence (got {first.__class__.__name__})")
     else:
-        fill(self, _read(first, d, place), place)
+        content = _read(first, d, place)
+    self = blank(cls)
+    fill(self, content, place)
     return self
 
 
