@@ -90,6 +90,34 @@ def test_gradcheck_forwards(lib: ModuleType) -> None:
         check(lambda x: x, (x,), check_backward_ad=False)
 
 
+def test_gradcheck_of_several_tangents_at_once(lib: ModuleType) -> None:
+    calls = []
+
+    class Twice(lib.autograd.Function):
+        @staticmethod
+        def forward(ctx: Any, x: Any, draws: bool) -> Any:
+            ctx.draws = draws
+            return x * 2
+
+        @staticmethod
+        def jvp(ctx: Any, x: Any, _: Any) -> Any:
+            calls.append(lib.randn_like(x) if ctx.draws else x)
+            return x * 2
+
+    x = lib.rand(1, dtype=lib.float64, requires_grad=True)
+    checks = {"check_forward_ad": True, "check_backward_ad": False}
+    for batched, count in ((False, 2), (True, 5)):
+        calls.clear()
+        assert lib.autograd.gradcheck(
+            lambda x: Twice.apply(x, False), x, check_batched_forward_grad=batched, **checks
+        )
+        assert len(calls) == count
+    with pytest.raises(RuntimeError, match="batched gradient computation with forward-mode AD"):
+        lib.autograd.gradcheck(
+            lambda x: Twice.apply(x, True), x, check_batched_forward_grad=True, **checks
+        )
+
+
 def test_a_level_is_a_device_like_that_below(lib: ModuleType) -> None:
     seen = []
     lib.func.jvp(lambda x: (seen.append(x.device), x)[1], (lib.ones(2),), (lib.ones(2),))

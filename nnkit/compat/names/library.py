@@ -239,6 +239,9 @@ class Library:
         pass
 
 
+_scoped_library = Library
+
+
 def _registers(*args: Any, **kwargs: Any) -> Any:
     """A decorator of a function that nothing calls here."""
     return next((a for a in args if callable(a) and not isinstance(a, CustomOpDef)), unchanged)

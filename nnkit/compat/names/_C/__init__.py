@@ -9,6 +9,7 @@ from collections.abc import Callable
 from typing import Any
 
 from nnkit.autograd import Tensor
+from nnkit.autograd.arguments.dims import broadcast_shape
 from nnkit.autograd.arguments.overriding import THREAD, TorchFunctionMode, refuse
 from nnkit.autograd.arguments.overriding import DisableTorchFunction as DisableTorchFunction
 from nnkit.autograd.arguments.overriding import (
@@ -179,6 +180,11 @@ def _plain_convolution(axes: int) -> Callable:
 def _is_alias_of(tensor: Tensor, other: Tensor) -> bool:
     """Whether two tensors lie in the same memory."""
     return tensor.untyped_storage()._cdata == other.untyped_storage()._cdata
+
+
+def _infer_size(a: Any, b: Any) -> Any:
+    """The shape that two shapes broadcast to."""
+    return broadcast_shape("_infer_size", [a, b])
 
 
 def _upsample(way: str, axes: int, antialias: bool) -> Callable:

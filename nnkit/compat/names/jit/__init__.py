@@ -73,6 +73,9 @@ def wait(future: Future) -> Any:
     return future.wait()
 
 
+_fork, _wait = fork, wait
+
+
 def _get_trace_graph(f: Any, *args: Any, **kwargs: Any) -> Any:
     """Graphs of TorchScript cannot be had; `nnkit.fx` and `nnkit.export` trace otherwise.
 
