@@ -89,8 +89,20 @@ def test_numbers_and_arrays_of_numpy_keep_their_dtype_in_tensor():
     assert nnkit.tensor(np.float32(1)).dtype is nnkit.float32
     assert nnkit.tensor([np.int32(3)]).dtype is nnkit.int32
     assert nnkit.tensor(np.array([1], ml_dtypes.bfloat16)).dtype is nnkit.bfloat16
-    assert nnkit.tensor([np.array([1, 2]), np.array([3, 4])]).shape == (2, 2)
     assert nnkit.tensor([np.bool_(True)]).dtype is nnkit.bool
+
+
+def test_what_is_warned_of_once(lib, monkeypatch):
+    if lib is nnkit:
+        monkeypatch.setattr(warning, "ALWAYS", True)
+    else:
+        lib.set_warn_always(True)
+    with pytest.warns(UserWarning, match="list of numpy.ndarrays is extremely slow"):
+        assert lib.tensor([np.array([1, 2]), np.array([3, 4])]).shape == (2, 2)
+    with pytest.warns(UserWarning, match="required to pass the indexing argument"):
+        assert len(lib.meshgrid(lib.ones(2))) == 1
+    if lib is not nnkit:
+        lib.set_warn_always(False)
 
 
 def test_default_dtype_decides_for_floats():

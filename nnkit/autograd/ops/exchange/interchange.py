@@ -176,6 +176,12 @@ def _survey(data: Any, found: set, d: dtype_type | None, depth: int, leads: bool
                 )
             item = item.item()
         elif _is_array(item):
+            if getattr(item, "ndim", 0) and item.size:
+                warn_once(
+                    "Creating a tensor from a list of numpy.ndarrays is extremely slow. Please "
+                    "consider converting the list to a single numpy.ndarray with numpy.array() "
+                    "before converting to a tensor."
+                )
             found.add(OF_ARRAY[cpu.backend.from_numpy(cpu.backend.as_array(item)).dtype])
         elif isinstance(item, (str, bytes)):
             error = ValueError if leads and not items else TypeError  # a dimension to torch

@@ -341,7 +341,7 @@ def meshgrid(*tensors: Any, indexing: str | None = None) -> tuple[Tensor, ...]:
                 f"meshgrid expects all tensors to have the same dtype, got {given[0].dtype} and "
                 f"{tensor.dtype}"
             )
-        if tensor._device.home is not given[0]._device.home:
+        if tensor._device != given[0]._device:
             raise RuntimeError(
                 f"meshgrid expects all tensors to have the same device, got {given[0]._device} and "
                 f"{tensor._device}"
