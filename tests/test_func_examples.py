@@ -130,7 +130,9 @@ def test_wrong_numbers_of_any_example_are_refused(name: str) -> None:
     with pytest.raises((RuntimeError, ValueError, IndexError)) as alone:
         WRONG[name](nnkit, bad)
     with pytest.raises(type(alone.value)):
-        nnkit.vmap(lambda x: WRONG[name](nnkit, x), randomness="different")(nnkit.stack([good, bad]))
+        nnkit.vmap(lambda x: WRONG[name](nnkit, x), randomness="different")(
+            nnkit.stack([good, bad])
+        )
     nnkit.vmap(lambda x: WRONG[name](nnkit, x), randomness="different")(nnkit.stack([good, good]))
 
 

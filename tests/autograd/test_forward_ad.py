@@ -34,6 +34,37 @@ def test_carries_a_derivative_along(lib: ModuleType) -> None:
     assert fa.unpack_dual(dual).tangent is None
 
 
+def test_derivatives_are_switched_off(lib: ModuleType) -> None:
+    fa, one = forward_ad(lib), lib.tensor(1.0)
+
+    def off() -> Any:
+        return fa._set_fwd_grad_enabled(False)
+
+    def steady(x: Any) -> Any:
+        with off():
+            shift = x**2
+        return x**2 - shift
+
+    assert lib.func.jvp(steady, (one * 3,), (one,))[1] == 6
+    twice = lib.func.jvp(lambda x: lib.func.jvp(steady, (x,), (one,))[1], (one * 3,), (one,))
+    assert twice[1] == 2
+    with off():
+        assert lib.func.jvp(lib.sin, (one,), (one,))[1] == one.cos()
+        assert not fa._is_fwd_grad_enabled()
+    with fa.dual_level():
+        for write in ("mul_", "fill_", "copy_", "add_"):
+            x = fa.make_dual(lib.ones(2), lib.ones(2) * 5)
+            with off():
+                assert fa.unpack_dual(x * 2).tangent is None
+                getattr(x, write)(one * 4)
+                x[:1].mul_(2)
+            value, tangent = fa.unpack_dual(x)
+            assert tangent.tolist() == [5, 5] and value.tolist() != [1, 1]
+        with off():
+            assert fa.unpack_dual(fa.make_dual(lib.ones(2), lib.ones(2))).tangent is None
+    assert fa._is_fwd_grad_enabled()
+
+
 def test_refuses(lib: ModuleType) -> None:
     fa, x, v = forward_ad(lib), lib.ones(2), lib.ones(2)
     for outside in (lambda: fa.make_dual(x, v), fa.exit_dual_level):

@@ -16,6 +16,8 @@ from nnkit.autograd.arguments.overriding import (
     DisableTorchFunctionSubclass as DisableTorchFunctionSubclass,
 )
 from nnkit.autograd.arguments.spatial import ints
+from nnkit.autograd.forward_ad import _is_fwd_grad_enabled as _is_fwd_grad_enabled
+from nnkit.autograd.forward_ad import _set_fwd_grad_enabled as _set_fwd_grad_enabled
 from nnkit.autograd.grad_mode import MODE
 from nnkit.autograd.ops.creation.conversion import destination
 from nnkit.autograd.surface.generator import Generator as Generator
