@@ -131,7 +131,7 @@ def _first_along(edge: GradientEdge, grad: Tensor | None, index: int) -> Tensor:
             raise RuntimeError("grad can be implicitly created only for scalar outputs")
         return wrap(node.device.backend.full(form[0], 1, form[1]), node.device)
     _check_kind(grad)
-    return grad if form is None else _fitted(grad, grad._array.shape, *form, index)
+    return grad if form is None else _fitted(grad, grad._array.shape, form[0], form[1], index)
 
 
 def _ones_of(tensor: Tensor) -> Any:

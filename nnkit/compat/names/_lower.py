@@ -12,7 +12,7 @@ from nnkit.autograd.ops.embedding import bag_max
 from nnkit.nn import functional as F
 
 __all__ = [
-    "_addmm_activation", "_embedding_bag",
+    "_addmm_activation", "_embedding_bag", "_embedding_bag_forward_only",
     "affine_grid_generator", "as_strided_", "binary_cross_entropy_with_logits", "convolution",
     "cosine_embedding_loss", "ctc_loss", "detach_", "embedding_bag", "fill_", "frobenius_norm",
     "grid_sampler",
@@ -169,7 +169,7 @@ def embedding_bag(
     return out, bags, sizes, nnkit.where(chosen < 0, 0, from_rows).to(indices.dtype)
 
 
-_embedding_bag = embedding_bag
+_embedding_bag = _embedding_bag_forward_only = embedding_bag
 
 
 def _addmm_activation(

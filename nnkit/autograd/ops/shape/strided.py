@@ -563,9 +563,9 @@ def set_(
     """
     from nnkit.autograd.surface.storage import Storage
 
-    storage = source if isinstance(source, Storage) else None
-    if storage is not None:
-        source = storage.tensor(input.dtype)
+    storage = None
+    if isinstance(source, Storage):
+        storage, source = source, source.tensor(input.dtype)
     if input._device.depth:
         raise NotImplementedError("set_(): a tensor of a transform cannot be given other memory")
     tracked = check_change(input, "set_", (source,))
@@ -582,13 +582,14 @@ def set_(
         if size is not None:
             shape = sizes_of("set_", (size,))
             stride = strides_of(shape) if stride is None else stride
-            if (shape, tuple(stride)) != (input.shape, input.stride()):
+            steps = (stride,) if isinstance(stride, int) else tuple(stride)
+            if (shape, steps) != (input.shape, input.stride()):
                 room = memory.untyped_storage() if storage is None else storage
-                wanted = extent(shape, tuple(stride), storage_offset) * memory.itemsize
+                wanted = extent(shape, steps, storage_offset) * memory.itemsize
                 if wanted > room.nbytes():
                     room.resize_(wanted)
                 memory = room.tensor(input.dtype)
-            memory = as_strided(memory, shape, stride, storage_offset)
+            memory = as_strided(memory, shape, steps, storage_offset)
         data = memory_of(memory._array)
     change_geometry(input, alike(input._array, data))
     wrote(input, "set_")
