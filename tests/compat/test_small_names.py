@@ -549,6 +549,9 @@ try:
 except RuntimeError as error:
     print("must be unique" in str(error) or "elements must be unique" in str(error))
 print(torch._C._infer_size(torch.Size((2, 1)), torch.Size((3,))))
+grid = torch.zeros(1, 1, 1, 2)
+print(torch._grid_sampler_2d_cpu_fallback(torch.ones(1, 1, 3, 3), grid, 0, 0, False))
+print(torch.ones(1)._fix_weakref())
 print(torch._embedding_bag(torch.eye(3, 2), torch.tensor([0, 1]), torch.tensor([0]))[0])
 x, out = torch.full((2, 2), -1.0), torch.empty(2, 2)
 print(torch._addmm_activation(x, x, x, beta=2, alpha=0.75, use_gelu=True))
@@ -566,7 +569,8 @@ except RuntimeError as error:
     print(error)
 """
     assert run(program).splitlines() == [
-        "True torch.nn.grad", "(1, 3) 2", "True", "torch.Size([2, 3])", "tensor([[1., 1.]])",
+        "True torch.nn.grad", "(1, 3) 2", "True", "torch.Size([2, 3])",
+        "tensor([[[[1.]]]])", "None", "tensor([[1., 1.]])",
         "tensor([[-0.1543, -0.1543],", "        [-0.1543, -0.1543]])", "True tensor(0.)", "True",
         "tensor([1.])", "True 0",
         "'torch.nn.modules.linear.LazyLinear' has uninitialized parameters weight. Did you forget "

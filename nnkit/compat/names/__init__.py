@@ -9,7 +9,7 @@ import functools
 import sys
 from typing import Any
 
-from nnkit import FloatStorage, Tensor, channel_shuffle
+from nnkit import FloatStorage, Tensor, UntypedStorage, channel_shuffle
 from nnkit.autograd.arguments.overriding import DisableTorchFunction as DisableTorchFunction
 from nnkit.autograd.arguments.overriding import (
     DisableTorchFunctionSubclass as DisableTorchFunctionSubclass,
@@ -44,6 +44,7 @@ from nnkit.overrides import _assert as _assert
 from nnkit.utils.dlpack import to_dlpack as to_dlpack
 
 Tensor._make_wrapper_subclass = staticmethod(make_wrapper_subclass)  # type: ignore[attr-defined]
+Tensor._fix_weakref = UntypedStorage._fix_weakref  # type: ignore[attr-defined]
 globals().update(FUNCTIONS)
 globals().update(DTYPES)
 globals().update(QSCHEMES)

@@ -13,6 +13,7 @@ from nnkit.nn import functional as F
 
 __all__ = [
     "_addmm_activation", "_embedding_bag", "_embedding_bag_forward_only",
+    "_grid_sampler_2d_cpu_fallback",
     "affine_grid_generator", "as_strided_", "binary_cross_entropy_with_logits", "convolution",
     "cosine_embedding_loss", "ctc_loss", "detach_", "embedding_bag", "fill_", "frobenius_norm",
     "grid_sampler",
@@ -80,7 +81,7 @@ def grid_sampler(
     )
 
 
-grid_sampler_2d = grid_sampler_3d = grid_sampler
+grid_sampler_2d = grid_sampler_3d = _grid_sampler_2d_cpu_fallback = grid_sampler
 
 
 def affine_grid_generator(theta: Tensor, size: Sequence[int], align_corners: bool) -> Tensor:
