@@ -185,7 +185,7 @@ def _survey(data: Any, found: set, d: dtype_type | None, depth: int, leads: bool
             found.add(OF_ARRAY[cpu.backend.from_numpy(cpu.backend.as_array(item)).dtype])
         elif isinstance(item, (str, bytes)):
             error = ValueError if leads and not items else TypeError  # a dimension to torch
-            raise error(f"tensor(): expected numbers, got '{kind.__name__}' inside a sequence")
+            raise error(f"tensor(): invalid data type '{kind.__name__}' inside a sequence")
         elif item is data:
             raise TypeError("tensor(): self-referential lists are incompatible with tensors")
         elif _is_sequence(item):
