@@ -28,6 +28,8 @@ def test_carries_a_derivative_along(lib: ModuleType) -> None:
         value, derivative = fa.unpack_dual(dual * dual)
         assert fa.unpack_dual(x).tangent is None
         assert fa.unpack_dual(dual.view(2, 1)).tangent.shape == (2, 1)
+        assert "tangent=tensor([1., 1.]" in repr(dual)
+    assert "tangent" not in repr(dual) and "tangent" not in repr(dual * 2)
     assert value.tolist() == [4, 9] and derivative.tolist() == [4, 6]
     derivative.sum().backward()
     assert x.grad.tolist() == [2, 2]
