@@ -96,24 +96,38 @@ def qr(A: Tensor, mode: str = "reduced") -> Any:
     return return_types.linalg_qr((A.new_empty(0) if mode == "r" else q, r))
 
 
-def svd(A: Tensor, full_matrices: bool = True) -> Any:
+def svd(A: Tensor, full_matrices: bool = True, *, driver: str | None = None) -> Any:
     """``A = U @ diag(S) @ Vh``, S in falling order: (U, S, Vh).
 
     Args:
         A: (*, m, n).
         full_matrices: whether U and Vh are square; only without it a matrix that is not square has
             a derivative.
+        driver: of those that torch chooses from on a GPU there is one here, which None asks for.
+
+    Raises:
+        RuntimeError: a driver is named.
     """
+    _check_driver(driver)
     check_matrices("linalg.svd", A, WHOLE)
     return return_types.linalg_svd(rules.svd(A, full_matrices))
 
 
-def svdvals(A: Tensor) -> Tensor:
-    """The singular values, in falling order."""
+def svdvals(A: Tensor, *, driver: str | None = None) -> Tensor:
+    """The singular values, in falling order; ``driver`` as of `svd`."""
+    _check_driver(driver)
     if _may_be_differentiated(A):
         return svd(A, False).S
     check_matrices("linalg.svd", A, WHOLE)
     return rules.svdvals(A)
+
+
+def _check_driver(driver: str | None) -> None:
+    if driver is not None:
+        raise RuntimeError(
+            "torch.linalg.svd: keyword argument `driver=` is only supported on CUDA inputs with "
+            f"cuSOLVER backend, got {driver!r}"
+        )
 
 
 def _may_be_differentiated(A: Any) -> bool:

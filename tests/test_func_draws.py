@@ -67,6 +67,57 @@ def test_different_numbers_are_drawn(name: str, over: str, torch: ModuleType) ->
         np.testing.assert_allclose(ours, theirs, rtol=1e-12)
 
 
+# The same numbers are drawn beside what differs where they do not depend on it.
+SAME = {
+    **DRAWS,
+    "rows of multinomial": lambda T, x: T.multinomial(x[0, 0].abs(), 2)[0].double(),
+    "bernoulli of one chance": lambda T, x: T.bernoulli(x, 0.5),
+    "binomial": lambda T, x: T.binomial(x.abs().round(), x.abs().clamp(max=1)),
+    "standard gamma": lambda T, x: T.distributions.Gamma(x.abs(), 1.0, False).sample(),
+    "into what is the same": lambda T, x: T.zeros(3).bernoulli_(x[0, 0, 0, :3].abs().clamp(max=1)),
+}
+
+
+@pytest.mark.parametrize("name", SAME)
+def test_the_same_numbers_are_drawn_or_refused(name: str, torch: ModuleType) -> None:
+    def of(T: ModuleType, differs: bool) -> Any:
+        T.manual_seed(0)
+        x = T.randn(2, 3, 4, 5, 5, dtype=T.float64)
+        x, dims = (x, (0, 0)) if differs else (x[0], (0, None))
+        p = T.ones(2, dtype=T.float64)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            try:
+                return T.func.vmap(
+                    lambda p, x: SAME[name](T, x).sum() * p, dims, randomness="same"
+                )(p, x)
+            except RuntimeError as error:
+                assert "same randomness with a batched tensor" in str(error)
+                return None
+
+    for differs in (False, True):
+        ours, theirs = of(nnkit, differs), of(torch, differs)
+        assert (ours is None) == (theirs is None)
+        if ours is not None:
+            np.testing.assert_allclose(ours.numpy(), theirs.numpy(), rtol=1e-12)
+
+
+def test_rows_of_transposed_weights_are_drawn_as_torch_draws_them(torch: ModuleType) -> None:
+    for shape, dim in itertools.product([(4, 5), (4, 3, 5)], [0, 1]):
+        found = []
+        for T in (nnkit, torch):
+            T.manual_seed(0)
+            weights = T.rand(shape).movedim(0, dim)
+            draw = T.func.vmap(lambda w, T=T: T.multinomial(w, 3), dim, randomness="different")
+            found.append(draw(weights).tolist())
+        assert found[0] == found[1]
+
+
+def test_what_differs_is_not_drawn_into_what_is_the_same(lib: ModuleType) -> None:
+    with pytest.raises(RuntimeError, match="has more elements than `self`"):
+        lib.func.vmap(lambda p: lib.zeros(3).bernoulli_(p), randomness="different")(lib.ones(2, 3))
+
+
 IN_PLACE: dict[str, Callable[[Any, Any], Any]] = {
     "uniform_": lambda x, p: x.uniform_(),
     "normal_": lambda x, p: x.normal_(),

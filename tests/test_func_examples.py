@@ -100,6 +100,15 @@ def test_a_value_to_fill_with_may_differ(lib: ModuleType) -> None:
     ]
 
 
+@pytest.mark.parametrize("dim", [0, 1, 2])
+def test_parts_of_complex_numbers_lie_along_the_last_dimension(dim: int, lib: ModuleType) -> None:
+    x = lib.arange(12.0).view(2, 3, 2)
+    found = lib.func.vmap(lib.view_as_complex, dim)(x.movedim(0, dim))
+    assert found.tolist() == lib.view_as_complex(x).tolist()
+    with pytest.raises(RuntimeError, match="last dimension with stride 1"):
+        lib.func.vmap(lib.view_as_complex, dim)(x.mT.contiguous().mT.movedim(0, dim))
+
+
 # Each is right in the first example and wrong in the second.
 WRONG = {
     "normal": lambda T, x: T.normal(0.0, x),
@@ -121,8 +130,10 @@ def test_wrong_numbers_of_any_example_are_refused(name: str) -> None:
     with pytest.raises((RuntimeError, ValueError, IndexError)) as alone:
         WRONG[name](nnkit, bad)
     with pytest.raises(type(alone.value)):
-        nnkit.vmap(lambda x: WRONG[name](nnkit, x), randomness="same")(nnkit.stack([good, bad]))
-    nnkit.vmap(lambda x: WRONG[name](nnkit, x), randomness="same")(nnkit.stack([good, good]))
+        nnkit.vmap(lambda x: WRONG[name](nnkit, x), randomness="different")(
+            nnkit.stack([good, bad])
+        )
+    nnkit.vmap(lambda x: WRONG[name](nnkit, x), randomness="different")(nnkit.stack([good, good]))
 
 
 @pytest.mark.parametrize(

@@ -375,7 +375,8 @@ def test_objects_made_of_proxies(lib: Any) -> None:
 def test_text_of_ones_own(lib: Any) -> None:
     class OfList(lib.fx.CodeGen):
         def gen_fn_def(self, free_vars, maybe_return_annotation):
-            head = f"def forward(self, given: Inputs){maybe_return_annotation}:"
+            inputs = f"Inputs[{lib.__name__}.Tensor]"
+            head = f"def forward(self, given: {inputs}){maybe_return_annotation}:"
             return f"{head}\n    {', '.join(free_vars)} = given"
 
         def generate_output(self, output_args):
@@ -395,7 +396,7 @@ def test_text_of_ones_own(lib: Any) -> None:
     traced.graph.set_codegen(OfList())
     traced.recompile()
     assert traced.code.strip().splitlines() == [
-        "def forward(self, given: Inputs):",
+        f"def forward(self, given: Inputs[{lib.__name__}.Tensor]):",
         "    x, y = given",
         "    sin = x.sin();  x = None",
         "    add = sin + y;  sin = y = None",

@@ -101,7 +101,8 @@ def make_dual(tensor: Tensor, tangent: Tensor, *, level: int | None = None) -> T
             "make_dual(): Trying to set a forward gradient that has a different size than that of "
             f"the original Tensor: got {list(tangent.shape)} for {list(tensor.shape)}"
         )
-    return here.point(here.lower(tensor)[0], tangent)
+    value = here.lower(tensor)[0]
+    return here.point(value, tangent) if MODE.carries else here.lift(value)
 
 
 def unpack_dual(tensor: Tensor, *, level: int | None = None) -> UnpackedDualTensor:
@@ -112,6 +113,23 @@ def unpack_dual(tensor: Tensor, *, level: int | None = None) -> UnpackedDualTens
         known = dual_of(tensor).tangent if tensor._device is MODE.wrapping else None
     with enable_grad():
         return UnpackedDualTensor(primal[...], known)
+
+
+def _is_fwd_grad_enabled() -> bool:
+    """Whether operations compute derivatives along with values in this thread."""
+    return MODE.carries
+
+
+class _set_fwd_grad_enabled:
+    """From now on, or within a block, compute derivatives along with values, or values alone."""
+
+    def __init__(self, mode: bool) -> None:
+        self.prev, MODE.carries = MODE.carries, mode
+
+    def __enter__(self) -> None: ...
+
+    def __exit__(self, *exception: Any) -> None:
+        MODE.carries = self.prev
 
 
 def _level(function: str, number: int | None) -> ForwardLevel:

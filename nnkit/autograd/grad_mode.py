@@ -36,6 +36,7 @@ class _Mode(bind_modes(_Modes)):
     refuses_random = False
     # Whether what `enable_grad` says records nothing: in a forward transform in inference mode.
     bars_grad = False
+    carries = True  # whether operations on tensors of a forward level compute their tangents
     threads = True  # the setting of `set_multithreading_enabled`
     wrapping: Any = None  # the innermost level that is entered (`nnkit.autograd.forward.level`)
 

@@ -7,9 +7,12 @@ from collections.abc import Callable, Sequence
 from typing import Any, NoReturn
 
 from nnkit.autograd.arguments.annotations import is_number
+from nnkit.autograd.batch.examples import BatchLevel
 from nnkit.autograd.engine.grad import grad
 from nnkit.autograd.forward.dual import ForwardLevel
+from nnkit.autograd.forward_ad import dual_level, make_dual, unpack_dual
 from nnkit.autograd.function import Function
+from nnkit.autograd.grad_mode import MODE
 from nnkit.autograd.op.public import METHODS
 from nnkit.autograd.op.registry import LIFTED
 from nnkit.autograd.ops.creation.factories import complex_
@@ -37,6 +40,10 @@ def _differentiable(value: Any) -> tuple[Tensor, ...]:
 def _values(t: Any) -> Tensor:
     """What is stored of a tensor: all of one that is strided."""
     return t if t.layout is strided else t.stored()
+
+
+def _dense(t: Any) -> Tensor:
+    return t if t.layout is strided else t.to_dense()
 
 
 def _places(t: Tensor, fast: bool) -> Any:
@@ -169,8 +176,9 @@ def gradcheck(
         check_undefined_grad: whether backward must do without the gradients of some outputs, and
             forward mode without the tangent of an input.
         fast_mode: compare along one direction of each input and output, not all elements.
-        check_grad_dtypes, check_batched_grad, check_batched_forward_grad, masked: accepted as
-            torch does.
+        check_batched_grad, check_batched_forward_grad: whether `nnkit.vmap` must compute the
+            gradients for several of an output at once, and the tangents for several of an input.
+        check_grad_dtypes, masked: accepted as torch does.
 
     Raises:
         ValueError: no input requires grad, or an output is sparse.
@@ -202,6 +210,10 @@ def gradcheck(
             _check_undefined(func, inputs)
         if check_undefined_grad and check_forward_ad:
             _check_undefined_tangents(func, inputs)
+        if check_batched_grad and check_backward_ad:
+            _check_batched(func, inputs)
+        if check_batched_forward_grad and check_forward_ad:
+            _check_batched_tangents(func, inputs)
     except GradcheckError:
         if raise_exception:
             raise
@@ -359,6 +371,71 @@ def _check_undefined_tangents(func: Callable, inputs: tuple) -> None:
                 )
 
 
+def _check_batched(func: Callable, inputs: tuple) -> None:
+    """Compute the gradients of the inputs for two of each output, at once and one by one."""
+    checked = [t for t in inputs if isinstance(t, Tensor) and t.requires_grad]
+    for position, out in enumerate(_differentiable(func(*inputs))):
+
+        def pull(g: Tensor, out: Tensor = out) -> tuple:
+            # With Tensors, as those of a level must be.
+            found = grad((out,), checked, (g,), create_graph=True, allow_unused=True)
+            return tuple([_zeros(x) if one is None else one for one, x in zip(found, checked)])
+
+        _compare_batched(pull, out, f"output {position}", "check_batched_grad", "")
+
+
+def _check_batched_tangents(func: Callable, inputs: tuple) -> None:
+    """Compute the tangents of the outputs for two of each input, at once and one by one."""
+    values = [t.detach() if isinstance(t, Tensor) else t for t in inputs]
+    for k, x in enumerate(inputs):
+        if not isinstance(x, Tensor) or not x.requires_grad:
+            continue
+
+        def push(tangent: Tensor, k: int = k) -> tuple:
+            with dual_level():
+                points = [make_dual(v, tangent) if i == k else v for i, v in enumerate(values)]
+                pairs = map(unpack_dual, _tensors(func(*points)))
+                return tuple([_zeros(p) if moved is None else moved for p, moved in pairs])
+
+        _compare_batched(
+            push, values[k], f"input {k}", "check_batched_forward_grad", " with forward-mode AD"
+        )
+
+
+def _compare_batched(function: Callable, like: Tensor, of: str, option: str, mode: str) -> None:
+    """GradcheckError unless a function gives the same for each of two tensors as for both."""
+    given = [LIFTED.mul(_pattern(like, i).reshape(like.shape), 2 - i) for i in range(2)]
+    given = [g.to(like.dtype) for g in given]
+    rows = [function(g) for g in given]
+    refusal = (
+        f"gradcheck or gradgradcheck failed while testing batched gradient computation{mode}, of "
+        f"{of}: pass {option}=False if nnkit.vmap need not go through the derivative"
+    )
+    try:
+        both = _at_once(function, stack(given))
+    except RuntimeError as error:
+        raise GradcheckError(f"{refusal}. It raised: {error}") from error
+    for got, *one in zip(both, *rows, strict=True):
+        expected = stack([_dense(row) for row in one])
+        if not METHODS["allclose"](_dense(got), expected):
+            raise GradcheckError(f"{refusal}. Got:\n{got}\nExpected:\n{expected}")
+
+
+def _at_once(function: Callable, rows: Tensor) -> list[Tensor]:
+    """The results of a function for all rows, on a level; in it no random numbers are drawn."""
+    before, MODE.refuses_random = MODE.refuses_random, True
+    try:
+        with BatchLevel(rows._device, len(rows), "error") as level:
+            lowered = [level.lower(t) for t in function(level.lift(rows, 0))]
+    finally:
+        MODE.refuses_random = before
+    return [
+        LIFTED.expand(whole[None], (len(rows), *whole.shape)) if dim is None
+        else whole.movedim(dim, 0)
+        for whole, dim in lowered
+    ]  # fmt: skip
+
+
 class UndefinedGradBackward(Function):
     """Passes tensors on, and no gradient."""
 
@@ -465,7 +542,8 @@ def gradgradcheck(
     return gradcheck(
         first, inputs + grad_outputs, eps=eps, atol=atol, rtol=rtol,
         raise_exception=raise_exception, nondet_tol=nondet_tol,
-        check_undefined_grad=check_undefined_grad, fast_mode=fast_mode,
+        check_undefined_grad=check_undefined_grad, check_batched_grad=check_batched_grad,
+        fast_mode=fast_mode,
         check_backward_ad=check_rev_over_rev, check_forward_ad=check_fwd_over_rev,
     )  # fmt: skip
 

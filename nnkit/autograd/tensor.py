@@ -406,7 +406,8 @@ class Tensor(Living):
         if not self.requires_grad:
             raise RuntimeError("cannot register a hook on a tensor that doesn't require gradient")
         if self.grad_fn is not None:
-            raise RuntimeError("post-accumulate hooks cannot be registered on non-leaf tensors")
+            hooks = "post accumulate grad hooks"
+            raise RuntimeError(f"{hooks} cannot be registered on non-leaf tensors")
         return RemovableHandle.add(leaf_hooks(self).post_accumulate, hook)
 
     def detach(self) -> Tensor:

@@ -87,8 +87,8 @@ class TorchModule(ModuleType):
         before = vars(self)["__replaced__"]
         if name in before:
             setattr(self, name, before[name])
-        else:
-            super().__delattr__(name)
+        elif name in vars(self) or holder_of(self.__name__, name) is None:
+            super().__delattr__(name)  # else what was written was what had stood there
 
     def __dir__(self) -> list[str]:
         places = namesakes(self.__name__)

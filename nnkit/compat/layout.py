@@ -94,6 +94,8 @@ def find(
     """
     own = namesakes(module)
     found = _first(own, name)
+    if is_own(found) and name in getattr(own[0], "__all__", ()):  # a module by another name
+        return load(ROOT + found.__name__.removeprefix(TREES[1]))
     inner = f"{module}.{name}"
     if found is _MISSING or isinstance(found, ModuleType):
         if known(inner) and answered(inner):

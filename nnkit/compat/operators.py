@@ -162,6 +162,25 @@ def _over(name: str, some: str) -> Callable:
     return reduce
 
 
+def _spread(name: str) -> Callable:
+    """The rule of a variance or deviation, along some dimensions or None for all."""
+
+    def call(ask: Ask, x: Tensor, axis: Any, correction: Any, keepdims: bool) -> Any:
+        dims = [axis] if isinstance(axis, int) else axis and list(axis)
+        return ask(f"{name}.correction", x, dims, correction=correction, keepdim=keepdims)
+
+    return call
+
+
+def _placed(name: str) -> Callable:
+    """The rule of an extreme and its place along one dimension."""
+
+    def call(ask: Ask, x: Tensor, axis: int | None, keepdims: bool) -> Any:
+        return NotImplemented if axis is None else ask(name, x, axis, keepdims)
+
+    return call
+
+
 def _along(name: str) -> Callable:
     def call(ask: Ask, x: Tensor, axis: int) -> Tensor:
         return ask(name, x, axis, False)
@@ -279,8 +298,11 @@ _RULES: dict[str, Callable] = {
         "index_add", x, axis, index, source, alpha=alpha
     ),
     "tile": lambda ask, x, repeats: ask("repeat", x, list(repeats)),
-    "cumsum": _same("cumsum"), "nonzero": _same("nonzero"),
-    "masked_select": _same("masked_select"), "sort": _same("sort"),
+    **{name: _same(name) for name in (
+        "cumsum", "nonzero", "masked_select", "sort", "topk", "tril", "triu", "argmax", "argmin",
+    )},
+    "max": _placed("max.dim"), "min": _placed("min.dim"),
+    **{name: _spread(name) for name in ("var", "std", "var_mean")},
     "concat": lambda ask, xs, axis: ask("cat", list(xs), axis),
     "stack": lambda ask, xs, axis: ask("stack", list(xs), axis),
     "copy": _same("clone"), "copy_": _same("copy_"), "fill_": _same("fill_.Scalar"),

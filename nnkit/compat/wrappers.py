@@ -8,6 +8,8 @@ comes back takes the place in the graph of the Tensor that stood for it.
 
 from __future__ import annotations
 
+import copy
+import inspect
 from collections.abc import Callable
 from functools import partial
 from typing import Any
@@ -17,10 +19,12 @@ from nnkit import Tensor
 from nnkit.autograd.arguments.overriding import THREAD
 from nnkit.autograd.forward.level import give_place
 from nnkit.autograd.op.promotion import ASKING, moved
+from nnkit.autograd.surface.copying import state_of
 from nnkit.autograd.tensor import blank, fill, wrap
 from nnkit.backend.algebra import CATALOGUE, Primitive
 from nnkit.backend.device import device
 from nnkit.compat.operators import operator, translated
+from nnkit.torch_rebuild import _rebuild_from_type
 
 
 class Held:
@@ -162,6 +166,52 @@ def _guarded(tensor: Tensor, value: Any) -> None:
     _slot.__set__(tensor, value)
 
 
+def _rebuild_wrapper_subclass(
+    cls: type, dtype: Any, size: Any, stride: Any, storage_offset: int, layout: Any, device: Any,
+    requires_grad: bool,
+) -> Any:  # fmt: skip
+    return make_wrapper_subclass(
+        cls, size, stride, storage_offset, None, dtype, layout, device, False, requires_grad
+    )
+
+
+def _reduced(self: Any, protocol: Any) -> tuple:
+    """Pickle its geometry and its attributes, which hold the tensors that it wraps."""
+    kind, place = type(self), nnkit.device(self.device.type, self.device.index)
+    made = (
+        kind, self.dtype, tuple(self.shape), self.stride(), self.storage_offset(), self.layout,
+        place, self.requires_grad,
+    )  # fmt: skip
+    return _rebuild_from_type, (_rebuild_wrapper_subclass, kind, made, state_of(self))
+
+
+def _deep_copied(self: Any, memo: dict[int, Any]) -> Any:
+    """A clone, as its class makes it, with copies of the attributes.
+
+    Raises:
+        RuntimeError: it is no leaf, or its class makes clones of another class.
+    """
+    if id(self) in memo:
+        return memo[id(self)]
+    if not self.is_leaf:
+        raise RuntimeError(
+            "Only Tensors created explicitly by the user (graph leaves) support the deepcopy "
+            "protocol at the moment"
+        )
+    with nnkit.no_grad():
+        memo[id(self)] = made = self.clone()
+    if type(made) is not type(self):
+        raise RuntimeError(
+            "The default implementation of __deepcopy__() for wrapper subclasses only works for "
+            f"subclass types that properly implement clone(): that of {type(self).__name__} gave "
+            f"{type(made).__name__}"
+        )
+    made.__dict__.update(copy.deepcopy(self.__dict__, memo))
+    made.requires_grad_(self.requires_grad)
+    made.grad = copy.deepcopy(self.grad, memo)
+    return made
+
+
 def make_wrapper_subclass(
     cls: type, size: Any, strides: Any = None, storage_offset: int | None = None,
     memory_format: Any = None, dtype: Any = None, layout: Any = None, device: Any = None,
@@ -179,6 +229,9 @@ def make_wrapper_subclass(
         )
     if "_array" not in vars(cls):
         cls._array = property(_slot.__get__, _guarded)  # type: ignore[attr-defined]
+        for name, own in (("__reduce_ex__", _reduced), ("__deepcopy__", _deep_copied)):
+            if inspect.unwrap(getattr(cls, name)) is getattr(Tensor, name):
+                setattr(cls, name, own)
     if strides is None:
         like = nnkit.empty(tuple(size), dtype=dtype, device="meta")
     else:

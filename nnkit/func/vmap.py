@@ -41,8 +41,8 @@ def vmap(
             examples), a number or a tuple of the arguments' structure.
         out_dims: where the batch dimension of the results goes, a number or a structure like the
             results; None: a result that is the same for all examples.
-        randomness: "different" numbers for each example, the "same" for all; "error" refuses to
-            draw any.
+        randomness: "different" numbers for each example, the "same" for all, but of no
+            distribution whose parameters differ; "error" refuses to draw any.
         chunk_size: how many examples are computed at once; all unless given.
 
     Raises:

@@ -428,7 +428,9 @@ class _Printer:
 
     def __init__(self, graph: Graph, root: str) -> None:
         self.codegen = graph._codegen
-        self.globals: dict[str, Any] = dict(self.codegen.additional_globals())
+        # What a program's own printer writes down may name the package.
+        self.globals: dict[str, Any] = dict.fromkeys(("nnkit", "torch"), _package())
+        self.globals |= dict(self.codegen.additional_globals())
         self.names = Names()
         self.names.used |= graph._names.used
         self.given = {str(node.target) for node in graph.nodes if node.op == "placeholder"}

@@ -90,8 +90,10 @@ def test_what_cannot_be_done_has_torchs_type_of_error(lib: ModuleType) -> None:
     with raises(lib, RuntimeError, "non-zero size for non-batch"):
         lib.nn.AdaptiveAvgPool3d(3)(lib.ones(1, 0, 5, 5, 5))
     assert lib.nn.AdaptiveAvgPool2d(3)(lib.ones(1, 0, 5, 5)).shape == (1, 0, 3, 3)
-    with raises(lib, RuntimeError, "cannot pack an empty tensor"):
-        lib.nn.utils.rnn.pack_padded_sequence(lib.ones(0, 0), [])
+    for shape, lengths in (((0, 0), []), ((0, 0), [[1]]), ((0, 2), [1, 1]), ((2, 2, 0), [2, 1])):
+        with raises(lib, RuntimeError, "cannot pack an empty tensor"):
+            pack = lib.nn.utils.rnn.pack_padded_sequence
+            pack(lib.ones(shape), lib.tensor(lengths, dtype=lib.int64))
 
 
 def test_small_forms(lib: ModuleType) -> None:

@@ -28,10 +28,43 @@ def test_carries_a_derivative_along(lib: ModuleType) -> None:
         value, derivative = fa.unpack_dual(dual * dual)
         assert fa.unpack_dual(x).tangent is None
         assert fa.unpack_dual(dual.view(2, 1)).tangent.shape == (2, 1)
+        assert "tangent=tensor([1., 1.]" in repr(dual)
+    assert "tangent" not in repr(dual) and "tangent" not in repr(dual * 2)
     assert value.tolist() == [4, 9] and derivative.tolist() == [4, 6]
     derivative.sum().backward()
     assert x.grad.tolist() == [2, 2]
     assert fa.unpack_dual(dual).tangent is None
+
+
+def test_derivatives_are_switched_off(lib: ModuleType) -> None:
+    fa, one = forward_ad(lib), lib.tensor(1.0)
+
+    def off() -> Any:
+        return fa._set_fwd_grad_enabled(False)
+
+    def steady(x: Any) -> Any:
+        with off():
+            shift = x**2
+        return x**2 - shift
+
+    assert lib.func.jvp(steady, (one * 3,), (one,))[1] == 6
+    twice = lib.func.jvp(lambda x: lib.func.jvp(steady, (x,), (one,))[1], (one * 3,), (one,))
+    assert twice[1] == 2
+    with off():
+        assert lib.func.jvp(lib.sin, (one,), (one,))[1] == one.cos()
+        assert not fa._is_fwd_grad_enabled()
+    with fa.dual_level():
+        for write in ("mul_", "fill_", "copy_", "add_"):
+            x = fa.make_dual(lib.ones(2), lib.ones(2) * 5)
+            with off():
+                assert fa.unpack_dual(x * 2).tangent is None
+                getattr(x, write)(one * 4)
+                x[:1].mul_(2)
+            value, tangent = fa.unpack_dual(x)
+            assert tangent.tolist() == [5, 5] and value.tolist() != [1, 1]
+        with off():
+            assert fa.unpack_dual(fa.make_dual(lib.ones(2), lib.ones(2))).tangent is None
+    assert fa._is_fwd_grad_enabled()
 
 
 def test_refuses(lib: ModuleType) -> None:
@@ -88,6 +121,34 @@ def test_gradcheck_forwards(lib: ModuleType) -> None:
     assert lib.autograd.gradgradcheck(lambda x: x**3, (x,), check_fwd_over_rev=True)
     with pytest.raises(AssertionError, match="check_forward_ad"):
         check(lambda x: x, (x,), check_backward_ad=False)
+
+
+def test_gradcheck_of_several_tangents_at_once(lib: ModuleType) -> None:
+    calls = []
+
+    class Twice(lib.autograd.Function):
+        @staticmethod
+        def forward(ctx: Any, x: Any, draws: bool) -> Any:
+            ctx.draws = draws
+            return x * 2
+
+        @staticmethod
+        def jvp(ctx: Any, x: Any, _: Any) -> Any:
+            calls.append(lib.randn_like(x) if ctx.draws else x)
+            return x * 2
+
+    x = lib.rand(1, dtype=lib.float64, requires_grad=True)
+    checks = {"check_forward_ad": True, "check_backward_ad": False}
+    for batched, count in ((False, 2), (True, 5)):
+        calls.clear()
+        assert lib.autograd.gradcheck(
+            lambda x: Twice.apply(x, False), x, check_batched_forward_grad=batched, **checks
+        )
+        assert len(calls) == count
+    with pytest.raises(RuntimeError, match="batched gradient computation with forward-mode AD"):
+        lib.autograd.gradcheck(
+            lambda x: Twice.apply(x, True), x, check_batched_forward_grad=True, **checks
+        )
 
 
 def test_a_level_is_a_device_like_that_below(lib: ModuleType) -> None:

@@ -137,6 +137,19 @@ def test_gradcheck(lib: ModuleType) -> None:
         check(lambda x: x, x, check_backward_ad=False)
 
 
+def test_gradcheck_of_several_gradients_at_once(lib: ModuleType) -> None:
+    check, gradgradcheck = lib.autograd.gradcheck, lib.autograd.gradgradcheck
+    x = lib.tensor([0.5, 2.0], dtype=lib.float64, requires_grad=True)
+    batched = {"check_batched_grad": True}
+    assert check(lambda x: (x.exp() * x, x.sum()), x, **batched)
+    assert gradgradcheck(lambda x: x.exp() * x, x, **batched)
+    by_numbers = function(lib, lambda g: g * 2 if g.sum() == 0 else g * 2)
+    assert check(by_numbers, x)
+    with raises(lib, RuntimeError, "failed while testing batched gradient computation"):
+        check(by_numbers, x, **batched)
+    assert not check(by_numbers, x, **batched, raise_exception=False)
+
+
 def test_gradcheck_looks_at_what_else_a_function_does(lib: ModuleType) -> None:
     check, x = lib.autograd.gradcheck, lib.ones(1, dtype=lib.float64, requires_grad=True)
     for message, function in [

@@ -155,6 +155,9 @@ def test_first_gradients_along_edges(lib: ModuleType, graph: Any) -> None:
             with pytest.raises(RuntimeError, match=r"Mismatch in shape: grad_output\[0\] has"):
                 grad(edge, x, lib.ones(wrong), retain_graph=True)
         grad(edge, x, lib.ones(shape), retain_graph=True)
+        assert grad(edge, x, lib.ones(shape).double(), retain_graph=True)[0].dtype is lib.float32
+        with pytest.raises(RuntimeError, match="are required to have the same dtype"):
+            grad(edge, x, lib.ones(shape) * 1j, retain_graph=True)
     for edge in edges[:2]:
         with pytest.raises(RuntimeError, match="can be implicitly created only for scalar outputs"):
             grad(edge, x)

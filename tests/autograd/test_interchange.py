@@ -89,8 +89,20 @@ def test_numbers_and_arrays_of_numpy_keep_their_dtype_in_tensor():
     assert nnkit.tensor(np.float32(1)).dtype is nnkit.float32
     assert nnkit.tensor([np.int32(3)]).dtype is nnkit.int32
     assert nnkit.tensor(np.array([1], ml_dtypes.bfloat16)).dtype is nnkit.bfloat16
-    assert nnkit.tensor([np.array([1, 2]), np.array([3, 4])]).shape == (2, 2)
     assert nnkit.tensor([np.bool_(True)]).dtype is nnkit.bool
+
+
+def test_what_is_warned_of_once(lib, monkeypatch):
+    if lib is nnkit:
+        monkeypatch.setattr(warning, "ALWAYS", True)
+    else:
+        lib.set_warn_always(True)
+    with pytest.warns(UserWarning, match="list of numpy.ndarrays is extremely slow"):
+        assert lib.tensor([np.array([1, 2]), np.array([3, 4])]).shape == (2, 2)
+    with pytest.warns(UserWarning, match="required to pass the indexing argument"):
+        assert len(lib.meshgrid(lib.ones(2))) == 1
+    if lib is not nnkit:
+        lib.set_warn_always(False)
 
 
 def test_default_dtype_decides_for_floats():
@@ -187,6 +199,20 @@ def test_gradients_go_through_the_constructor(lib):
         assert y.grad_fn.name() == "AliasBackward0" and y._is_view()
         assert lib.autograd.grad(y.sum(), x)[0].tolist() == [3, 3]
     assert not Mine(lib.ones(2)).requires_grad and Mine(x.data)._version == x._version
+
+
+def test_one_object_of_a_class_is_made(lib):
+    ended = []
+
+    class Mine(lib.Tensor):
+        def __del__(self):
+            ended.append(self)
+
+    x = lib.ones(2)
+    made = [Mine(x), Mine(2), Mine([3.0])]
+    with pytest.raises(TypeError):
+        Mine(2.5)
+    assert not ended and len(made) == 3
 
 
 def test_to_returns_the_tensor_itself_where_nothing_changes():

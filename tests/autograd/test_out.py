@@ -29,12 +29,25 @@ ERRORS = [
     # Gradients.
     ("automatic differentiation", "exp(x, out=torch.zeros(3, requires_grad=True))"),
     ("automatic differentiation", "exp(torch.zeros(3, requires_grad=True), out=x)"),
+    # New tensors of another kind.
+    *[
+        (f"{kind} .* does not match {kind} of out parameter", f"{call}, {option}, out=x)")
+        for kind, option in (
+            ("dtype", "dtype=torch.float64"),
+            ("layout", "layout=torch.sparse_coo"),
+            ("device type", "device='meta'"),
+        )
+        for call in (
+            "zeros(3", "empty(3", "rand(3", "randint(9, (3,)", "normal(0.0, 1.0, (3,)",
+            "full((3,), 1.0", "eye(3", "arange(3", "linspace(0, 1, 3", "randperm(3",
+        )
+    ],
     # Sequences of nothing.
     ("non-empty", "hstack([])"),
     ("non-empty", "vstack([])"),
     ("non-empty", "dstack([])"),
     ("non-empty", "column_stack([])"),
-]
+]  # fmt: skip
 
 
 def run(lib: ModuleType, call: str):
@@ -59,6 +72,10 @@ VALUES = [
     ("add(big[:2], 1, out=big[2:]).tolist()", [1, 2]),
     ("exp(x.detach() * 0, out=torch.zeros(3, 2)[:, 0]).tolist()", [1, 1, 1]),
     ("conj_physical(x, out=y).tolist()", [0, 1, 2]),
+    *[
+        (f"{call}, out=torch.empty(0, device='meta')).device.type", "meta")
+        for call in ("zeros(3", "full((3,), 1.0", "rand(3", "eye(3", "arange(3", "randperm(3")
+    ],
 ]
 
 

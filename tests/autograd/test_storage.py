@@ -87,6 +87,20 @@ ASKED: dict[str, Callable[[Any, Any, str], Any]] = {
     "copy_ of another size": lambda T, x, p: x.untyped_storage().copy_(T.UntypedStorage([1])),
     "byteswap": lambda T, x, p: (x.untyped_storage().byteswap(T.int16), x.tolist()),
     "resize_": lambda T, x, p: (x.untyped_storage().resize_(16).size(), x.untyped_storage().size()),
+    "resize_ of a part": lambda T, x, p: (x[2:].untyped_storage().resize_(16).size(), x.tolist()),
+    "set_ grows": lambda T, x, p: (
+        x.set_(x.untyped_storage(), 3, (2, 2))[0, 0].item(),
+        x.untyped_storage().size(),
+        x.stride(),
+    ),
+    "set_ of a tensor grows": lambda T, x, p: (
+        T.empty(0, dtype=T.int16).set_(x, 2, (4,))[:2].tolist(),
+        x.untyped_storage().size(),
+    ),
+    "set_ of the same size": lambda T, x, p: x.set_(x.untyped_storage(), 9, x.size()),
+    "set_ beyond what is lent": lambda T, x, p: T.empty(0, dtype=T.int16).set_(
+        T.from_numpy(x.numpy()), 0, (9,)
+    ),
     "type": lambda T, x, p: x.storage().type().partition(".")[2],
     "new": lambda T, x, p: x.untyped_storage().new().size(),
     "repr": lambda T, x, p: str(x.untyped_storage()).count("\n"),

@@ -269,6 +269,63 @@ kept(g, [mm], allow_cache_entry_mutation=True).sum().backward()
     ]
 
 
+def test_modes_are_asked_for_operators_of_a_program() -> None:
+    """A selective checkpoint keeps what they give."""
+    program = """
+import functools, torch
+from torch.utils._python_dispatch import TorchDispatchMode
+from torch.utils.checkpoint import checkpoint, create_selective_checkpoint_contexts
+class Told(TorchDispatchMode):
+    def __torch_dispatch__(self, func, types, args=(), kwargs=None):
+        if func is not torch.ops.aten.detach.default:
+            print(func)
+        return func(*args, **(kwargs or {}))
+calls = []
+@torch.library.custom_op("told::both", mutates_args=())
+def both(x: torch.Tensor, n: int = 2) -> tuple[torch.Tensor, torch.Tensor]:
+    calls.append(n)
+    return x * n, x + 1
+def back(ctx, g, h):
+    return g * ctx.n + h, None
+def setup(ctx, inputs, output): ctx.n = inputs[1]
+torch.library.register_autograd("told::both", back, setup_context=setup)
+x = torch.arange(3.0, requires_grad=True)
+with Told(), Told():
+    with torch.no_grad():
+        both(x)
+    y = torch.ops.told.both(x, n=3)[0]
+y.sum().backward()
+print(x.grad.tolist())
+def f(x):
+    a, b = both(x)
+    return (a * b).sin()
+for kept in (torch.ops.told.both.default, torch.ops.aten.sin.default):
+    calls.clear()
+    contexts = functools.partial(create_selective_checkpoint_contexts, [kept])
+    out = checkpoint(f, x, use_reentrant=False, context_fn=contexts).sum()
+    print(torch.autograd.grad(out, x)[0].equal(torch.autograd.grad(f(x).sum(), x)[0]), len(calls))
+x = torch.tensor([[3.0, 1.0], [0.0, 2.0]])
+with Told():
+    found = [
+        x.var(0), x.std(correction=0, keepdim=True), *torch.var_mean(x, 1), *x.max(0), *x.min(1),
+        x.argmax(), x.argmin(1, True), *x.topk(1), x.cumsum(0), x.tril(-1), x.triu(),
+        x.gather(0, torch.argmax(x, 0, True)),
+    ]
+for each in found:
+    print(each.tolist())
+"""
+    assert run(program).splitlines() == [
+        *["told.both.default"] * 4, "[3.0, 3.0, 3.0]", "True 2", "True 3",
+        *[f"aten.{name}.correction" for name in ("var", "std", "var_mean")], "aten.max.dim",
+        "aten.min.dim", "aten.argmax.default", "aten.argmin.default", "aten.topk.default",
+        "aten.cumsum.default", "aten.tril.default", "aten.triu.default", "aten.argmax.default",
+        "aten.gather.default", "[4.5, 0.5]", "[[1.1180340051651]]", "[2.0, 2.0]", "[2.0, 1.0]",
+        "[3.0, 2.0]", "[0, 1]", "[1.0, 0.0]", "[1, 0]", "0", "[[1], [0]]", "[[3.0], [2.0]]",
+        "[[0], [1]]", "[[3.0, 1.0], [3.0, 3.0]]", "[[0.0, 0.0], [0.0, 0.0]]",
+        "[[3.0, 1.0], [0.0, 2.0]]", "[[3.0, 2.0]]",
+    ]  # fmt: skip
+
+
 def test_a_wrapper_that_wants_no_functions_is_asked_for_operators() -> None:
     """Its results are of its class, and an attribute `_data` is its own."""
     program = """

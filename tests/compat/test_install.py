@@ -177,6 +177,9 @@ held = torch.distributed
 with mock.patch("torch.distributed"):
     pass
 print(torch.distributed is held, torch.distributed.is_torchelastic_launched())
+with mock.patch("torch._dynamo.config.suppress_errors", torch._dynamo.config.suppress_errors):
+    pass
+print(torch._dynamo.config.suppress_errors)
 try:
     del torch.relu_of_no_module
 except AttributeError as error:
@@ -188,6 +191,7 @@ except AttributeError as error:
         "tensor([-1.])",
         "tensor([0.]) False",
         "True False",
+        "False",
         "AttributeError",
     ]
 

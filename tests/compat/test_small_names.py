@@ -533,3 +533,46 @@ print(t.inv(y) is x, t._cached_x_y[1] is y, len(list(t.parameters())), t in {t})
 print(p.batch_shape, len(list(p.parameters())))
 """
     assert run(program).splitlines() == ["True True 2 True", "torch.Size([2]) 2"]
+
+
+def test_private_names_that_torchs_own_tests_ask_for() -> None:
+    program = """
+import io
+import torch
+from torch._export.wrappers import mark_subclass_constructor_exportable_experimental
+from torch._functorch.eager_transforms import _slice_argnums
+from torch.nn.functional import grad
+print(grad is torch.nn.grad, torch.nn.functional.grad.conv1d_input.__module__)
+print(_slice_argnums((1, 2, 3), (0, -1)), _slice_argnums((1, 2), 1, as_tuple=False))
+try:
+    _slice_argnums((1, 2), (0, -2))
+except RuntimeError as error:
+    print("must be unique" in str(error) or "elements must be unique" in str(error))
+print(torch._C._infer_size(torch.Size((2, 1)), torch.Size((3,))))
+grid = torch.zeros(1, 1, 1, 2)
+print(torch._grid_sampler_2d_cpu_fallback(torch.ones(1, 1, 3, 3), grid, 0, 0, False))
+print(torch.ones(1)._fix_weakref())
+print(torch._embedding_bag(torch.eye(3, 2), torch.tensor([0, 1]), torch.tensor([0]))[0])
+x, out = torch.full((2, 2), -1.0), torch.empty(2, 2)
+print(torch._addmm_activation(x, x, x, beta=2, alpha=0.75, use_gelu=True))
+print(torch._addmm_activation(x, x, x, beta=2, out=out) is out, out.sum())
+with torch.library._scoped_library("of_the_tests", "FRAGMENT") as library:
+    print(type(library) is torch.library.Library)
+print(torch.jit._wait(torch.jit._fork(torch.cos, torch.zeros(1))))
+file = io.BytesIO()
+torch.save(x, file)
+file.seek(0)
+print(torch.serialization._is_zipfile(file), file.tell())
+try:
+    torch.jit.script(torch.nn.Sequential(torch.nn.LazyLinear(3)))
+except RuntimeError as error:
+    print(error)
+"""
+    assert run(program).splitlines() == [
+        "True torch.nn.grad", "(1, 3) 2", "True", "torch.Size([2, 3])",
+        "tensor([[[[1.]]]])", "None", "tensor([[1., 1.]])",
+        "tensor([[-0.1543, -0.1543],", "        [-0.1543, -0.1543]])", "True tensor(0.)", "True",
+        "tensor([1.])", "True 0",
+        "'torch.nn.modules.linear.LazyLinear' has uninitialized parameters weight. Did you forget "
+        "to run a forward pass?",
+    ]  # fmt: skip

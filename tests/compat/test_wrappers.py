@@ -80,3 +80,65 @@ except RuntimeError: pass  # shapes are the affair of what it holds
 print(*asked)
 """
     assert run(program).strip() == operators
+
+
+WRAPPED = """
+import copy, io, pickle, torch
+from torch.utils._pytree import tree_map_only
+class W(torch.Tensor):
+    gives = True
+    @staticmethod
+    def __new__(cls, a): return torch.Tensor._make_wrapper_subclass(cls, a.shape, dtype=a.dtype)
+    def __init__(self, a): self.a = a
+    @classmethod
+    def __torch_dispatch__(cls, func, types, args=(), kwargs=None):
+        result = func(*tree_map_only(W, lambda w: w.a, args), **(kwargs or {}))
+        return tree_map_only(torch.Tensor, cls, result) if cls.gives else result
+w = W(torch.arange(2.0)).requires_grad_()
+w.note, w.grad = [1], W(torch.ones(2))
+"""
+
+
+def test_copies_and_pickles_of_wrappers() -> None:
+    program = f"""{WRAPPED}
+file = io.BytesIO()
+torch.save(w, file)
+file.seek(0)
+loaded = torch.load(file, weights_only=False)
+for made in (copy.deepcopy(w), pickle.loads(pickle.dumps(w)), loaded):
+    print(type(made).__name__, made.a.tolist(), made.a is w.a, made.requires_grad, made.note)
+    print(made.note is w.note, made.grad is not None and made.grad.a.tolist())
+    print((made * 2).a.tolist())
+both = copy.deepcopy([w, w])
+print(both[0] is both[1])
+class Plain(W):
+    gives = False
+for wrong in (w * 2, Plain(torch.ones(1))):
+    try:
+        copy.deepcopy(wrong)
+    except RuntimeError as error:
+        print(str(error)[:60])
+"""
+    assert run(program).splitlines() == [
+        "W [0.0, 1.0] False True [1]", "False [1.0, 1.0]", "[0.0, 2.0]",
+        *["W [0.0, 1.0] False True [1]", "False False", "[0.0, 2.0]"] * 2, "True",
+        "Only Tensors created explicitly by the user (graph leaves) s",
+        "The default implementation of __deepcopy__() for wrapper sub",
+    ]  # fmt: skip
+
+
+def test_wrappers_are_exchanged() -> None:
+    program = f"""{WRAPPED}
+x, w = torch.ones(4), W(torch.full((4,), 5.0))
+torch.utils.swap_tensors(x, w)
+print(type(x).__name__, type(w).__name__, (x + 1).a.tolist(), (w + 1).tolist())
+print(x.fill_(3) is not w, x.a.tolist(), w.fill_(2) is w, w.tolist())
+u, v = W(torch.zeros(2)), W(torch.ones(3))
+torch.utils.swap_tensors(u, v)
+print((u + 1).a.tolist(), (v + 1).a.tolist())
+"""
+    assert run(program).splitlines() == [
+        "W Tensor [6.0, 6.0, 6.0, 6.0] [2.0, 2.0, 2.0, 2.0]",
+        "True [3.0, 3.0, 3.0, 3.0] True [2.0, 2.0, 2.0, 2.0]",
+        "[2.0, 2.0, 2.0] [1.0, 1.0]",
+    ]  # fmt: skip

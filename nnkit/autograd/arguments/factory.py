@@ -43,8 +43,11 @@ def dtype_of(name: str, given: Any, default: dtype | None = None) -> dtype:
         raise TypeError(f"{name}(): argument 'dtype' must be nnkit.dtype, not {got}") from None
 
 
-def place_of(given: Any, default: Device | None = None) -> Device:
-    """The device that was asked for, else ``default``, else the default device."""
+def place_of(given: Any, default: Device | None = None, out: Tensor | None = None) -> Device:
+    """The device of ``out`` if there is one, else that which was asked for, else ``default``, else
+    the default device."""
+    if out is not None:
+        return Device(out._device.type, out._device.index)
     if given is None:
         return default or located(get_default_device())
     return located(given)
@@ -59,6 +62,30 @@ def check_layout(name: str, layout: Any) -> None:
     """RuntimeError for every layout but strided memory."""
     if not is_strided(layout):
         raise RuntimeError(f"{name}(): only strided tensors are supported, got layout {layout}")
+
+
+def check_kind(name: str, dtype: Any, layout: Any, device: Any, out: Any) -> None:
+    """What was asked for of a new tensor, of which an ``out`` must be.
+
+    Raises:
+        TypeError: ``out`` is no Tensor.
+        RuntimeError: it has another dtype, layout or device, or the layout is not strided.
+    """
+    if out is None:
+        return check_layout(name, layout)
+    if not isinstance(out, Tensor):
+        raise TypeError(f"{name}(): argument 'out' must be Tensor, not {type(out).__name__}")
+    d = dtype_of(name, dtype, out.dtype)
+    place = place_of(device, out._device)
+    for kind, given, found in (
+        ("dtype", d.scalar_type, out.dtype.scalar_type),
+        ("layout", str(layout or out.layout), str(out.layout)),
+        ("device type", place.type, out._device.type),
+    ):
+        if given != found:
+            raise RuntimeError(
+                f"{name}(): {kind} {given} does not match {kind} of out parameter ({found})"
+            )
 
 
 def shape_of(name: str, given: tuple, keyword: Any = None) -> tuple[int, ...]:

@@ -11,10 +11,18 @@ from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any
 
-from nnkit.autograd.batch.examples import Batched, BatchLevel, example, of_each, stacked
+from nnkit.autograd.batch.examples import (
+    DRAWS_ALIKE,
+    Batched,
+    BatchLevel,
+    example,
+    of_each,
+    stacked,
+)
 from nnkit.autograd.batch.rules import (
     call,
     differs,
+    is_batched,
     moved_statics,
     padded,
     plain_index,
@@ -78,8 +86,7 @@ def _compute(B: Batch, primitive: Primitive, *arguments: Any) -> Any:
         return _create(B, primitive, statics)
     if primitive.draws and B.level.randomness == "different" and operands[0].dim is None:
         operands[0] = Batched(to_front(operands[0], B.level.size), 0)
-    differ = any(x.__class__ is Batched and x.dim is not None for x in operands)
-    if not (differ or any(map(differs, statics))):
+    if not (any(map(is_batched, operands)) or any(map(differs, statics))):
         wholes = [x.whole if x.__class__ is Batched else x for x in operands]
         found = call(primitive, wholes, map(plain_index, statics))
         return found if primitive.tells else B.results(found, None, viewed(primitive, operands))
@@ -167,14 +174,19 @@ def _one_by_one(B: Batch, primitive: Primitive, operands: list, statics: tuple) 
 
 
 def _draw(B: Batch, primitive: Primitive, operands: list, statics: tuple) -> Any:
-    """Random numbers: of each example of its own, or the same for all."""
+    """Random numbers: of each example of its own, or the same for all, of what is dropped from
+    examples that differ, and as torch has it of no other distribution."""
     level, ndim = B.level, max([x.ndim for x in operands])
     different = level.randomness == "different"
+    if not (different or primitive.name in _NOISES):
+        raise RuntimeError(DRAWS_ALIKE)
     if different and primitive.name in _OF_ELEMENTS and True not in statics[1:]:
         fronts = [padded(to_front(x, level.size), x.ndim, ndim) for x in operands]
         wholes = [LIFTED.contiguous(of_each(front, level.around)) for front in fronts]
         statics = tuple(moved_statics(B, primitive.statics, statics, ndim))
         return B.results(call(primitive, wholes, statics), 0)
+    if different and primitive.name == "multinomial" and level.size:
+        return _draw_rows(B, primitive, operands[0], statics)
     if different:
         return _one_by_one(B, primitive, operands, statics)
     state = get_rng_state()
@@ -185,6 +197,16 @@ def _draw(B: Batch, primitive: Primitive, operands: list, statics: tuple) -> Any
     return B.results(stacked(rows, level.size), 0)
 
 
+def _draw_rows(B: Batch, primitive: Primitive, x: Batched, statics: tuple) -> Any:
+    """Indices from the rows of weights of all examples at once, as torch draws them."""
+    size, kinds = B.level.size, x.shape[-1]
+    front = of_each(to_front(x, size), B.level.around)
+    rows = front if x.ndim == 1 else LIFTED.reshape(front, (size * x.shape[0], kinds))
+    found = call(primitive, [rows], statics)
+    return B.results(LIFTED.reshape(found, (size, *x.shape[:-1], statics[0])), 0)
+
+
+_NOISES = frozenset("dropout alpha_dropout dropout_mask rrelu_noise".split())
 _OF_ELEMENTS = frozenset(
     "bernoulli dropout alpha_dropout dropout_mask poisson rrelu_noise standard_gamma "
     "normal_around normal_scaled normal_between".split()
@@ -199,6 +221,8 @@ def _write(B: Batch, primitive: Primitive, x: Batched, *arguments: Any) -> Batch
     name = primitive.name
     twin = CATALOGUE.get(name[:-1])
     operands = [B.of(a) for a in arguments]
+    if primitive.draws and B.level.randomness != "different" and any(map(is_batched, operands)):
+        raise RuntimeError(DRAWS_ALIKE)
     _check_written(B, x, operands)
     tensors = [a.whole if a.__class__ is Batched else a for a in operands]
     if twin is not None and twin.parameters == primitive.parameters:
@@ -231,7 +255,7 @@ def _front_array(value: Any, ndim: int) -> Any:
 
 def _check_written(B: Batch, x: Batched, operands: Sequence[Any]) -> None:
     """RuntimeError where numbers that differ are written into what is the same for all."""
-    if x.dim is None and any(a.__class__ is Batched and a.dim is not None for a in operands):
+    if x.dim is None and any(map(is_batched, operands)):
         raise RuntimeError(
             "vmap: writing inplace is not possible because there exists a Tensor `other` in "
             "extra_args that has more elements than `self`: it differs between examples, and self "

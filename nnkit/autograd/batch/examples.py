@@ -19,6 +19,11 @@ from nnkit.autograd.tensor import Tensor, wrap
 from nnkit.backend.device import device
 from nnkit.backend.lazy import memory_of
 
+DRAWS_ALIKE = (
+    "Vmap does not currently support same randomness with a batched tensor input: draw beside "
+    "what is the same for all examples, or pass randomness='different'"
+)
+
 
 class Batched:
     """A tensor that holds all examples. What is asked of it as of an array is asked of the first.
@@ -339,14 +344,31 @@ def of_each(value: Tensor, level: Any = ...) -> Tensor:
     return value
 
 
-def check_differs(name: str, value: Tensor) -> None:
-    """RuntimeError where numbers that are to differ are drawn into what is the same for all."""
+def check_differs(name: str, value: Tensor, beside: Sequence[Any] = ()) -> None:
+    """RuntimeError where numbers that are to differ are drawn into what is the same for all. The
+    write itself is refused where what they are drawn ``beside`` differs."""
     for each in _differing():
-        if value._device.depth < each.depth or value._device is each and not is_batched(value):
+        if not (_may_differ(value, each) or any(_may_differ(given, each) for given in beside)):
             raise RuntimeError(
                 f"vmap: Cannot ask {name}() for different inplace randomness on an unbatched "
                 "tensor, which is the same for all examples: draw out of place"
             )
+
+
+def check_alike(value: Tensor) -> None:
+    """RuntimeError where numbers that are to be the same for all are drawn beside what differs."""
+    while isinstance(value._device, Level):
+        level: Any = value._device
+        value, other = level.lower(value)
+        if isinstance(level, BatchLevel) and level.randomness != "different" and other is not None:
+            raise RuntimeError(DRAWS_ALIKE)
+
+
+def _may_differ(value: Any, level: BatchLevel) -> bool:
+    """Whether a tensor is of a level, and not known to be the same for all of its examples."""
+    if not isinstance(value, Tensor) or value._device.depth < level.depth:
+        return False
+    return value._device is not level or is_batched(value)
 
 
 def _differing(level: Any = ...) -> list[BatchLevel]:

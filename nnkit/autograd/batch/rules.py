@@ -328,13 +328,13 @@ _RULES: dict[str, Callable] = {
         _by_strides: "as_strided",
         _elementwise: (
             "cast copy zeros_like ones_like empty_like fill real imag conj neg_view view_as_real"
-            " view_as_complex masked_fill make_complex gcd lcm copy_storage"
+            " masked_fill make_complex gcd lcm copy_storage"
         ),
         _joining: "concat stack",
         _at_positions: "index_select index_select_adjoint index_add index_copy index_fill",
         _leading: (
             "mT mH tril triu inverse det cholesky svd eigh eig slogdet qr one_hot layer_norm"
-            " rms_norm"
+            " rms_norm view_as_complex"
         ),
         _linear: "linear",
         _embedding: "embedding",

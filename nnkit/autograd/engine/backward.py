@@ -31,6 +31,7 @@ from nnkit.autograd.op.registry import LIFTED, OPS
 from nnkit.autograd.tensor import Size, Tensor, primal_of, wrap
 from nnkit.autograd.views.history import refresh
 from nnkit.autograd.views.refusals import check_history
+from nnkit.backend.dtype import OF_ARRAY
 from nnkit.backend.lazy import plain
 from nnkit.backend.warning import warn
 
@@ -130,12 +131,7 @@ def _first_along(edge: GradientEdge, grad: Tensor | None, index: int) -> Tensor:
             raise RuntimeError("grad can be implicitly created only for scalar outputs")
         return wrap(node.device.backend.full(form[0], 1, form[1]), node.device)
     _check_kind(grad)
-    if form is not None and grad._array.shape != form[0]:
-        raise RuntimeError(
-            f"Mismatch in shape: grad_output[{index}] has a shape of {grad.shape} and "
-            f"output[{index}] has a shape of {Size(form[0])}."
-        )
-    return grad
+    return grad if form is None else _fitted(grad, grad._array.shape, form[0], form[1], index)
 
 
 def _ones_of(tensor: Tensor) -> Any:
@@ -155,17 +151,23 @@ def _first_gradient(tensor: Tensor, grad: Tensor | None, index: int) -> Tensor:
         return wrap(_ones_of(tensor), tensor._device)
     data = tensor._array
     _check_kind(grad)
-    if (grad.shape if _is_sparse_alone(grad, tensor) else grad._array.shape) != data.shape:
+    given = grad.shape if _is_sparse_alone(grad, tensor) else grad._array.shape
+    return _fitted(grad, given, data.shape, data.dtype, index)
+
+
+def _fitted(grad: Tensor, given: tuple, shape: tuple, dtype: Any, index: int) -> Tensor:
+    """A first gradient of the shape ``given`` in the dtype of its output."""
+    if given != shape:
         raise RuntimeError(
             f"Mismatch in shape: grad_output[{index}] has a shape of {grad.shape} and "
-            f"output[{index}] has a shape of {tensor.shape}."
+            f"output[{index}] has a shape of {Size(shape)}."
         )
-    if grad.is_complex() != tensor.is_complex():
+    if grad.is_complex() != (dtype.kind == "c"):
         raise RuntimeError(
             "For complex Tensors, both grad_output and output are required to have the same "
-            f"dtype: got {grad.dtype} and {tensor.dtype}"
+            f"dtype: got {grad.dtype} and {OF_ARRAY[dtype]}"
         )
-    return grad if grad._array.dtype == data.dtype else OPS["cast"](grad, data.dtype)
+    return grad if grad._array.dtype == dtype else OPS["cast"](grad, dtype)
 
 
 @overridable

@@ -81,7 +81,7 @@ def _compute(B: Forward, primitive: Primitive, *arguments: Any) -> Any:
     tangents = [x.tangent if x.__class__ is Dual else None for x in operands]
     if name == "sgn" and not primals[0].is_complex():
         return B.sgn_real(*arguments)  # its own op, as on Tensors
-    moving = not MODE.inference and any(t is not None for t in tangents)
+    moving = MODE.carries and not MODE.inference and any(t is not None for t in tangents)
     if moving and not hasattr(OPS.get(name), "op") and not primitive.constant:
         if name in FORMULAS:
             known = dict(zip(FORMULAS[name].parameters, arguments, strict=True))
@@ -333,18 +333,22 @@ def _write(B: Forward, primitive: Primitive, x: Dual, *arguments: Any) -> Dual:
             return found.primal
 
         write(primal, name, compute, *operands)
-        x.tangent = _cast_to(primal, found.tangent)
+        if MODE.carries:
+            x.tangent = _cast_to(primal, found.tangent)
         return x
     raw = [a._array if isinstance(a, Tensor) else a for a in operands]
     getattr(primal._device.backend, name)(primal._array, *raw)
     wrote(primal, name)
-    if primitive.subject == "random":  # the rest is renormalisation, which has no derivative
+    # The rest is renormalisation, which has no derivative.
+    if primitive.subject == "random" and MODE.carries:
         x.tangent = None
     return x
 
 
 def _copy(B: Forward, primitive: Primitive, x: Dual, source: Any) -> Dual:
     x.primal.copy_(B.primal(source))
+    if not MODE.carries:
+        return x
     tangent = source.tangent if source.__class__ is Dual and not MODE.inference else None
     if tangent is None:
         return _without_tangent(x)
@@ -369,7 +373,7 @@ def _cast_to(primal: Tensor, tangent: Tensor | None) -> Tensor | None:
 
 def _fill(B: Forward, primitive: Primitive, x: Dual, value: Any) -> Dual:
     x.primal.fill_(value)
-    return _without_tangent(x)
+    return _without_tangent(x) if MODE.carries else x
 
 
 _WRITES = {"copy_": _copy, "fill_": _fill}

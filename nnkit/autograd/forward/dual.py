@@ -194,7 +194,7 @@ class ForwardLevel(Level):
     Its tensors are those given to `lift` with a tangent, and all that is computed with them.
     """
 
-    __slots__ = ("batched", "by_hand")
+    __slots__ = ("batched", "by_hand", "carried")
 
     def __new__(cls, place: device, batched: bool = False, by_hand: bool = False) -> ForwardLevel:
         self = Level.__new__(cls, place)
@@ -204,7 +204,13 @@ class ForwardLevel(Level):
 
     def __enter__(self) -> ForwardLevel:
         MODE.derivatives += 1
+        self.carried = MODE.carries
+        MODE.carries = MODE.carries or not self.by_hand
         return Level.__enter__(self)
+
+    def __exit__(self, *exception: Any) -> None:
+        MODE.carries = self.carried
+        Level.__exit__(self, *exception)
 
     def detached(self, array: Dual) -> Dual:
         """The dual without a tangent, and its primal without history."""

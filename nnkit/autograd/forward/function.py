@@ -18,7 +18,8 @@ def carried(function: Any, level: Any, arguments: tuple, options: dict) -> Any:
     node, result = function._call(primals, options)
     outputs = result if isinstance(result, tuple) else (result,)
     pushed: list[Any] = [None] * len(outputs)
-    if any(tangent is not None for _, tangent in lowered) and not MODE.inference:
+    moving = MODE.carries and not MODE.inference
+    if moving and any(tangent is not None for _, tangent in lowered):
         pushed = _pushed(function, node, lowered, outputs)
     lifted = []
     for out, tangent in zip(outputs, pushed, strict=True):

@@ -8,6 +8,7 @@ from typing import Any
 
 from nnkit.autograd.batch.examples import BatchLevel
 from nnkit.autograd.forward.dual import dual_of, is_dual
+from nnkit.autograd.forward.level import ENTERED_LEVELS
 from nnkit.autograd.op.public import attach
 from nnkit.autograd.tensor import Tensor
 from nnkit.backend.dtype import bool_, default_dtype, int64
@@ -229,7 +230,8 @@ def _repr(self: Tensor, *, tensor_contents: Any = None) -> str:
         notes.append(f"grad_fn=<{made_by}>")
     elif self.requires_grad:
         notes.append("requires_grad=True")
-    tangent = dual_of(self).tangent if is_dual(self) else None
+    carries = is_dual(self) and id(self._device) in ENTERED_LEVELS
+    tangent = dual_of(self).tangent if carries else None
     if tangent is not None:
         notes.append(f"tangent={tangent}")
     return noted(prefix + text, notes, len(prefix))

@@ -123,7 +123,10 @@ class Storage:
 
     def resize_(self, size: int) -> Self:
         """Make room for so many numbers."""
-        self._memory.resize_(-(-size * self.element_size() // self._memory.element_size()))
+        memory = self._memory
+        if not self._is_part:  # from its beginning, wherever the tensor lies in it
+            memory = as_strided(memory, (0,), (1,), 0)
+        memory.resize_(-(-size * self.element_size() // memory.element_size()))
         return self
 
     def resizable(self) -> bool:

@@ -12,6 +12,8 @@ from nnkit.autograd.ops.embedding import bag_max
 from nnkit.nn import functional as F
 
 __all__ = [
+    "_addmm_activation", "_embedding_bag", "_embedding_bag_forward_only",
+    "_grid_sampler_2d_cpu_fallback",
     "affine_grid_generator", "as_strided_", "binary_cross_entropy_with_logits", "convolution",
     "cosine_embedding_loss", "ctc_loss", "detach_", "embedding_bag", "fill_", "frobenius_norm",
     "grid_sampler",
@@ -79,7 +81,7 @@ def grid_sampler(
     )
 
 
-grid_sampler_2d = grid_sampler_3d = grid_sampler
+grid_sampler_2d = grid_sampler_3d = _grid_sampler_2d_cpu_fallback = grid_sampler
 
 
 def affine_grid_generator(theta: Tensor, size: Sequence[int], align_corners: bool) -> Tensor:
@@ -166,6 +168,20 @@ def embedding_bag(
     chosen = bag_max(weight.detach()[indices[kept]], bags[kept].long(), count)[1]
     from_rows = nnkit.zeros_like(chosen) if not kept.any() else indices[kept][chosen.clamp(min=0)]
     return out, bags, sizes, nnkit.where(chosen < 0, 0, from_rows).to(indices.dtype)
+
+
+_embedding_bag = _embedding_bag_forward_only = embedding_bag
+
+
+def _addmm_activation(
+    input: Tensor, mat1: Tensor, mat2: Tensor, *, beta: float = 1, alpha: float = 1,
+    use_gelu: bool = False, out: Tensor | None = None,
+) -> Tensor:  # fmt: skip
+    """`torch.addmm`, and of that the positive part, or `gelu`."""
+    found = nnkit.addmm(input, mat1, mat2, beta=beta, alpha=alpha, out=out)
+    if out is None:
+        return F.gelu(found) if use_gelu else found.relu()
+    return out.copy_(F.gelu(out)) if use_gelu else out.relu_()
 
 
 def norm_except_dim(v: Tensor, pow: int = 2, dim: int = 0) -> Tensor:

@@ -12,6 +12,7 @@ from typing import Any
 
 import nnkit
 from nnkit import Tensor
+from nnkit.compat.dispatch import THREAD
 from nnkit.compat.names._ops import OpOverloadPacket, ops
 from nnkit.compat.passing import nothing, unchanged
 from nnkit.utils._pytree import tree_flatten, tree_leaves, tree_unflatten
@@ -47,8 +48,20 @@ class CustomOpDef:
         if self._opaque and needed:
             return self._recorded(leaves, structure, named)
         kernel = None if self._opaque else self._kernels.get(_AUTOGRAD)
-        kernel = kernel or self._kernel(tensors[0].device.type if tensors else "cpu")
-        return kernel(*args, **named)
+        if kernel is not None:
+            return kernel(*args, **named)
+        return self._computed(tensors[0].device.type if tensors else "cpu", args, named)
+
+    def _computed(self, device: str, args: tuple, named: dict[str, Any]) -> Any:
+        """The kernel's result; the innermost mode answers for it, as for one operator."""
+        if not THREAD.modes:
+            return self._kernel(device)(*args, **named)
+        mode = THREAD.modes.pop()  # which is off while it answers
+        try:
+            space, _, name = self._qualname.partition("::")
+            return mode._answer(getattr(getattr(ops, space), name).default, args, named)
+        finally:
+            THREAD.modes.append(mode)
 
     def _bound(self, args: tuple, kwargs: dict[str, Any]) -> tuple[tuple, dict[str, Any]]:
         """The arguments as the formulas of derivatives are given them, with the defaults."""
@@ -75,7 +88,7 @@ class CustomOpDef:
             @staticmethod
             def forward(*inputs: Any) -> Any:
                 device = next(leaf for leaf in inputs if isinstance(leaf, Tensor)).device.type
-                return operator._kernel(device)(*tree_unflatten(inputs, structure), **named)
+                return operator._computed(device, tree_unflatten(inputs, structure), named)
 
             @staticmethod
             def setup_context(ctx: Any, inputs: tuple, output: Any) -> None:
@@ -237,6 +250,9 @@ class Library:
 
     def __exit__(self, *exception: Any) -> None:
         pass
+
+
+_scoped_library = Library
 
 
 def _registers(*args: Any, **kwargs: Any) -> Any:

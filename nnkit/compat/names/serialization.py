@@ -26,6 +26,14 @@ def normalize_storage_type(storage_type: type) -> type:
     return getattr(nnkit, storage_type.__name__)
 
 
+def _is_zipfile(f: Any) -> bool:
+    """Whether what is read next begins as an archive of zip does, as a file of `torch.save`."""
+    place = f.tell()
+    begins = f.read(4) == b"PK\x03\x04"
+    f.seek(place)
+    return begins
+
+
 class LoadEndianness(enum.Enum):
     """The order of the bytes in a file that does not say it."""
 

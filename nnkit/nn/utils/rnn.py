@@ -184,6 +184,8 @@ def pack_padded_sequence(
             "pack_padded_sequence(): argument 'lengths' must be a vector, got shape "
             f"{list(lengths.shape)}"
         )
+    if not input.numel():
+        raise RuntimeError("pack_padded_sequence(): cannot pack an empty tensor")
     lengths = _lengths(lengths)
     sorted_indices = None
     if not enforce_sorted:
@@ -198,8 +200,6 @@ def pack_padded_sequence(
             f"pack_padded_sequence(): expected `len(lengths)` to be equal to batch_size, but got "
             f"{len(sizes)} (batch_size={input.shape[1]})"
         )
-    if not sizes:
-        raise RuntimeError("pack_padded_sequence(): cannot pack an empty tensor")
     if min(sizes) <= 0:
         raise RuntimeError(
             "pack_padded_sequence(): Length of all samples has to be greater than 0, "

@@ -186,7 +186,9 @@ class DataLoader(Generic[Sample]):
     def multiprocessing_context(self, context: Any) -> None:
         if context is not None:
             self._only_with_workers(
-                "multiprocessing_context can only be used with multi-process loading", context
+                "multiprocessing_context can only be used with multi-process loading "
+                "(num_workers > 0)",
+                context,
             )
             context = checked_context(context)
         self._multiprocessing_context = context

@@ -8,6 +8,7 @@ from typing import Any
 
 from nnkit.autograd.arguments.dims import broadcast_shape, check_tensor, sizes_of
 from nnkit.autograd.arguments.factory import (
+    check_kind,
     check_layout,
     dtype_of,
     finished,
@@ -54,11 +55,12 @@ def _filled(
 ) -> Tensor:  # fmt: skip
     """A tensor of the size, filled with a number; None leaves the memory as it is."""
     shape = shape_of(name, size, keyword)
-    d = dtype_of(name, dtype, None if out is None else out.dtype)
-    place = place_of(device)
-    if not value and not is_strided(layout):
+    if out is None and not value and not is_strided(layout):
+        d, place = dtype_of(name, dtype), place_of(device)
         return _without_elements(shape, layout, d, place, requires_grad)
-    check_layout(name, layout)
+    check_kind(name, dtype, layout, device, out)
+    d = dtype_of(name, dtype, None if out is None else out.dtype)
+    place = place_of(device, out=out)
     B = place.backend
     if value is None:
         data = unwritten(B, B.empty(shape, d.array))
@@ -136,7 +138,8 @@ def empty(
     """
     size_keyword = _size("empty", keyword)
     if memory_format is not None:
-        shape, place = shape_of("empty", size, size_keyword), place_of(device)
+        check_kind("empty", dtype, layout, device, out)
+        shape, place = shape_of("empty", size, size_keyword), place_of(device, out=out)
         d = dtype_of("empty", dtype, None if out is None else out.dtype)
         data = empty_in_order(place.backend, shape, d.array, axes_of(memory_format, len(shape)))
         return finished("empty", data, place, requires_grad, out)
@@ -173,12 +176,12 @@ def full(
         >>> nnkit.full((2,), 7)
         tensor([7, 7])
     """
-    check_layout("full", layout)
+    check_kind("full", dtype, layout, device, out)
     if not isinstance(size, (tuple, list)):
         raise TypeError(f"full(): argument 'size' must be tuple of ints, not {type(size).__name__}")
     value = number("full", "fill_value", fill_value)
     d = dtype_of("full", dtype, of_number(value) if out is None else out.dtype)
-    place = place_of(device)
+    place = place_of(device, out=out)
     shape = shape_of("full", (size,))
     value = fitting("full", value, d, math.prod(shape) == 1)
     data = place.backend.full(shape, value, d.array)
@@ -410,13 +413,13 @@ def eye(
         tensor([[1., 0.],
                 [0., 1.]])
     """
-    check_layout("eye", layout)
+    check_kind("eye", dtype, layout, device, out)
     shape = (integer("eye", "n", n), n if m is ... else integer("eye", "m", m))
     for parameter, size in zip("nm", shape):
         if size < 0:
             raise RuntimeError(f"eye(): {parameter} must be greater or equal to 0, got {size}")
     check_shape("eye", shape)
-    place = place_of(device)
+    place = place_of(device, out=out)
     d = dtype_of("eye", dtype, None if out is None else out.dtype)
     return finished("eye", place.backend.eye(*shape, d.array), place, requires_grad, out)
 

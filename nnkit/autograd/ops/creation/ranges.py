@@ -6,7 +6,7 @@ import cmath
 import math
 from typing import Any
 
-from nnkit.autograd.arguments.factory import check_layout, dtype_of, finished, number, place_of
+from nnkit.autograd.arguments.factory import check_kind, dtype_of, finished, number, place_of
 from nnkit.autograd.arguments.sizes import LARGEST, check_shape, integer
 from nnkit.autograd.op.public import public
 from nnkit.autograd.surface.limits import fitting
@@ -37,7 +37,7 @@ def arange(
         >>> nnkit.arange(1, 2, 0.25)
         tensor([1.0000, 1.2500, 1.5000, 1.7500])
     """
-    check_layout("arange", layout)
+    check_kind("arange", dtype, layout, device, out)
     names = ("start", "end", "step") if len(bounds) > 1 or keyword else ("end",)
     by_name = {*keyword} - {*names[: len(bounds)]}
     if len(bounds) + len(by_name) > 3 or by_name != {*keyword} or not by_name <= {*names}:
@@ -70,7 +70,7 @@ def arange(
         for value in (start, end, step):
             fitting("arange", value, int64)
     check_shape("arange", (_distance(start, end, step),))
-    place = place_of(device)
+    place = place_of(device, out=out)
     data = place.backend.arange(start, end, step, d.array)
     return _in_shape_of_out("arange", data, place, requires_grad, out)
 
@@ -103,7 +103,7 @@ def range_(
         TypeError: a bound is no number.
     """
     warn("range() is deprecated: use arange(), whose values end before end")
-    check_layout("range", layout)
+    check_kind("range", dtype, layout, device, out)
     start, end, step = (
         number("range", n, v) for n, v in (("start", start), ("end", end), ("step", step))
     )
@@ -119,7 +119,8 @@ def range_(
         )
     if d.category == INTEGER:
         start, end, step = int(start), int(end), int(step)
-    place, (count,) = place_of(device), check_shape("range", (_distance(start, end, step) + 1,))
+    (count,) = check_shape("range", (_distance(start, end, step) + 1,))
+    place = place_of(device, out=out)
     data = place.backend.arange(start, start + count * step, step, d.array)
     return _in_shape_of_out("range", data[:count], place, requires_grad, out)
 
@@ -185,11 +186,11 @@ def linspace(
         >>> nnkit.linspace(0, 1, 5)
         tensor([0.0000, 0.2500, 0.5000, 0.7500, 1.0000])
     """
-    check_layout("linspace", layout)
+    check_kind("linspace", dtype, layout, device, out)
     start, end, d = _ends("linspace", start, end, steps, dtype, out)
     if steps == 1:
         start = fitting("linspace", start, d, True)
-    place = place_of(device)
+    place = place_of(device, out=out)
     data = place.backend.linspace(start, end, steps, d.array)
     return _in_shape_of_out("linspace", data, place, requires_grad, out)
 
@@ -218,8 +219,8 @@ def logspace(
         >>> nnkit.logspace(0, 2, 3)
         tensor([  1.,  10., 100.])
     """
-    check_layout("logspace", layout)
+    check_kind("logspace", dtype, layout, device, out)
     start, end, d = _ends("logspace", start, end, steps, dtype, out)
-    place = place_of(device)
+    place = place_of(device, out=out)
     data = place.backend.logspace(start, end, steps, base, d.array)
     return _in_shape_of_out("logspace", data, place, requires_grad, out)

@@ -176,10 +176,16 @@ def _survey(data: Any, found: set, d: dtype_type | None, depth: int, leads: bool
                 )
             item = item.item()
         elif _is_array(item):
+            if getattr(item, "ndim", 0) and item.size:
+                warn_once(
+                    "Creating a tensor from a list of numpy.ndarrays is extremely slow. Please "
+                    "consider converting the list to a single numpy.ndarray with numpy.array() "
+                    "before converting to a tensor."
+                )
             found.add(OF_ARRAY[cpu.backend.from_numpy(cpu.backend.as_array(item)).dtype])
         elif isinstance(item, (str, bytes)):
             error = ValueError if leads and not items else TypeError  # a dimension to torch
-            raise error(f"tensor(): expected numbers, got '{kind.__name__}' inside a sequence")
+            raise error(f"tensor(): invalid data type '{kind.__name__}' inside a sequence")
         elif item is data:
             raise TypeError("tensor(): self-referential lists are incompatible with tensors")
         elif _is_sequence(item):
@@ -524,7 +530,7 @@ def _refuse_device(name: str, arguments: tuple, device: Any) -> None:
 
 
 def _legacy(name: str, cls: type, arguments: tuple, place: Any, d: dtype_type) -> Tensor:
-    self, first = blank(cls), arguments[0] if arguments else ()
+    first = arguments[0] if arguments else ()
     if len(arguments) == 1 and isinstance(first, Storage):
         return recast(first.tensor(d), cls)
     if len(arguments) == 1 and isinstance(first, Tensor):
@@ -532,14 +538,16 @@ def _legacy(name: str, cls: type, arguments: tuple, place: Any, d: dtype_type) -
     counted = hasattr(first, "__index__") and not isinstance(first, bool)
     counted = counted and not getattr(first, "ndim", 0)  # an array has that method too
     if counted or isinstance(first, Size):
-        fill(self, place.backend.empty(shape_of(name, arguments), d.array), place)
+        content = place.backend.empty(shape_of(name, arguments), d.array)
     elif len(arguments) > 1:
         got = ", ".join(type(argument).__name__ for argument in arguments)
         raise TypeError(f"{name}() received an invalid combination of arguments - got ({got})")
     elif not hasattr(first, "__len__"):
         raise TypeError(f"{name}(): data must be a sequence (got {first.__class__.__name__})")
     else:
-        fill(self, _read(first, d, place), place)
+        content = _read(first, d, place)
+    self = blank(cls)
+    fill(self, content, place)
     return self
 
 

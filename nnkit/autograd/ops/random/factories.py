@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from nnkit.autograd.arguments.factory import check_layout, dtype_of, finished, place_of
+from nnkit.autograd.arguments.factory import check_kind, dtype_of, finished, place_of
 from nnkit.autograd.arguments.sizes import check_shape, integer
 from nnkit.autograd.batch.examples import drawn_for_each, of_each
 from nnkit.autograd.op.public import public
@@ -171,10 +171,10 @@ def randperm(
         >>> nnkit.randperm(6)
         tensor([2, 5, 3, 0, 1, 4])
     """
-    check_layout("randperm", layout)
+    check_kind("randperm", dtype, layout, device, out)
     check_shape("randperm", (integer("randperm", "n", n),))
     d = dtype_of("randperm", dtype, int64 if out is None else out.dtype)
-    place = place_of(device)
+    place = place_of(device, out=out)
     need("randperm", d, (INTEGER, FLOATING), NotImplementedError)
     limit = _EXACT.get(d) or 2 ** (8 * d.itemsize - d.is_signed)
     if n > limit:

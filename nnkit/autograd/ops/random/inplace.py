@@ -64,7 +64,7 @@ _OPS["bernoulli_from_"] = rule(
 def draw(x: Tensor, kernel: str, *arguments: Any) -> Tensor:
     """Run an in-place kernel on ``x`` with torch's checks, version and history."""
     if MODE.batches:
-        check_differs(kernel, x)
+        check_differs(kernel, x, arguments)
     in_place = getattr(x._device.backend, kernel)
     return write(x, kernel, _OPS[kernel], *arguments, kernel=in_place)
 

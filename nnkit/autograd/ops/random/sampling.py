@@ -8,9 +8,9 @@ from collections.abc import Sequence
 from typing import Any
 
 from nnkit.autograd.arguments.dims import broadcast_shape, check_tensor
-from nnkit.autograd.arguments.factory import check_layout, dtype_of, finished, place_of, shape_of
+from nnkit.autograd.arguments.factory import check_kind, dtype_of, finished, place_of, shape_of
 from nnkit.autograd.arguments.sizes import check_shape, integer
-from nnkit.autograd.batch.examples import empty_of_each, lowest, of_each
+from nnkit.autograd.batch.examples import check_alike, empty_of_each, lowest, of_each
 from nnkit.autograd.op.out import write_out
 from nnkit.autograd.op.promotion import scalar
 from nnkit.autograd.op.public import public
@@ -51,12 +51,11 @@ def blank(
     default: Any = None,
 ) -> Tensor:  # fmt: skip
     """An uninitialised tensor of the size and dtype that a function was asked for."""
-    check_layout(name, layout)
+    check_kind(name, dtype, layout, device, out)
     shape = shape_of(name, given, keyword)
-    d = dtype_of(name, dtype, default if out is None else out.dtype)
-    if out is not None and d is out.dtype:
+    if out is not None:
         return _like_out(shape, out)
-    return empty_of_each(shape, d.array, place_of(device))
+    return empty_of_each(shape, dtype_of(name, dtype, default).array, place_of(device))
 
 
 def _like_out(shape: tuple[int, ...], out: Tensor) -> Tensor:
@@ -173,6 +172,7 @@ def bernoulli(
     check_tensor("bernoulli", input)
     input = of_each(input)
     if p is not ...:
+        check_alike(input)
         blank = wrap(input._device.backend.empty(input.shape, input._array.dtype), input._device)
         return bernoulli_(blank, p, generator=generator)
     out = _bernoulli(input, source_of("bernoulli", generator, input._device))

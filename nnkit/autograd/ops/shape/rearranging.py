@@ -28,6 +28,7 @@ from nnkit.autograd.ops.shape import reshaping as shapes
 from nnkit.autograd.tensor import Tensor, wrap
 from nnkit.backend.dtype import int32, int64
 from nnkit.backend.memory import by_rows, contiguous_format, strides_in_elements
+from nnkit.backend.warning import warn_once
 
 
 def _tile_adjoint(B: Any, g: Any, x_shape: tuple, repeats: tuple) -> Any:
@@ -340,6 +341,16 @@ def meshgrid(*tensors: Any, indexing: str | None = None) -> tuple[Tensor, ...]:
                 f"meshgrid expects all tensors to have the same dtype, got {given[0].dtype} and "
                 f"{tensor.dtype}"
             )
+        if tensor._device != given[0]._device:
+            raise RuntimeError(
+                f"meshgrid expects all tensors to have the same device, got {given[0]._device} and "
+                f"{tensor._device}"
+            )
+    if indexing is None:
+        warn_once(
+            "torch.meshgrid: in an upcoming release, it will be required to pass the indexing "
+            "argument."
+        )
     sizes = [t._array.size for t in given]
     swap = indexing == "xy" and len(given) > 1
     order = [1, 0, *range(2, len(given))] if swap else list(range(len(given)))
@@ -380,7 +391,7 @@ def cartesian_prod(*tensors: Any) -> Tensor:
             )
     if len(given) == 1:
         return composite_operands(*given)[0]
-    return joining.stack([shapes.reshape(grid, -1) for grid in meshgrid(*given)], 1)
+    return joining.stack([shapes.reshape(grid, -1) for grid in meshgrid(*given, indexing="ij")], 1)
 
 
 @public(method=False)

@@ -43,6 +43,7 @@ from nnkit.backend.memory import (
     channels_last,
     channels_last_3d,
     contiguous_format,
+    extent,
     is_lent,
     owner,
     preserve_format,
@@ -557,12 +558,14 @@ def set_(
 
     Args:
         source: a tensor of the same dtype, or its storage.
-        storage_offset: where to start in its storage, with ``size`` and ``stride``.
+        storage_offset: where to start in its storage, with ``size`` and ``stride``. The storage
+            grows as these want, unless the tensor has them already.
     """
     from nnkit.autograd.surface.storage import Storage
 
+    storage = None
     if isinstance(source, Storage):
-        source = source.tensor(input.dtype)
+        storage, source = source, source.tensor(input.dtype)
     if input._device.depth:
         raise NotImplementedError("set_(): a tensor of a transform cannot be given other memory")
     tracked = check_change(input, "set_", (source,))
@@ -579,7 +582,14 @@ def set_(
         if size is not None:
             shape = sizes_of("set_", (size,))
             stride = strides_of(shape) if stride is None else stride
-            memory = as_strided(memory, shape, stride, storage_offset)
+            steps = (stride,) if isinstance(stride, int) else tuple(stride)
+            if (shape, steps) != (input.shape, input.stride()):
+                room = memory.untyped_storage() if storage is None else storage
+                wanted = extent(shape, steps, storage_offset) * memory.itemsize
+                if wanted > room.nbytes():
+                    room.resize_(wanted)
+                memory = room.tensor(input.dtype)
+            memory = as_strided(memory, shape, steps, storage_offset)
         data = memory_of(memory._array)
     change_geometry(input, alike(input._array, data))
     wrote(input, "set_")

@@ -9,12 +9,15 @@ from collections.abc import Callable
 from typing import Any
 
 from nnkit.autograd import Tensor
+from nnkit.autograd.arguments.dims import broadcast_shape
 from nnkit.autograd.arguments.overriding import THREAD, TorchFunctionMode, refuse
 from nnkit.autograd.arguments.overriding import DisableTorchFunction as DisableTorchFunction
 from nnkit.autograd.arguments.overriding import (
     DisableTorchFunctionSubclass as DisableTorchFunctionSubclass,
 )
 from nnkit.autograd.arguments.spatial import ints
+from nnkit.autograd.forward_ad import _is_fwd_grad_enabled as _is_fwd_grad_enabled
+from nnkit.autograd.forward_ad import _set_fwd_grad_enabled as _set_fwd_grad_enabled
 from nnkit.autograd.grad_mode import MODE
 from nnkit.autograd.ops.creation.conversion import destination
 from nnkit.autograd.surface.generator import Generator as Generator
@@ -179,6 +182,11 @@ def _plain_convolution(axes: int) -> Callable:
 def _is_alias_of(tensor: Tensor, other: Tensor) -> bool:
     """Whether two tensors lie in the same memory."""
     return tensor.untyped_storage()._cdata == other.untyped_storage()._cdata
+
+
+def _infer_size(a: Any, b: Any) -> Any:
+    """The shape that two shapes broadcast to."""
+    return broadcast_shape("_infer_size", [a, b])
 
 
 def _upsample(way: str, axes: int, antialias: bool) -> Callable:

@@ -11,13 +11,26 @@ from weakref import WeakSet
 from nnkit.compat.passing import Inert, false, nothing, say, unchanged
 from nnkit.futures import Future
 from nnkit.nn import Module
+from nnkit.nn.parameter import is_lazy
 
 T = TypeVar("T")
 _RUN_AS_THEY_ARE = "functions and modules run as they are written"
 
 
 def script(obj: Any = None, *args: Any, **kwargs: Any) -> Any:
-    """The function, class or module itself."""
+    """The function, class or module itself.
+
+    Raises:
+        RuntimeError: a module has parameters or buffers that have no shape yet.
+    """
+    for module in obj.modules() if _of_class(obj, Module) else ():
+        for name, tensor in (module._parameters | module._buffers).items():
+            if is_lazy(tensor):
+                kind = type(module)
+                raise RuntimeError(
+                    f"'{kind.__module__}.{kind.__name__}' has uninitialized parameters {name}. "
+                    "Did you forget to run a forward pass?"
+                )
     say("torch.jit.script", _RUN_AS_THEY_ARE)
     return _passed(unchanged(obj))
 
@@ -71,6 +84,9 @@ def fork(func: Any, *args: Any, **kwargs: Any) -> Future:
 def wait(future: Future) -> Any:
     """The value of a future."""
     return future.wait()
+
+
+_fork, _wait = fork, wait
 
 
 def _get_trace_graph(f: Any, *args: Any, **kwargs: Any) -> Any:

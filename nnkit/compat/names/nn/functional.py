@@ -6,6 +6,7 @@ from typing import Any
 
 from nnkit import Tensor, channel_shuffle
 from nnkit.backend.warning import warn
+from nnkit.nn import grad
 from nnkit.nn.functional import linear
 from nnkit.nn.functional.attention import additive_mask, project
 from nnkit.nn.functional.attention import check_dimensions as _mha_shape_check
@@ -14,7 +15,7 @@ from nnkit.overrides import has_torch_function as has_torch_function
 from nnkit.overrides import has_torch_function_unary as has_torch_function_unary
 from nnkit.overrides import has_torch_function_variadic as has_torch_function_variadic
 
-__all__ = ["_mha_shape_check"]
+__all__ = ["_mha_shape_check", "grad"]
 
 native_channel_shuffle = channel_shuffle
 

@@ -1,0 +1,1 @@
+"""torch._export: what classes of tensors are marked with for export."""
