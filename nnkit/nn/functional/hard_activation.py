@@ -12,7 +12,7 @@ from nnkit.autograd.op.public import public
 from nnkit.autograd.ops.elementwise import activation as ops
 from nnkit.autograd.surface.limits import check_numbers, finfo, fitting
 from nnkit.autograd.views.history import check_write, write
-from nnkit.backend.dtype import BOOL, COMPLEX, FLOATING
+from nnkit.backend.dtype import BOOL, COMPLEX, FLOATING, int64
 
 __all__ = [
     "hardshrink", "hardsigmoid", "hardswish", "hardtanh", "hardtanh_", "relu6", "softshrink",
@@ -84,11 +84,13 @@ def hardtanh(
         raise NotImplementedError(f"hardtanh(): not implemented for '{input.dtype.name}' tensors")
     if input.dtype.category == BOOL:
         raise RuntimeError("Bool inputs not supported for hardtanh")
-    if input.dtype.category < FLOATING and not input.dtype.is_signed and min(min_val, max_val) < 0:
-        raise RuntimeError(
-            "hardtanh(): an unsigned input cannot have negative bounds, got "
-            f"{min_val} and {max_val}"
-        )
+    if input.dtype.category < FLOATING:
+        min_val, max_val = (fitting("hardtanh", bound, int64) for bound in (min_val, max_val))
+        if min(min_val, max_val) < 0 and not input.dtype.is_signed:
+            raise RuntimeError(
+                "hardtanh(): an unsigned input cannot have negative bounds, got "
+                f"{min_val} and {max_val}"
+            )
     low, high = (fitting("hardtanh", bound, input.dtype) for bound in (min_val, max_val))
     return (
         write(input, "hardtanh_", ops.hardtanh, low, high)
