@@ -19,7 +19,6 @@ from nnkit.autograd.forward.dual import ForwardLevel, same
 from nnkit.autograd.grad_mode import MODE
 from nnkit.autograd.graph import disable_saved_tensors_hooks
 from nnkit.autograd.op.registry import LIFTED
-from nnkit.autograd.ops.creation.factories import zeros
 from nnkit.autograd.ops.shape.joining import cat
 from nnkit.func.level import (
     Level,
@@ -512,7 +511,7 @@ def _units(points: Sequence[Tensor], rows: range | None = None) -> tuple[BatchLe
     batch = BatchLevel(points[0].device, len(rows), "same")
     found, start = [], 0
     for point, size in zip(points, sizes, strict=True):
-        unit = zeros(len(rows), size, dtype=point.dtype, device=point.device)
+        unit = point.new_zeros(len(rows), size)
         unit.diagonal(rows.start - start).fill_(1)
         found.append(batch.lift(unit.view(len(rows), *point.shape), 0))
         start += size

@@ -524,4 +524,14 @@ x0 = T.ones(1, 2, 2, 2).to(memory_format=T.channels_last).requires_grad_()
 x1 = T.autograd.grad(x0.angle().sum(), x0)[0]
 x2 = T.autograd.grad(x0.mT.angle().sum(), x0)[0]
 """,
+    "a new tensor on the device of an example is the same for all examples": """
+x0 = T.arange(6.0).view(2, 3)
+def drawn(v):
+    return v + T.normal(T.zeros(3, device=v.device), T.ones(3, device=v.device))
+T.manual_seed(1)
+x1 = T.func.vmap(drawn, randomness="same")(x0)
+x2 = T.func.vmap(lambda v: T.func.jacrev(lambda u: u * 1.0)(v).sum(1).clone().add_(v))(x0)
+x3 = T.func.vmap(lambda v: v.new_empty_strided((3,), (2,)).copy_(v))(x0)
+x4 = T.func.vmap(lambda v: T.full((2,), 3.0, device=v.device))(x0)
+""",
 }

@@ -50,7 +50,8 @@ def place_of(given: Any, default: Device | None = None, out: Tensor | None = Non
         return Device(out._device.type, out._device.index)
     if given is None:
         return default or located(get_default_device())
-    return located(given)
+    found = located(given)
+    return Device(found.type, found.index) if found.depth else found  # new ones are of no level
 
 
 def is_strided(layout: Any) -> bool:

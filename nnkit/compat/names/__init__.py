@@ -38,14 +38,14 @@ from nnkit.compat.names._switches import Stream as Stream
 from nnkit.compat.names.random import thread_safe_generator as thread_safe_generator
 from nnkit.compat.names.serialization import save as save
 from nnkit.compat.names.torch_version import __version__ as __version__
-from nnkit.compat.passing import nothing
+from nnkit.compat.passing import nothing as _nothing
 from nnkit.compat.wrappers import make_wrapper_subclass
 from nnkit.compiler import disable as _disable_dynamo  # noqa: F401
 from nnkit.overrides import _assert as _assert
 from nnkit.utils.dlpack import to_dlpack as to_dlpack
 
 Tensor._make_wrapper_subclass = staticmethod(make_wrapper_subclass)  # type: ignore[attr-defined]
-Tensor._fix_weakref = nothing  # type: ignore[attr-defined]
+Tensor._fix_weakref = _nothing  # type: ignore[attr-defined]
 globals().update(FUNCTIONS)
 globals().update(DTYPES)
 globals().update(QSCHEMES)

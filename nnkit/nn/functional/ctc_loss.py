@@ -7,7 +7,6 @@ from typing import Any
 from nnkit.autograd import Tensor
 from nnkit.autograd.arguments.annotations import is_int
 from nnkit.autograd.batch.examples import lowest
-from nnkit.autograd.ops.creation.factories import zeros
 from nnkit.autograd.ops.loss.ctc import ctc_loss as ctc_op
 from nnkit.backend.dtype import FLOATING, INTEGER, float32, float64, int64
 from nnkit.nn.functional.reductions import check_reduction, reduced
@@ -69,7 +68,7 @@ def _padded(targets: Tensor, lengths: list[int], count: int) -> Tensor:
             f"ctc_loss: expected targets to have size {sum(lengths)}, the sum of target_lengths, "
             f"got {list(targets.shape)}"
         )
-    rows = zeros((count, most), dtype=int64, device=targets.device)
+    rows = targets.new_zeros((count, most), dtype=int64)
     start = 0
     for row, length in enumerate(lengths):
         rows[row, :length] = labels[start : start + length]

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 from nnkit.autograd import Tensor
 from nnkit.autograd.arguments.annotations import hold_all
 from nnkit.autograd.arguments.dims import check_tensor
-from nnkit.autograd.ops.creation.factories import empty_like, full
+from nnkit.autograd.ops.creation.factories import empty_like
 from nnkit.autograd.ops.creation.ranges import arange
 from nnkit.autograd.ops.exchange.interchange import as_tensor
 from nnkit.autograd.ops.shape.joining import cat
@@ -277,7 +277,7 @@ def _padded(data: Tensor, present: Tensor, padding_value: float, more: int = 0) 
     rows of padding."""
     rows, columns = present.shape
     shape = (rows + more, columns, *data.shape[1:])
-    padded = full(shape, padding_value, dtype=data.dtype, device=data.device)
+    padded = data.new_full(shape, padding_value)
     padded[:rows][present.to(data.device)] = data
     return padded
 

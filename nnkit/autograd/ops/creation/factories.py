@@ -322,11 +322,8 @@ def new_empty_strided(
     pin_memory: bool = False,
 ) -> Tensor:
     """`empty_strided` with the dtype and device of this tensor, unless given."""
-    dtype = input.dtype if dtype is None else dtype
-    device = primal_below(input)._device if device is None else device
-    return empty_strided(
-        size, stride, dtype=dtype, device=device, layout=layout, requires_grad=requires_grad
-    )
+    place = primal_below(input)._device if device is None else place_of(device)
+    return _strided(size, stride, dtype or input.dtype, place, requires_grad)
 
 
 @public(namespace=False)
@@ -372,10 +369,13 @@ def empty_strided(
         >>> nnkit.empty_strided((2, 3), (1, 2)).stride()
         (1, 2)
     """
+    return _strided(size, stride, dtype, place_of(device), requires_grad)
+
+
+def _strided(size: Any, stride: Any, dtype: Any, place: Any, requires_grad: bool) -> Tensor:
     shape = sizes_of("empty_strided", (size,))
     strides = sizes_of("empty_strided", (stride,), None, "stride")
     check_strided("empty_strided", shape, strides, 0)
-    place = place_of(device)
     d = dtype_of("empty_strided", dtype)
     data = unwritten(place.backend, place.backend.empty_strided(shape, strides, d.array))
     return finished("empty_strided", data, place, requires_grad)

@@ -584,6 +584,7 @@ def set_(
             stride = strides_of(shape) if stride is None else stride
             steps = (stride,) if isinstance(stride, int) else tuple(stride)
             if (shape, steps) != (input.shape, input.stride()):
+                check_strided("set_", shape, steps, storage_offset)
                 room = memory.untyped_storage() if storage is None else storage
                 wanted = extent(shape, steps, storage_offset) * memory.itemsize
                 if wanted > room.nbytes():
