@@ -146,12 +146,8 @@ def _pushed(
     real = not any(isinstance(v, Tensor) and v.is_complex() for v in (*primals, *outputs))
     if op.linear:
         found = [_through(op, primals, statics, tangents)]
-    elif op.name == "prelu":
-        (x, weight), (along, by_weight) = primals, tangents
-        found = [_along_prelu(x, x, weight, along, by_weight)]
-    elif op.name == "prelu_grad_x" and (tangents[0] is not None or tangents[2] is not None):
-        value, x, weight = primals
-        found = [_along_prelu(value, x, weight, tangents[0], tangents[2])]
+    elif op.along is not None:
+        found = [op.along(primals, tangents)]
     elif op.name in FORMULAS and (real or op.name == "sgn"):  # whose rule is its own transpose
         found = [_along(op, primals, statics, outputs[0], edges, tangents)]
     else:
@@ -171,16 +167,6 @@ def _pushed(
             tangent = dependent(tangent, depends, kind, besides=True)
         result.append(tangent)
     return result
-
-
-def _along_prelu(value: Tensor, x: Tensor, weight: Tensor, along: Any, by_weight: Any) -> Tensor:
-    """The tangent of ``value`` where ``x`` is positive, else ``weight * value``, at 0 that from
-    above: so torch has it, of prelu (the value is ``x``) and of its gradient, which is that from
-    below."""
-    factors = ((along, weight), (by_weight, value))
-    below = [LIFTED.mul(tangent, factor) for tangent, factor in factors if tangent is not None]
-    above = LIFTED.zeros_like(value) if along is None else along
-    return LIFTED.where(LIFTED.ge(x, 0), above, below[0] if len(below) == 1 else LIFTED.add(*below))
 
 
 def _along(

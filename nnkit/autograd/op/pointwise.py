@@ -120,6 +120,7 @@ def pointwise(
     also: Mapping[str, tuple[str, ...]] | None = None,
     by_rows: tuple[str, ...] = (),
     stepwise: tuple[str, ...] = ("backward",),
+    along: Callable | None = None,
     **rules: Callable,
 ) -> Callable:
     """Declare an element-wise op.
@@ -143,7 +144,7 @@ def pointwise(
         differentiable_in_place: whether ``name_`` has a derivative.
         aliases: further public names.
         refuses: categories of dtype it is not defined for ("bool", "integer", "complex").
-        depends, alone, also: as of `rule`.
+        depends, alone, also, along: as of `rule`.
         by_rows: the inputs whose gradients lie by rows in memory, whatever their operands do.
         stepwise: which of ``forward`` and ``backward`` torch computes operation by operation, so
             that half precision is rounded after each; a kernel of its own rounds once.
@@ -160,7 +161,10 @@ def pointwise(
         for x, rule in rules.items()
     }
     node = node or "".join(p.capitalize() for p in name.split("_")) + "Backward0"
-    op = Op(primitive, derivatives, None, node, False, False, (), (), depends, alone, (), also)
+    op = Op(
+        primitive, derivatives, None, node, False, False, (), (), depends, alone, (), also,
+        along=along,
+    )  # fmt: skip
     if reflected:
         second = {x: derivatives[x] for x in formula.arrays[1:]}
         op.reflected = Op(primitive, second, None, reflected, False, False, (), (), depends, alone)

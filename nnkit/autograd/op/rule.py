@@ -113,9 +113,8 @@ class Op:
     """A primitive with its rules; makes the nodes of its results."""
 
     __slots__ = (
-        "alone", "also", "apart", "broadcasts", "depends", "differentiable", "fixed", "is_view",
-        "joint", "linear",
-        "materializes", "name", "node_name", "node_type", "only_first", "order", "primitive",
+        "alone", "along", "also", "apart", "broadcasts", "depends", "differentiable", "fixed",
+        "is_view", "joint", "linear", "materializes", "name", "node_name", "node_type", "only_first", "order", "primitive",
         "private", "record",
         "reflected", "rules", "values",
     )  # fmt: skip
@@ -126,9 +125,10 @@ class Op:
         private: tuple[str, ...] = (), depends: str | None = None, alone: Any = None,
         apart: Any = (), also: Mapping[str, tuple[str, ...]] | None = None,
         fixed: tuple[str, ...] = (), linear: bool = False, order: tuple[str, ...] = (),
-        materializes: bool = True,
+        materializes: bool = True, along: Callable | None = None,
     ) -> None:  # fmt: skip
         self.linear = linear
+        self.along = along
         self.materializes = materializes
         self.name = primitive.name
         self.depends = depends
@@ -278,6 +278,7 @@ def rule(
     linear: bool = False,
     order: tuple[str, ...] = (),
     materializes: bool = True,
+    along: Callable | None = None,
     **rules: Callable,
 ) -> Callable:
     """Declare how primitive ``name`` is differentiated and get its function on Tensors.
@@ -315,6 +316,8 @@ def rule(
         order: the inputs as torch's node has them, where that is another order than here; so it
             shows them and sends their gradients.
         materializes: whether an output that got no gradient has zeros; else the rules get None.
+        along: what forward mode has where torch has it otherwise than by the rules: a function of
+            all inputs and of their tangents, which returns that of the output.
         rules: for each differentiable input a function ``(B, g, ...)`` that returns its gradient,
             with the *output's* broadcast shape where the op broadcasts (the engine reduces it).
     """
@@ -322,7 +325,7 @@ def rule(
     node = node or node_name_of(name)
     op = Op(
         primitive, rules, joint, node, view, broadcasts, nondifferentiable, private, depends,
-        alone, apart, also, fixed, linear, order, materializes,
+        alone, apart, also, fixed, linear, order, materializes, along,
     )  # fmt: skip
     apply = _make_apply(op)
     apply.__name__ = apply.__qualname__ = name

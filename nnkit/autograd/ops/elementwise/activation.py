@@ -13,6 +13,7 @@ from nnkit.autograd.engine.node import Node
 from nnkit.autograd.op.pointwise import fn, over_input, pointwise
 from nnkit.autograd.op.promotion import check_dtype
 from nnkit.autograd.op.public import PUBLIC, public
+from nnkit.autograd.op.registry import LIFTED
 from nnkit.autograd.op.rule import rule
 from nnkit.autograd.ops.creation.conversion import contiguous
 from nnkit.autograd.surface.generator import source_of
@@ -169,14 +170,30 @@ log_sigmoid = pointwise(
     "log_sigmoid", lambda x: fn.log_sigmoid(x), function=False, stepwise=(),
     x=lambda g, x: fn.where(x < 0, 1 - _tail(x), _tail(x)) * g,
 )
+
+
+def _along_prelu(primals: tuple, tangents: tuple) -> Tensor:
+    """The tangent of prelu, and of its gradient: where x is positive that of the first input, else
+    of that times the weight. In torch it is that from above at 0, the gradient that from below."""
+    value, (x, weight) = primals[0], primals[-2:]
+    along, by_weight = tangents[0], tangents[-1]
+    zeros = LIFTED.zeros_like(value)
+    below = zeros if along is None else LIFTED.mul(along, weight)
+    if by_weight is not None:
+        below = LIFTED.add(below, LIFTED.mul(by_weight, value))
+    return LIFTED.where(LIFTED.ge(x, 0), zeros if along is None else along, below)
+
+
 _prelu = pointwise(
     "prelu", lambda x, weight: fn.where(x > 0, x, x * weight), function=False, depends="backward",
     node="PreluKernelBackward0", x=lambda g, x, weight: fn.where(x > 0, g, g * weight),
     weight=lambda g, x: fn.where(x >= 0, 0, g * x), also={"weight": ("weight",)},
+    along=_along_prelu,
 )
 rule(
     "prelu_grad_x", broadcasts=True, g=lambda B, g_out, x, weight: B.prelu_grad_x(g_out, x, weight),
     weight=lambda B, g_out, g, x: B.where(B.ge(x, 0), B.zeros_like(x), B.mul(g_out, g)),
+    along=_along_prelu,
 )
 _prelu_over = over_input(
     _prelu, "RreluWithNoiseBackward1",
