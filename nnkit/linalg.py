@@ -125,7 +125,7 @@ def svdvals(A: Tensor, *, driver: str | None = None) -> Tensor:
 def _check_driver(driver: str | None) -> None:
     if driver is not None:
         raise RuntimeError(
-            "torch.linalg.svd: keyword argument `driver=` is only supported on CUDA inputs with "
+            "linalg.svd(): keyword argument `driver=` is only supported on CUDA inputs with the "
             f"cuSOLVER backend, got {driver!r}"
         )
 

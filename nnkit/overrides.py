@@ -19,6 +19,7 @@ from nnkit.autograd.arguments.overriding import (
     is_passed,
     overriding,
 )
+from nnkit.autograd.arguments.overriding import is_tensor_like as is_tensor_like
 from nnkit.autograd.arguments.overriding import redispatch_function as redispatch_function
 from nnkit.autograd.op.public import METHODS
 from nnkit.autograd.tensor import Tensor
@@ -112,17 +113,6 @@ def wrap_torch_function(dispatcher: Callable) -> Callable:
         return call
 
     return wrap
-
-
-def is_tensor_like(inp: Any) -> bool:
-    """Whether a value is a Tensor or answers for functions.
-
-    Example:
-        >>> import nnkit
-        >>> nnkit.overrides.is_tensor_like(nnkit.ones(2)), nnkit.overrides.is_tensor_like(2.0)
-        (True, False)
-    """
-    return isinstance(inp, Tensor) or hasattr(inp, "__torch_function__")
 
 
 def is_tensor_method_or_property(func: Callable) -> bool:

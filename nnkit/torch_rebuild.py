@@ -49,8 +49,6 @@ def _rebuild_tensor(
     last = offset + sum((n - 1) * step for n, step in zip(size, stride))
     memory = storage._memory
     length = memory.shape[0]
-    if memory.is_meta and last >= length:  # which takes no memory, whatever its size
-        return _rebuild_without_memory(memory.dtype, size, stride, requires_grad)
     if min(numbers) < 0 or (0 not in size and last >= length):
         raise ValueError(
             f"a tensor of size {tuple(size)}, stride {tuple(stride)} and offset {offset} "
@@ -198,8 +196,9 @@ def _plain_from_type(rebuild: Any, kind: Any, arguments: tuple[Any, ...], state:
         if hasattr(kind, "__setstate__"):
             tensor.__setstate__(state)
             return tensor
-    elif isinstance(state, dict) and state.pop("_is_buffer", False):
-        tensor = Buffer(tensor, persistent=bool(state.pop("persistent", True)))
+    elif isinstance(state, dict) and state.get("_is_buffer"):
+        tensor = Buffer(tensor, persistent=bool(state.get("persistent", True)))
+        state = {name: state[name] for name in state if name not in tensor.__dict__}
     return _with_plain_attributes(tensor, state)
 
 

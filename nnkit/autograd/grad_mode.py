@@ -45,7 +45,7 @@ MODE = _Mode()
 
 
 @contextmanager
-def asking(captures: tuple[int, list, Any] | None) -> Iterator[None]:
+def capturing(captures: tuple[int, list, Any] | None) -> Iterator[None]:
     """A block in which writes are held against what these transforms capture; none, for what torch
     writes without a look: into ``out``, lists of tensors, and storages."""
     before, MODE.captures = MODE.captures, captures

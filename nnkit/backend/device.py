@@ -105,6 +105,9 @@ class device:
         """The tensor that users get where one computed here is returned."""
         return value
 
+    def claim(self, tensor: Any) -> None:
+        """Let the array of a tensor be known as its own, where arrays know whose they are."""
+
     def check_data(self) -> None:
         """RuntimeError where the ``data`` of a tensor may not be asked for: of a `vmap`'s."""
 

@@ -67,6 +67,10 @@ class _Place(device):
     def place_of(self, array: Any) -> device:
         return self if array.__class__ is Held else self.before
 
+    def claim(self, tensor: Tensor) -> None:
+        held: Any = tensor._array
+        held.tensor = tensor
+
     def detached(self, array: Held) -> Any:
         return _array(_ask(operator("detach"), (array.tensor,), {}))
 

@@ -25,7 +25,7 @@ from nnkit.autograd.engine.grad import captured
 from nnkit.autograd.engine.node import Node, OutputEdge, Passage, Unknown, edge_of, made_at
 from nnkit.autograd.forward.dual import fixed_zeros_like, is_dual
 from nnkit.autograd.forward.level import give_place
-from nnkit.autograd.grad_mode import MODE, asking
+from nnkit.autograd.grad_mode import MODE, capturing
 from nnkit.autograd.op.registry import LIFTED
 from nnkit.autograd.ops.shape.joining import stack
 from nnkit.autograd.tensor import UNTRACKED, WRAPPED, InferenceWrites, counter_of, wrap
@@ -290,7 +290,7 @@ def refusing_captured(inputs: Iterable[Any]) -> Iterator[None]:
     before, MODE.origin = MODE.origin, next(_NUMBERS)
     own = [value for value in inputs if isinstance(value, Tensor)]
     try:
-        with asking((MODE.origin, own, MODE.captures)):
+        with capturing((MODE.origin, own, MODE.captures)):
             yield
     finally:
         MODE.origin = before

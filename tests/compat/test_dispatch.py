@@ -1,4 +1,4 @@
-"""``__torch_dispatch__``: modes, classes of tensors without memory, selective checkpoints."""
+"""``__torch_dispatch__``: modes, operators that programs define, selective checkpoints."""
 
 from __future__ import annotations
 
@@ -137,94 +137,6 @@ print(torch.ops.aten.mm.default is torch.ops.aten.mm.default, torch.ops.aten.add
     ]
 
 
-SCALED = """
-import torch
-from torch.utils._pytree import tree_map_only
-seen = []
-class Scaled(torch.Tensor):
-    @staticmethod
-    def __new__(cls, q, scale, requires_grad=False):
-        return torch.Tensor._make_wrapper_subclass(
-            cls, q.shape, dtype=scale.dtype, device=q.device, requires_grad=requires_grad
-        )
-    def __init__(self, q, scale, requires_grad=False):
-        self.q, self.scale = q, scale
-    def __tensor_flatten__(self):
-        return ["q", "scale"], None
-    @staticmethod
-    def __tensor_unflatten__(inner, context, size, stride):
-        return Scaled(inner["q"], inner["scale"])
-    @classmethod
-    def __torch_dispatch__(cls, func, types, args, kwargs=None):
-        seen.append(str(func))
-        if func is torch.ops.aten.detach.default:
-            return Scaled(args[0].q, args[0].scale)
-        if func is torch.ops.aten.t.default:
-            return Scaled(args[0].q.t(), args[0].scale)
-        args, kwargs = tree_map_only(Scaled, lambda t: t.q * t.scale, (args, kwargs or {}))
-        return func(*args, **kwargs)
-w = Scaled(torch.tensor([[1, 2], [3, 4]], dtype=torch.int8), torch.tensor(0.5))
-"""
-
-
-def test_a_wrapper_of_tensors() -> None:
-    program = f"""{SCALED}
-print(type(w).__name__, w.shape, w.dtype, w.device, w.requires_grad, w.is_contiguous())
-x = torch.ones(3, 2, requires_grad=True)
-y = torch.nn.functional.linear(x, w)
-print(type(y).__name__, y.tolist(), y.grad_fn is not None)
-y.sum().backward(); print(x.grad.tolist())
-print(type(w.t()).__name__, type(w + 1).__name__, (w + 1).tolist(), (1 - w).tolist())
-print(torch.cat([w, w]).shape, w[0].tolist(), torch.relu(w).tolist(), seen[0])
-"""
-    assert run(program).splitlines() == [
-        "Scaled torch.Size([2, 2]) torch.float32 cpu False True",
-        "Tensor [[1.5, 3.5], [1.5, 3.5], [1.5, 3.5]] True",
-        "[[2.0, 3.0], [2.0, 3.0], [2.0, 3.0]]",
-        "Scaled Tensor [[1.5, 2.0], [2.5, 3.0]] [[0.5, 0.0], [-0.5, -1.0]]",
-        "torch.Size([4, 2]) [0.5, 1.0] [[0.5, 1.0], [1.5, 2.0]] aten.t.default",
-    ]  # fmt: skip
-
-
-def test_a_wrapper_as_a_parameter_and_a_leaf() -> None:
-    program = f"""{SCALED}
-p = torch.nn.Parameter(w, requires_grad=False)
-m = torch.nn.Linear(2, 2, bias=False); m.weight = p
-print(type(p).__name__, isinstance(p, torch.nn.Parameter), m(torch.ones(1, 2)).tolist())
-v = Scaled(torch.tensor([[1, 2]], dtype=torch.int8), torch.tensor(0.5), requires_grad=True)
-(v * 2).sum().backward(); print(v.grad.tolist())
-from torch.utils._python_dispatch import is_traceable_wrapper_subclass, transform_subclass
-print(is_traceable_wrapper_subclass(w), is_traceable_wrapper_subclass(torch.ones(1)))
-print((transform_subclass(w, lambda name, t: t * 2) + 0).tolist())
-with torch._C.DisableTorchFunctionSubclass():
-    print(type(w.t()).__name__, w.max(0).values.tolist(), type(w.unbind(0)).__name__)
-"""
-    assert run(program).splitlines() == [
-        "Scaled True [[1.5, 3.5]]", "[[2.0, 2.0]]", "True False", "[[2.0, 4.0], [6.0, 8.0]]",
-        "Scaled [1.5, 2.0] tuple",
-    ]  # fmt: skip
-
-
-def test_what_a_wrapper_may_not_do() -> None:
-    program = f"""{SCALED}
-class None_(torch.Tensor): ...
-class Silent(torch.Tensor):
-    @classmethod
-    def __torch_dispatch__(cls, func, types, args=(), kwargs=None):
-        return NotImplemented
-for make in (lambda: torch.Tensor._make_wrapper_subclass(None_, (2,)),
-             lambda: torch.Tensor._make_wrapper_subclass(Silent, (2,), (1,)) + 1,
-             lambda: setattr(w, "_array", torch.ones(1))):
-    try: make()
-    except Exception as error: print(type(error).__name__, str(error)[:40])
-"""
-    assert run(program).splitlines() == [
-        "TypeError None_ must define __torch_dispatch__ to ",
-        "TypeError no implementation found for 'aten.add.Te",
-        "AttributeError Scaled: the attribute _array is nnkit's",
-    ]
-
-
 def test_selective_checkpoints() -> None:
     program = """
 import functools, torch
@@ -323,39 +235,4 @@ for each in found:
         "[3.0, 2.0]", "[0, 1]", "[1.0, 0.0]", "[1, 0]", "0", "[[1], [0]]", "[[3.0], [2.0]]",
         "[[0], [1]]", "[[3.0, 1.0], [3.0, 3.0]]", "[[0.0, 0.0], [0.0, 0.0]]",
         "[[3.0, 1.0], [0.0, 2.0]]", "[[3.0, 2.0]]",
-    ]  # fmt: skip
-
-
-def test_a_wrapper_that_wants_no_functions_is_asked_for_operators() -> None:
-    """Its results are of its class, and an attribute `_data` is its own."""
-    program = """
-import torch
-from torch.utils._pytree import tree_map_only
-
-class Told(torch.Tensor):
-    __torch_function__ = torch._C._disabled_torch_function_impl
-    @staticmethod
-    def __new__(cls, data):
-        made = torch.Tensor._make_wrapper_subclass(cls, data.shape, dtype=data.dtype)
-        made._data = data
-        return made
-    @classmethod
-    def __torch_dispatch__(cls, func, types, args=(), kwargs=None):
-        print(func)
-        inner = tree_map_only(Told, lambda t: t._data, args)
-        found = func(*inner, **(kwargs or {}))
-        return tree_map_only(torch.Tensor, cls, found)
-
-x = Told(torch.tensor([[3, 1], [2, 0]]))
-first = torch.tensor([0])
-for y in (x.clone(), x.flip(0), x.index_select(1, first), x.to(torch.int32), x.sort()[0]):
-    print(type(y).__name__, y._data.tolist())
-print(torch.ops.aten._to_copy.default(x._data, dtype=torch.int32, pin_memory=False).dtype)
-print(torch._C._get_default_device())
-"""
-    assert run(program).splitlines() == [
-        "aten.clone.default", "aten.flip.default", "aten.index_select.default",
-        "aten._to_copy.default", "aten.sort.default",
-        "Told [[3, 1], [2, 0]]", "Told [[2, 0], [3, 1]]", "Told [[3], [2]]",
-        "Told [[3, 1], [2, 0]]", "Told [[1, 3], [0, 2]]", "torch.int32", "cpu",
     ]  # fmt: skip

@@ -576,3 +576,18 @@ except RuntimeError as error:
         "'torch.nn.modules.linear.LazyLinear' has uninitialized parameters weight. Did you forget "
         "to run a forward pass?",
     ]  # fmt: skip
+
+
+def test_a_tensor_on_a_storage_of_the_meta_device() -> None:
+    """As libraries make it that read files later; a file's own storages hold what they say."""
+    program = """
+import torch
+storage = torch.TypedStorage(dtype=torch.float16, device="meta")
+x = torch._utils._rebuild_tensor_v2(storage, 0, (2, 3), (3, 1), True)
+print(x.shape, x.dtype, x.device, x.requires_grad)
+try:
+    torch._utils._rebuild_tensor_v2(torch.ones(2).untyped_storage(), 0, (99,), (1,), False)
+except (RuntimeError, ValueError) as error:
+    print(type(error).__name__)
+"""
+    assert run(program).splitlines() == ["torch.Size([2, 3]) torch.float16 meta True", "ValueError"]

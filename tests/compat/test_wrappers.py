@@ -1,4 +1,4 @@
-"""Wrappers of tensors where others write, are written, and are an index: as what they hold."""
+"""Wrappers of tensors, whose classes answer for operators: as what they hold."""
 
 from __future__ import annotations
 
@@ -7,11 +7,12 @@ import pytest
 from tests.compat.test_install import run
 
 WRAPPER = """
-import torch
+import copy, io, pickle, torch
 from torch.utils._pytree import tree_map_only
 
 class Held(torch.Tensor):
     __torch_function__ = torch._C._disabled_torch_function_impl
+    gives = False  # whether results are of the class
     @staticmethod
     def __new__(cls, data):
         made = torch.Tensor._make_wrapper_subclass(cls, data.shape, dtype=data.dtype)
@@ -21,7 +22,8 @@ class Held(torch.Tensor):
     def __torch_dispatch__(cls, func, types, args=(), kwargs=None):
         asked.append(str(func))
         args, kwargs = tree_map_only(Held, lambda t: t._data, (args, kwargs or {}))
-        return func(*args, **kwargs)
+        found = func(*args, **kwargs)
+        return tree_map_only(torch.Tensor, cls, found) if cls.gives else found
 
 asked = []
 def seen(t):
@@ -60,6 +62,43 @@ for statement in {STATEMENTS!r}:
     assert run(program) == ""
 
 
+def test_a_wrapper_is_trained_as_what_it_holds() -> None:
+    program = f"""{WRAPPER}
+def trained(held):
+    found = []
+    p, o = held(torch.tensor([1.0, 2.0, 3.0])).requires_grad_(), torch.full((3,), 0.5)
+    o.requires_grad_(not Held.gives)  # a gradient that is a wrapper reaches wrappers alone here
+    for _ in range(3):
+        ((p * 2).sin() * o).sum().backward()
+        with torch.no_grad():
+            p.sub_(p.grad, alpha=0.1)
+            o.mul_(0.9)
+        found += [seen(p), seen(p.grad)]
+    y = p * 1
+    y.mul_(3)
+    y[:1] += 1
+    (y * y).sum().backward()
+    q = o * 1
+    q[held(torch.tensor([0, 2]))] = p[:2]
+    (q * q).sum().backward()
+    first = torch.autograd.grad((p ** 3).sum(), p, create_graph=True)[0]
+    found += [seen(p.grad), seen(torch.autograd.grad(first.sum(), p)[0])]
+    for make in (lambda: torch.optim.SGD([p], lr=0.1, momentum=0.9), lambda: torch.optim.Adam([p])):
+        optimizer = make()
+        for _ in range(2):
+            optimizer.zero_grad()
+            (p * p).sum().backward()
+            optimizer.step()
+            found.append(seen(p))
+    return found + [seen(o), o.grad is not None and seen(o.grad)]
+for gives in (False, True):
+    Held.gives = gives
+    wrapped, plain = trained(Held), trained(lambda t: t)
+    print(wrapped == plain or [pair for pair in zip(wrapped, plain) if pair[0] != pair[1]])
+"""
+    assert run(program).splitlines() == ["True", "True"]
+
+
 @pytest.mark.parametrize(
     "statement, operators",
     [
@@ -82,36 +121,28 @@ print(*asked)
     assert run(program).strip() == operators
 
 
-WRAPPED = """
-import copy, io, pickle, torch
-from torch.utils._pytree import tree_map_only
-class W(torch.Tensor):
-    gives = True
-    @staticmethod
-    def __new__(cls, a): return torch.Tensor._make_wrapper_subclass(cls, a.shape, dtype=a.dtype)
-    def __init__(self, a): self.a = a
-    @classmethod
-    def __torch_dispatch__(cls, func, types, args=(), kwargs=None):
-        result = func(*tree_map_only(W, lambda w: w.a, args), **(kwargs or {}))
-        return tree_map_only(torch.Tensor, cls, result) if cls.gives else result
-w = W(torch.arange(2.0)).requires_grad_()
-w.note, w.grad = [1], W(torch.ones(2))
+# One with attributes and a gradient, whose results are wrappers.
+GIVING = f"""{WRAPPER}
+Held.gives = True
+w = Held(torch.arange(2.0)).requires_grad_()
+w.note, w.grad = [1], Held(torch.ones(2))
 """
 
 
 def test_copies_and_pickles_of_wrappers() -> None:
-    program = f"""{WRAPPED}
+    program = f"""{GIVING}
 file = io.BytesIO()
 torch.save(w, file)
 file.seek(0)
 loaded = torch.load(file, weights_only=False)
 for made in (copy.deepcopy(w), pickle.loads(pickle.dumps(w)), loaded):
-    print(type(made).__name__, made.a.tolist(), made.a is w.a, made.requires_grad, made.note)
-    print(made.note is w.note, made.grad is not None and made.grad.a.tolist())
-    print((made * 2).a.tolist())
+    own = made._data is not w._data
+    print(type(made).__name__, made._data.tolist(), own, made.requires_grad, made.note)
+    print(made.note is w.note, made.grad is not None and made.grad._data.tolist())
+    print((made * 2)._data.tolist())
 both = copy.deepcopy([w, w])
 print(both[0] is both[1])
-class Plain(W):
+class Plain(Held):
     gives = False
 for wrong in (w * 2, Plain(torch.ones(1))):
     try:
@@ -120,25 +151,132 @@ for wrong in (w * 2, Plain(torch.ones(1))):
         print(str(error)[:60])
 """
     assert run(program).splitlines() == [
-        "W [0.0, 1.0] False True [1]", "False [1.0, 1.0]", "[0.0, 2.0]",
-        *["W [0.0, 1.0] False True [1]", "False False", "[0.0, 2.0]"] * 2, "True",
+        "Held [0.0, 1.0] True True [1]", "False [1.0, 1.0]", "[0.0, 2.0]",
+        *["Held [0.0, 1.0] True True [1]", "False False", "[0.0, 2.0]"] * 2, "True",
         "Only Tensors created explicitly by the user (graph leaves) s",
         "The default implementation of __deepcopy__() for wrapper sub",
     ]  # fmt: skip
 
 
 def test_wrappers_are_exchanged() -> None:
-    program = f"""{WRAPPED}
-x, w = torch.ones(4), W(torch.full((4,), 5.0))
+    program = f"""{GIVING}
+x, w = torch.ones(4), Held(torch.full((4,), 5.0))
 torch.utils.swap_tensors(x, w)
-print(type(x).__name__, type(w).__name__, (x + 1).a.tolist(), (w + 1).tolist())
-print(x.fill_(3) is not w, x.a.tolist(), w.fill_(2) is w, w.tolist())
-u, v = W(torch.zeros(2)), W(torch.ones(3))
+print(type(x).__name__, type(w).__name__, (x + 1)._data.tolist(), (w + 1).tolist())
+print(x.fill_(3) is not w, x._data.tolist(), w.fill_(2) is w, w.tolist())
+u, v = Held(torch.zeros(2)), Held(torch.ones(3))
 torch.utils.swap_tensors(u, v)
-print((u + 1).a.tolist(), (v + 1).a.tolist())
+print((u + 1)._data.tolist(), (v + 1)._data.tolist())
 """
     assert run(program).splitlines() == [
-        "W Tensor [6.0, 6.0, 6.0, 6.0] [2.0, 2.0, 2.0, 2.0]",
+        "Held Tensor [6.0, 6.0, 6.0, 6.0] [2.0, 2.0, 2.0, 2.0]",
         "True [3.0, 3.0, 3.0, 3.0] True [2.0, 2.0, 2.0, 2.0]",
         "[2.0, 2.0, 2.0] [1.0, 1.0]",
     ]  # fmt: skip
+
+
+def test_a_wrapper_that_wants_no_functions_is_asked_for_operators() -> None:
+    """Its results are of its class, and an attribute `_data` is its own."""
+    program = f"""{WRAPPER}
+Held.gives = True
+x, first = Held(torch.tensor([[3, 1], [2, 0]])), torch.tensor([0])
+for y in (x.clone(), x.flip(0), x.index_select(1, first), x.to(torch.int32), x.sort()[0]):
+    print(type(y).__name__, y._data.tolist())
+print(*asked)
+print(torch.ops.aten._to_copy.default(x._data, dtype=torch.int32, pin_memory=False).dtype)
+print(torch._C._get_default_device())
+"""
+    assert run(program).splitlines() == [
+        "Held [[3, 1], [2, 0]]", "Held [[2, 0], [3, 1]]", "Held [[3], [2]]",
+        "Held [[3, 1], [2, 0]]", "Held [[1, 3], [0, 2]]",
+        "aten.clone.default aten.flip.default aten.index_select.default aten._to_copy.default "
+        "aten.sort.default", "torch.int32", "cpu",
+    ]  # fmt: skip
+
+
+SCALED = """
+import torch
+from torch.utils._pytree import tree_map_only
+seen = []
+class Scaled(torch.Tensor):
+    @staticmethod
+    def __new__(cls, q, scale, requires_grad=False):
+        return torch.Tensor._make_wrapper_subclass(
+            cls, q.shape, dtype=scale.dtype, device=q.device, requires_grad=requires_grad
+        )
+    def __init__(self, q, scale, requires_grad=False):
+        self.q, self.scale = q, scale
+    def __tensor_flatten__(self):
+        return ["q", "scale"], None
+    @staticmethod
+    def __tensor_unflatten__(inner, context, size, stride):
+        return Scaled(inner["q"], inner["scale"])
+    @classmethod
+    def __torch_dispatch__(cls, func, types, args, kwargs=None):
+        seen.append(str(func))
+        if func is torch.ops.aten.detach.default:
+            return Scaled(args[0].q, args[0].scale)
+        if func is torch.ops.aten.t.default:
+            return Scaled(args[0].q.t(), args[0].scale)
+        args, kwargs = tree_map_only(Scaled, lambda t: t.q * t.scale, (args, kwargs or {}))
+        return func(*args, **kwargs)
+w = Scaled(torch.tensor([[1, 2], [3, 4]], dtype=torch.int8), torch.tensor(0.5))
+"""
+
+
+def test_a_wrapper_of_tensors() -> None:
+    program = f"""{SCALED}
+print(type(w).__name__, w.shape, w.dtype, w.device, w.requires_grad, w.is_contiguous())
+x = torch.ones(3, 2, requires_grad=True)
+y = torch.nn.functional.linear(x, w)
+print(type(y).__name__, y.tolist(), y.grad_fn is not None)
+y.sum().backward(); print(x.grad.tolist())
+print(type(w.t()).__name__, type(w + 1).__name__, (w + 1).tolist(), (1 - w).tolist())
+print(torch.cat([w, w]).shape, w[0].tolist(), torch.relu(w).tolist(), seen[0])
+"""
+    assert run(program).splitlines() == [
+        "Scaled torch.Size([2, 2]) torch.float32 cpu False True",
+        "Tensor [[1.5, 3.5], [1.5, 3.5], [1.5, 3.5]] True",
+        "[[2.0, 3.0], [2.0, 3.0], [2.0, 3.0]]",
+        "Scaled Tensor [[1.5, 2.0], [2.5, 3.0]] [[0.5, 0.0], [-0.5, -1.0]]",
+        "torch.Size([4, 2]) [0.5, 1.0] [[0.5, 1.0], [1.5, 2.0]] aten.t.default",
+    ]  # fmt: skip
+
+
+def test_a_wrapper_as_a_parameter_and_a_leaf() -> None:
+    program = f"""{SCALED}
+p = torch.nn.Parameter(w, requires_grad=False)
+m = torch.nn.Linear(2, 2, bias=False); m.weight = p
+print(type(p).__name__, isinstance(p, torch.nn.Parameter), m(torch.ones(1, 2)).tolist())
+v = Scaled(torch.tensor([[1, 2]], dtype=torch.int8), torch.tensor(0.5), requires_grad=True)
+(v * 2).sum().backward(); print(v.grad.tolist())
+from torch.utils._python_dispatch import is_traceable_wrapper_subclass, transform_subclass
+print(is_traceable_wrapper_subclass(w), is_traceable_wrapper_subclass(torch.ones(1)))
+print((transform_subclass(w, lambda name, t: t * 2) + 0).tolist())
+with torch._C.DisableTorchFunctionSubclass():
+    print(type(w.t()).__name__, w.max(0).values.tolist(), type(w.unbind(0)).__name__)
+"""
+    assert run(program).splitlines() == [
+        "Scaled True [[1.5, 3.5]]", "[[2.0, 2.0]]", "True False", "[[2.0, 4.0], [6.0, 8.0]]",
+        "Scaled [1.5, 2.0] tuple",
+    ]  # fmt: skip
+
+
+def test_what_a_wrapper_may_not_do() -> None:
+    program = f"""{SCALED}
+class None_(torch.Tensor): ...
+class Silent(torch.Tensor):
+    @classmethod
+    def __torch_dispatch__(cls, func, types, args=(), kwargs=None):
+        return NotImplemented
+for make in (lambda: torch.Tensor._make_wrapper_subclass(None_, (2,)),
+             lambda: torch.Tensor._make_wrapper_subclass(Silent, (2,), (1,)) + 1,
+             lambda: setattr(w, "_array", torch.ones(1))):
+    try: make()
+    except Exception as error: print(type(error).__name__, str(error)[:40])
+"""
+    assert run(program).splitlines() == [
+        "TypeError None_ must define __torch_dispatch__ to ",
+        "TypeError no implementation found for 'aten.add.Te",
+        "AttributeError Scaled: the attribute _array is nnkit's",
+    ]

@@ -25,7 +25,6 @@ from tests.fuzz.running import Finding, Program, Run, compare
 TRIALS = 8
 NEARLY = 10  # nnkit's roundings are a few bits, not one
 NEAR = 1e-4  # of the largest number: what is farther off in torch is no rounding
-NEAR_IN_HALF = 4e-3  # where there are numbers of half precision
 # By the size of a number: integers of that size, and the bits that are 0 where few are needed.
 BITS = {2: ("int16", 0xF), 4: ("int32", 0xFFF), 8: ("int64", 0x3FFFFFF)}
 ODD = np.uint64(0x9E3779B97F4A7C15)
@@ -141,8 +140,7 @@ def _is_nearer(finding: Finding, exact: tuple | None) -> bool:
         return False
     numbers = shown(exact)
     apart = _distance(finding.expected, numbers)
-    half = any(re.search(r"half\(|float16", s.source) for s in finding.program)
-    near = (NEAR_IN_HALF if half else NEAR) * max(1.0, float(np.max(np.abs(numbers), initial=0)))
+    near = NEAR * max(1.0, float(np.max(np.abs(numbers), initial=0)))
     return _distance(finding.actual, numbers) <= apart <= near
 
 

@@ -66,11 +66,11 @@ def check_layout(name: str, layout: Any) -> None:
 
 
 def check_kind(name: str, dtype: Any, layout: Any, device: Any, out: Any) -> None:
-    """What was asked for of a new tensor, of which an ``out`` must be.
+    """Hold the ``out`` of a factory against the dtype, layout and device that it is asked for.
 
     Raises:
         TypeError: ``out`` is no Tensor.
-        RuntimeError: it has another dtype, layout or device, or the layout is not strided.
+        RuntimeError: it has another one, or there is none and the layout is not strided.
     """
     if out is None:
         return check_layout(name, layout)

@@ -66,6 +66,17 @@ def is_plain(value: Any) -> bool:
     return False
 
 
+def is_tensor_like(inp: Any) -> bool:
+    """Whether a value is a Tensor or answers for functions.
+
+    Example:
+        >>> import nnkit
+        >>> nnkit.overrides.is_tensor_like(nnkit.ones(2)), nnkit.overrides.is_tensor_like(2.0)
+        (True, False)
+    """
+    return isinstance(inp, Tensor) or hasattr(inp, "__torch_function__")
+
+
 def _asked(value: Any) -> bool:
     if is_plain(value):
         return False

@@ -12,7 +12,7 @@ from collections.abc import Callable
 from typing import Any
 
 from nnkit.autograd.forward.level import Level
-from nnkit.autograd.grad_mode import MODE, asking
+from nnkit.autograd.grad_mode import MODE, capturing
 from nnkit.autograd.op.registry import LIFTED
 from nnkit.autograd.tensor import Tensor, on_its_own, wrap
 from nnkit.autograd.views.overlap import check_expanded
@@ -103,7 +103,7 @@ class Dual:
 
 def _write(tangent: Tensor, new: Tensor | None) -> None:
     # It may be one that was captured: of what is written, the primal is asked for that.
-    with asking(None):
+    with capturing(None):
         tangent.zero_() if new is None else tangent.copy_(new)
 
 

@@ -14,7 +14,7 @@ from typing import Any
 from weakref import WeakValueDictionary
 
 from nnkit.autograd.compiled import tell_levels
-from nnkit.autograd.grad_mode import MODE, asking
+from nnkit.autograd.grad_mode import MODE, capturing
 from nnkit.autograd.tensor import Tensor, counter_of, wrap
 from nnkit.autograd.views.replay import replay, strided
 from nnkit.backend.device import device
@@ -75,7 +75,7 @@ class Level(device):
         def write_around(x: Any, *arguments: Any) -> Any:
             counter = counter_of(self.inside(x)._writes)
             before = counter[0] if counter is not None else 0
-            with asking(self.captures):
+            with capturing(self.captures):
                 found = write(x, *arguments)
             if counter is not None and counter[0] > before and id(counter) in self.counters:
                 counter[0] -= 1

@@ -12,7 +12,7 @@ from functools import partial
 from typing import Any
 
 from nnkit.autograd.batch.examples import BatchLevel
-from nnkit.autograd.op.promotion import on_one_device
+from nnkit.autograd.op.promotion import kernel_asked, on_one_device
 from nnkit.autograd.op.registry import OPS, Lifted
 from nnkit.autograd.tensor import Tensor, on_its_own, wrap
 from nnkit.autograd.views.overlap import shares_memory
@@ -91,7 +91,7 @@ def _as_the_kernel(outputs: tuple, name: str, values: tuple) -> tuple:
     half precision neither rounded after each step, nor as wide as statistics that went into them.
     """
     device = next(out._device for out in outputs if out is not None)
-    if device.depth:  # the tensors below the level have the history
+    if device.depth or kernel_asked(name, *values):  # the tensors below have the history
         return outputs
     if any(out is value for out in outputs for value in values if out is not None):
         return outputs

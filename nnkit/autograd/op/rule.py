@@ -114,9 +114,8 @@ class Op:
 
     __slots__ = (
         "alone", "along", "also", "apart", "broadcasts", "depends", "differentiable", "fixed",
-        "is_view", "joint", "linear", "materializes", "name", "node_name", "node_type", "only_first", "order", "primitive",
-        "private", "record",
-        "reflected", "rules", "values",
+        "is_view", "joint", "linear", "materializes", "name", "node_name", "node_type",
+        "only_first", "order", "primitive", "private", "record", "reflected", "rules", "values",
     )  # fmt: skip
 
     def __init__(

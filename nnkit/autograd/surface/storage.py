@@ -11,7 +11,7 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 from nnkit.autograd.arguments.dims import check_tensor
-from nnkit.autograd.grad_mode import asking
+from nnkit.autograd.grad_mode import capturing
 from nnkit.autograd.op.public import METHODS, PUBLIC, attach, public
 from nnkit.autograd.ops.creation.conversion import TYPE_NAMES
 from nnkit.autograd.ops.shape.strided import as_strided, move_storage
@@ -100,7 +100,7 @@ class Storage:
         """A copy of the memory."""
         return self._of(self._elements.clone())
 
-    @asking(None)
+    @capturing(None)
     def copy_(self, source: Storage, non_blocking: bool = False) -> Self:
         """Take over the numbers of another storage of the same size.
 
@@ -115,7 +115,7 @@ class Storage:
         self._elements.copy_(source._elements, non_blocking)
         return self
 
-    @asking(None)
+    @capturing(None)
     def fill_(self, value: Any) -> Self:
         """Write one number everywhere."""
         self._elements.fill_(value)
@@ -238,7 +238,7 @@ class Storage:
     def __getitem__(self, index: Any) -> Any:
         return self._readable()[self._item(index)].item()
 
-    @asking(None)
+    @capturing(None)
     def __setitem__(self, index: int | slice, value: Any) -> None:
         self._elements[index if isinstance(index, slice) else self._item(index)] = value
 
@@ -338,7 +338,7 @@ class UntypedStorage(Storage):
         """The name of its class."""
         return "nnkit.storage.UntypedStorage"
 
-    @asking(None)
+    @capturing(None)
     def byteswap(self, dtype: dtype) -> None:
         """Turn round the bytes of each number of a dtype; of a complex one those of its parts."""
         size = dtype.to_real().itemsize

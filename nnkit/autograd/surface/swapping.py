@@ -43,9 +43,7 @@ def swap_tensors(t1: Tensor, t2: Tensor) -> None:
                 setattr(tensor, name, content[name])
             elif hasattr(tensor, name):
                 delattr(tensor, name)
-        array: object = tensor._array
-        if hasattr(array, "tensor"):  # without memory, and known by the tensor that it is of
-            setattr(array, "tensor", tensor)  # noqa: B010
+        tensor._device.claim(tensor)
 
 
 def _slots(tensor: Tensor) -> set[str]:

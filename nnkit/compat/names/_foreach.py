@@ -7,7 +7,7 @@ from typing import Any
 
 import nnkit
 from nnkit import Tensor
-from nnkit.autograd.grad_mode import asking
+from nnkit.autograd.grad_mode import capturing
 
 _UNARY = (
     "abs acos asin atan ceil cos cosh erf erfc exp expm1 floor frac lgamma log log10 log1p log2 "
@@ -67,7 +67,7 @@ def _of_each(name: str) -> Callable:
             return method(*args[:2], value=args[2])
         return method(*args, **options)
 
-    @asking(None)
+    @capturing(None)
     def of_each(self: Any, *args: Any, **given: Any) -> Any:
         args = (*args, *[value for key, value in given.items() if key not in _OPTIONS])
         options = {key: value for key, value in given.items() if key in _OPTIONS}

@@ -16,7 +16,17 @@ from nnkit.torch_rebuild import _rebuild_without_memory as _rebuild_meta_tensor_
 from nnkit.utils.data.worker import ExceptionWrapper as ExceptionWrapper
 
 __all__ = ["_rebuild_meta_tensor_no_storage", "_rebuild_sparse_tensor", "_rebuild_tensor_v3"]
-_rebuild_tensor_v2 = _rebuild_tensor
+
+
+def _rebuild_tensor_v2(
+    storage: Any, storage_offset: int, size: Any, stride: Any, requires_grad: bool,
+    backward_hooks: Any = None, metadata: Any = None,
+) -> Any:  # fmt: skip
+    """A tensor on a storage; on one of the meta device of any size, since it takes no memory."""
+    if storage.device.type == "meta" and not storage.nbytes():
+        return _rebuild_meta_tensor_no_storage(storage.dtype, size, stride, requires_grad)
+    given = storage_offset, size, stride, requires_grad, backward_hooks, metadata
+    return _rebuild_tensor(storage, *given)
 
 
 def _element_size(dtype: Any) -> int:

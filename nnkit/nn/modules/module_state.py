@@ -14,6 +14,7 @@ from itertools import chain
 from typing import Any, NamedTuple
 
 from nnkit.autograd import Tensor, no_grad
+from nnkit.autograd.arguments.overriding import is_tensor_like
 from nnkit.autograd.engine.node import RemovableHandle
 from nnkit.autograd.surface.swapping import swap_tensors
 from nnkit.backend.warning import warn
@@ -354,7 +355,7 @@ class _Loading:
 
 
 def _misfit(key: str, tensor: Tensor, value: Any) -> str | None:
-    if not (isinstance(value, Tensor) or hasattr(value, "__torch_function__")):
+    if not is_tensor_like(value):
         return (
             f'While copying the parameter named "{key}", expected a Tensor from checkpoint but '
             f"received {type(value).__name__}"

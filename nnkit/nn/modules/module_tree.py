@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
 from nnkit.autograd import Tensor
+from nnkit.autograd.arguments.overriding import is_tensor_like
 from nnkit.nn.modules import module_hooks
 from nnkit.nn.modules.registered import Registered, read_in_full, shorten
 from nnkit.nn.parameter import Buffer, Parameter
@@ -81,7 +82,7 @@ class ModuleTree:
             tensor([0., 0.])
         """
         registry = self._registry("_buffers", name)
-        if tensor is not None and not _is_tensor_like(tensor):
+        if tensor is not None and not is_tensor_like(tensor):
             raise TypeError(
                 f"cannot assign {type(tensor).__name__!r} object to buffer {name!r} (Tensor or "
                 "None required)"
@@ -187,7 +188,7 @@ class ModuleTree:
         elif isinstance(value, Tensor) and isinstance(value, Buffer):
             self._register_assigned(name, value, value.persistent)
         elif "_buffers" in own and name in own["_buffers"]:
-            if not _is_tensor_like(value):
+            if not is_tensor_like(value):
                 _must_be_none("buffer", "Tensor", name, value)
             persistent = name not in self._non_persistent_buffers_set
             self._register_assigned(name, value, persistent)
@@ -422,11 +423,6 @@ def _parameter_items(module: ModuleTree) -> Iterable[tuple[str, Parameter | None
 
 def _buffer_items(module: ModuleTree) -> Iterable[tuple[str, Tensor | None]]:
     return module._buffers.items()
-
-
-def _is_tensor_like(value: Any) -> bool:
-    """Whether it is a Tensor, or of a class that answers for functions of tensors."""
-    return isinstance(value, Tensor) or hasattr(value, "__torch_function__")
 
 
 def _must_be_none(kind: str, wanted: str, name: str, value: Any) -> None:

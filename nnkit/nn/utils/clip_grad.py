@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 
 from nnkit.autograd import Tensor, no_grad
-from nnkit.autograd.grad_mode import asking
+from nnkit.autograd.grad_mode import capturing
 from nnkit.autograd.ops.exchange.interchange import tensor
 from nnkit.autograd.ops.shape.joining import stack
 from nnkit.backend.warning import warn
@@ -90,7 +90,7 @@ def get_total_norm(
 
 
 @no_grad()
-@asking(None)  # in torch one call writes all
+@capturing(None)  # in torch one call writes all
 def clip_grads_with_norm_(
     parameters: Tensor | Iterable[Tensor],
     max_norm: float,
@@ -129,7 +129,7 @@ def clip_grads_with_norm_(
 
 
 @no_grad()
-@asking(None)
+@capturing(None)
 def clip_grad_value_(
     parameters: Tensor | Iterable[Tensor], clip_value: float, foreach: bool | None = None
 ) -> None:

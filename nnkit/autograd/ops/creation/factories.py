@@ -323,7 +323,8 @@ def new_empty_strided(
 ) -> Tensor:
     """`empty_strided` with the dtype and device of this tensor, unless given."""
     place = primal_below(input)._device if device is None else place_of(device)
-    return _strided(size, stride, dtype or input.dtype, place, requires_grad)
+    d = input.dtype if dtype is None else dtype
+    return _strided(size, stride, d, place, requires_grad)
 
 
 @public(namespace=False)
@@ -373,6 +374,7 @@ def empty_strided(
 
 
 def _strided(size: Any, stride: Any, dtype: Any, place: Any, requires_grad: bool) -> Tensor:
+    """`empty_strided` on a device, which may be that of a transform."""
     shape = sizes_of("empty_strided", (size,))
     strides = sizes_of("empty_strided", (stride,), None, "stride")
     check_strided("empty_strided", shape, strides, 0)

@@ -164,7 +164,7 @@ def matmul(input: Tensor, other: Tensor) -> Tensor:
         if x.ndim == 2 == y.ndim and x.dtype is y.dtype and x.shape[1] == y.shape[0]:
             return _mm(input, other)
         if ASKING and x.ndim == 2 == y.ndim and asking_among((input, other)):
-            return _mm(input, other)  # whose class knows what fits
+            return _mm(input, other)
     except AttributeError:
         check_operands("matmul", ("input", input), ("other", other))
         raise
@@ -265,8 +265,8 @@ def mm(input: Tensor, mat2: Tensor) -> Tensor:
         tensor([[3.],
                 [3.]])
     """
-    if ASKING and asking_among((input, mat2)):
-        return matmul(input, mat2)
+    if ASKING and asking_among((input, mat2)):  # whose class knows what fits
+        return _mm(input, mat2)
     x, y = check_operands("mm", ("input", input), ("mat2", mat2))
     check_ndim("mm", "input", x.shape, 2)
     check_ndim("mm", "mat2", y.shape, 2)

@@ -348,8 +348,8 @@ def meshgrid(*tensors: Any, indexing: str | None = None) -> tuple[Tensor, ...]:
             )
     if indexing is None:
         warn_once(
-            "torch.meshgrid: in an upcoming release, it will be required to pass the indexing "
-            "argument."
+            "meshgrid(): it will be required to pass the indexing argument, which is 'ij' where it "
+            "is left out"
         )
     sizes = [t._array.size for t in given]
     swap = indexing == "xy" and len(given) > 1
