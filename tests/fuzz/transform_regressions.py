@@ -534,4 +534,19 @@ x2 = T.func.vmap(lambda v: T.func.jacrev(lambda u: u * 1.0)(v).sum(1).clone().ad
 x3 = T.func.vmap(lambda v: v.new_empty_strided((3,), (2,)).copy_(v))(x0)
 x4 = T.func.vmap(lambda v: T.full((2,), 3.0, device=v.device))(x0)
 """,
+    "a write of a tensor that joins a forward transform counts once": """
+x0 = []
+def function(a):
+    x = T.zeros(3)
+    x.add_(a)
+    x0.append(x._version)
+    x.mul_(2)
+    view = x[:2]
+    view.add_(a[:2])
+    x0.extend([x._version, view._version, x.detach()._version])
+    return x.sum()
+x1 = T.func.jvp(function, (T.ones(3),), (T.ones(3),))[1]
+x2 = T.func.grad(function)(T.ones(3))
+x3 = list(x0)
+""",
 }
