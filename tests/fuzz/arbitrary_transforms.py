@@ -54,6 +54,10 @@ def _zeros_without_memory(d: Difference) -> bool:
         r"|group_norm\("
     )
     zero = any(r is not None and r[2] and not np.any(array_of(r)) for r in records)
+    # A gradient that comes through the derivative of a sign is such zeros, whatever is behind it.
+    zero = zero or (
+        kept and "backward(" in d.statement and re.search(r"\.(abs|sgn|sign)\(", d.earlier)
+    )
     used = ordered or kept or wider or re.search(uses, d.statement)
     return bool(zero and used and re.search(sources, d.earlier))
 

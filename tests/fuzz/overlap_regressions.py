@@ -127,4 +127,11 @@ x5 = F.linear(x0, x1)
 x0.mul_(2)
 x5.sum().backward()
 """,
+    "what is written into itself by index is refused in inference mode too": """
+with T.inference_mode():
+    x0 = T.zeros(0, 3)
+    x1 = T.zeros(3)
+    x1[T.zeros(3, dtype=T.bool)] = x1
+    x0[T.zeros(0, dtype=T.bool)] = x0
+""",
 }

@@ -549,4 +549,13 @@ x1 = T.func.jvp(function, (T.ones(3),), (T.ones(3),))[1]
 x2 = T.func.grad(function)(T.ones(3))
 x3 = list(x0)
 """,
+    "a tangent of zeros without memory lies beside any point": """
+x0 = T.tensor([1.0, 2.0])
+x1 = T.func.grad(lambda t: T.func.jacfwd(lambda v: v * 1.0)(t).sum())(x0)
+x2 = T.func.jvp(lambda t: t * 2, (x0.sum().expand(2),), (x1,))[1]
+x3 = T.func.jvp(lambda t: t * 2, (x0,), (x1,))[1]
+x4 = x2.stride()
+x2.add_(1)
+x5 = T.func.jvp(lambda t: t * 2, (x0.sum().expand(2),), (x0,))
+""",
 }

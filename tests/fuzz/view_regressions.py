@@ -276,4 +276,11 @@ x2 = x0 * 1
 x2[:2].mul_(x1)
 Nothing.apply(x2).sum().backward()
 """,
+    "an inference tensor of no elements is joined with its history": """
+with T.inference_mode():
+    x0 = T.zeros(0).requires_grad_()
+x1 = T.cat([x0, T.zeros(1, 2)], 0)
+x2 = T.cat([x0, T.zeros(3)], 0)
+x3 = T.autograd.grad(x1.sum(), x0)
+""",
 }

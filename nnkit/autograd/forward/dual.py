@@ -226,13 +226,17 @@ class ForwardLevel(Level):
         """The point of differentiation: ``value``, with the tangent that the user gives it.
 
         Raises:
-            RuntimeError: elements of ``value`` share their memory, as those of a tangent do not.
+            RuntimeError: elements of ``value`` share their memory, as those of a tangent do not,
+                unless they are zeros that nobody may write.
         """
-        if not has_order_of(tangent._array, value._array):
-            check_expanded("make_dual", value._array)
-        laid_alike = laid_out(tangent, value)
-        if not self.batched:
-            laid_alike = _spaced(laid_alike, value)
+        if is_fixed(tangent):
+            laid_alike = settled(tangent, value)
+        else:
+            if not has_order_of(tangent._array, value._array):
+                check_expanded("make_dual", value._array)
+            laid_alike = laid_out(tangent, value)
+            if not self.batched:
+                laid_alike = _spaced(laid_alike, value)
         found = wrap(Dual(same(value), laid_alike), self)
         dual_of(found).given = True
         return found

@@ -171,7 +171,7 @@ def setitem(self: Tensor, index: Any, value: Any) -> None:
     advanced = found.advanced
     tensors = [item for item in advanced or () if isinstance(item, Tensor)]
     inferred = isinstance(given, Tensor) and given.is_inference()
-    if inferred and is_unseen((self, *tensors)):
+    if inferred and given is not self and is_unseen((self, *tensors)):
         value = value.detach()
     if value._device.home is not self._device.home and value._device != self._device:
         value = _moved(self, advanced, value)

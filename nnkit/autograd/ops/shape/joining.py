@@ -90,7 +90,10 @@ def _cat_unequal(tensors: Any, dim: int) -> Tensor:
     axis = normalize_dim(dim, len(shape), "cat")
     if len(shape) > 1:
         nothing = (*shape[:axis], 0, *shape[axis + 1 :])
-        tensors = [shapes.reshape(t, nothing) if t._array.shape == (0,) else t for t in tensors]
+        # Copies, since views of inference tensors have no history.
+        tensors = [
+            shapes.reshape(t.clone(), nothing) if t._array.shape == (0,) else t for t in tensors
+        ]
     for position, tensor in enumerate(tensors):
         other = tensor._array.shape
         if len(other) != len(shape):
