@@ -178,60 +178,85 @@ def setitem(self: Tensor, index: Any, value: Any) -> None:
     fills = advanced is not None and _is_fill(advanced, value)
     if advanced is not None and value._array.dtype is not self._array.dtype:
         if not fills:
-            raise _wrong_dtype(
-                self, self._device.backend.getitem(self._array, found.basic), advanced, value
-            )
+            place = self._device.backend.getitem(self._array, found.basic)
+            raise _wrong_dtype(self, place, advanced, value)
         check_fill("masked_fill_", self, value)
         value = OPS["cast"](value, self._array.dtype)  # elsewhere the copy casts
-    shared = isinstance(given, Tensor) and shares_memory(self, given)
-    for t in tensors:
-        if t._array.dtype is self._array.dtype:
-            shared = shared or shares_memory(self, t)
-    # The view of what is Uncounted is refused, before anything is written.
-    plainly = value._device is self._device and self._writes.__class__ is not Uncounted
-    plainly = plainly and MODE.captures is None
-    if plainly and not shared and not wants_history(self, (value, *tensors)):
-        asking = asking_among((self, tensors)) if ASKING else None
-        B, data = (asking or self._device).backend, self._array
-        place = data if found.last is type(...) else B.getitem(data, found.basic)
-        if value._array.ndim:
-            value = _without_leading_ones(value)
-        if advanced is None:
-            check_expanded("setitem", place)
-            if value._array.ndim:
-                _check_broadcast(value, place.shape)
-            B.copy_(place, value._array)
-        else:
-            if has_expanded(place):
-                warn_expanded("index_put_")
-            B.index_put_(place, value._array, positions_on(self._device, advanced), False)
-        # torch writes a view, which is not counted where an inference tensor may be.
-        wrote(_view(self, found) if self.is_inference() else self, "setitem")
-        return
-    target = _view(self, found)
-    if advanced is None:
-        operation, overwrite = "copy_", OPS["overwrite"]
-        if not value._array.ndim and target._array.ndim:
-            operation, overwrite = "fill_", fill_with
-            check_expanded(operation, target._array)
-        if value._array.shape != target._array.shape:
-            if inferred and not self.is_inference():  # torch makes a view, without history
-                value = value.detach() if value.ndim else seen(value)
-            value = _without_leading_ones(value)
-            _check_broadcast(value, target._array.shape)
-            if operation == "copy_":
-                alone = not value._array.ndim and target._array.size == 1
-                # Expanded it may have other strides, all zero.
-                if alone and any(steps_of(target._array)):
-                    check_apart(operation, target, value)
-                value = shapes.expand(value, target._array.shape)
-        kernel = kernel_asked("copy_", value) or target._device.backend.copy_
-        write(target, operation, overwrite, value, kernel=kernel)
+    if _is_plain(self, given, value, tensors):
+        _write_plainly(self, found, tensors, value)
+    elif advanced is None:
+        _write_part(_view(self, found), value, inferred and not self.is_inference())
     else:
-        operation = "masked_fill_" if fills else "index_put_"
+        _write_positions(_view(self, found), advanced, tensors, value, fills)
+
+
+def _is_plain(self: Tensor, given: Any, value: Tensor, tensors: list[Tensor]) -> bool:
+    """Whether a write needs no history, and no look at what else is in the memory."""
+    # The view of what is Uncounted is refused, before anything is written.
+    if value._device is not self._device or self._writes.__class__ is Uncounted:
+        return False
+    if MODE.captures is not None or (isinstance(given, Tensor) and shares_memory(self, given)):
+        return False
+    for t in tensors:
+        if t._array.dtype is self._array.dtype and shares_memory(self, t):
+            return False
+    return not wants_history(self, (value, *tensors))
+
+
+def _write_plainly(self: Tensor, index: Index, tensors: list[Tensor], value: Tensor) -> None:
+    """Write a value into the memory of a part."""
+    asking = asking_among((self, tensors)) if ASKING else None
+    B, data = (asking or self._device).backend, self._array
+    place = data if index.last is type(...) else B.getitem(data, index.basic)
+    if value._array.ndim:
         value = _without_leading_ones(value)
-        check_positions(operation, target, tensors)
-        write(target, operation, _put, value, advanced, overlapping=_put_overlapping)
+    if index.advanced is None:
+        check_expanded("setitem", place)
+        if value._array.ndim:
+            _check_broadcast(value, place.shape)
+        B.copy_(place, value._array)
+    else:
+        if has_expanded(place):
+            warn_expanded("index_put_")
+        B.index_put_(place, value._array, positions_on(self._device, index.advanced), False)
+    # torch writes a view, which is not counted where an inference tensor may be.
+    wrote(_view(self, index) if self.is_inference() else self, "setitem")
+
+
+def _write_part(target: Tensor, value: Tensor, without_history: bool) -> None:
+    """Write a value into a view, with history.
+
+    Args:
+        without_history: whether a value of another shape has none, as the views that torch makes
+            of inference tensors.
+    """
+    operation, overwrite = "copy_", OPS["overwrite"]
+    if not value._array.ndim and target._array.ndim:
+        operation, overwrite = "fill_", fill_with
+        check_expanded(operation, target._array)
+    if value._array.shape != target._array.shape:
+        if without_history:
+            value = value.detach() if value.ndim else seen(value)
+        value = _without_leading_ones(value)
+        _check_broadcast(value, target._array.shape)
+        if operation == "copy_":
+            alone = not value._array.ndim and target._array.size == 1
+            # Expanded it may have other strides, all zero.
+            if alone and any(steps_of(target._array)):
+                check_apart(operation, target, value)
+            value = shapes.expand(value, target._array.shape)
+    kernel = kernel_asked("copy_", value) or target._device.backend.copy_
+    write(target, operation, overwrite, value, kernel=kernel)
+
+
+def _write_positions(
+    target: Tensor, advanced: tuple, tensors: list[Tensor], value: Tensor, fills: bool
+) -> None:
+    """Write a value at positions of a view, with history."""
+    operation = "masked_fill_" if fills else "index_put_"
+    value = _without_leading_ones(value)
+    check_positions(operation, target, tensors)
+    write(target, operation, _put, value, advanced, overlapping=_put_overlapping)
 
 
 def _view(x: Tensor, index: Index) -> Tensor:
