@@ -259,6 +259,8 @@ def solve_triangular(
         )
     broadcast_shape("linalg.solve_triangular", [A.shape[:-2], B.shape[:-2]])
     check_defined("linalg.solve_triangular", "solve_triangular", A)
+    if isinstance(B, Tensor):
+        B = B.to(A.dtype)  # as torch does here, and only here
     check_operands("linalg.solve_triangular", ("A", A), ("B", B))
     if left:
         return rules.solve_triangular(A, B, upper, unitriangular)
@@ -534,7 +536,7 @@ def lu_factor(A: Tensor, *, pivot: bool = True) -> Any:
                 [0.5000, 1.0000]])
     """
     LU, pivots, info = factors.factored("linalg.lu_factor", A, pivot)
-    factors.refuse_failures("torch.linalg.lu_factor", info, ZERO_PIVOT)
+    factors.refuse_failures("torch.linalg.lu_factor", info, ZERO_PIVOT, RuntimeError)
     return return_types.linalg_lu_factor((LU, pivots))
 
 
@@ -542,7 +544,7 @@ def lu_factor_ex(A: Tensor, *, pivot: bool = True, check_errors: bool = False) -
     """`lu_factor`, and for each matrix the order of the first pivot of 0: (LU, pivots, info)."""
     LU, pivots, info = factors.factored("linalg.lu_factor_ex", A, pivot)
     if check_errors:
-        factors.refuse_failures("torch.linalg.lu_factor_ex", info, ZERO_PIVOT)
+        factors.refuse_failures("torch.linalg.lu_factor_ex", info, ZERO_PIVOT, RuntimeError)
     return return_types.linalg_lu_factor_ex((LU, pivots, info))
 
 

@@ -127,6 +127,7 @@ SIGNATURES = {
         cholesky_info(x) -> out~
         cholesky_solve(x, y; upper)
         pinv(x, atol, rtol; hermitian)
+        matrix_exp(x)
     """,
     "fourier": """
         fft_c2c(x; axes, scale, inverse)
@@ -151,6 +152,9 @@ SIGNATURES = {
         rot90(x; k, axis1, axis2)
         roll(x; shifts, axes)
         tile(x; repeats)
+        pixel_shuffle(x; factor)
+        pixel_unshuffle(x; factor)
+        channel_shuffle(x; groups)
         repeat_index(repeats; count) -> out~#
         tril(x; offset)
         triu(x; offset)

@@ -20,12 +20,14 @@ ZERO_PIVOT = (
 class LinAlgError(RuntimeError):
     """A matrix is singular, or not positive definite; ``torch.linalg.LinAlgError``."""
 
-    @classmethod
-    def of_first(cls, name: str, what: str, info: list[int], is_batch: bool) -> LinAlgError:
-        """The error of the first matrix whose ``info`` is the order at which it fails, not 0."""
-        place = next(place for place, order in enumerate(info) if order)
-        element = f"(Batch element {place}): " * is_batch
-        return cls(f"{name}: {element}{what.format(order=info[place])}")
+
+def of_first_failure(
+    error: type[RuntimeError], name: str, what: str, info: list[int], is_batch: bool
+) -> RuntimeError:
+    """The error of the first matrix whose ``info`` is the order at which it fails, not 0."""
+    place = next(place for place, order in enumerate(info) if order)
+    element = f"(Batch element {place}): " * is_batch
+    return error(f"{name}: {element}{what.format(order=info[place])}")
 
 
 class OutOfMemoryError(RuntimeError):

@@ -130,15 +130,33 @@ NNKIT_INLINE double hurwitz_zeta(double s, double q) {
     return value;
 }
 
+// The derivative of digamma. The reflection pi^2 / sin^2(pi x) with the rounded product and the
+// few terms of the asymptotic series are torch's, in the precision of x: large, but not infinite,
+// at the negative integers.
+template <class T>
+NNKIT_INLINE T trigamma(T x) {
+    T value = 0;
+    const bool left = x < T(0.5);
+    if (left) {
+        const T pi = T(3.141592653589793), sine = T(::sin(pi * x));
+        value -= pi * pi / (sine * sine);
+        x = T(1) - x;
+    }
+    for (int k = 0; k < 6; ++k, x += T(1)) value += T(1) / (x * x);
+    const T square = T(1) / (x * x);
+    const T series = T(1.0 / 6) - square * (T(1.0 / 30) - square * T(1.0 / 42));
+    value += (T(1) + T(1) / (T(2) * x) + square * series) / x;
+    return left ? -value : value;
+}
+
 // The n-th derivative of digamma, (-1)^(n + 1) n! zeta(n + 1, x). On the left the terms with
 // x + k < 0 are those of another such sum, seen upwards from 1 - f, f the fraction of x.
 NNKIT_INLINE double polygamma_at(double x, double n) {
     if (n == 0.0) return digamma(x);
-    if (x == double(INFINITY) && n > 1.0) return double(NAN);  // as in torch
+    if (n == 1.0) return trigamma(x);
+    if (x == double(INFINITY)) return double(NAN);  // as in torch
     const double s = n + 1.0, sign = ::fmod(n, 2.0) == 0.0 ? -1.0 : 1.0;
-    if (x == -double(INFINITY)) {  // as in torch
-        return n == 1.0 ? double(NAN) : sign * double(INFINITY);
-    }
+    if (x == -double(INFINITY)) return sign * double(INFINITY);  // as in torch
     const double factor = n < 171.0 ? ::tgamma(s) : double(INFINITY);
     if (x <= 0.0) {
         const double f = x - ::floor(x);
@@ -148,7 +166,9 @@ NNKIT_INLINE double polygamma_at(double x, double n) {
     }
     return sign * factor * hurwitz_zeta(s, x);
 }
-NNKIT_INLINE float polygamma_at(float x, double n) { return float(polygamma_at(double(x), n)); }
+NNKIT_INLINE float polygamma_at(float x, double n) {
+    return n == 1.0 ? trigamma(x) : float(polygamma_at(double(x), n));
+}
 
 // ---- the error function's relatives
 

@@ -13,6 +13,7 @@ from tests.fuzz import (
     arbitrary_gradients,
     arbitrary_inference,
     arbitrary_memory,
+    arbitrary_ops,
     arbitrary_transforms,
 )
 from tests.fuzz.evidence import Difference, in_statement
@@ -366,6 +367,7 @@ RULES: dict[str, Callable[[Difference], bool]] = {
     **arbitrary_gradients.RULES,
     **arbitrary_inference.RULES,
     **arbitrary_memory.RULES,
+    **arbitrary_ops.RULES,
     **arbitrary_transforms.RULES,
     "torch fails within": lambda d: WITHIN in (d.errors[0], d.expected),
     "no array begins beyond its memory, as what is empty may in torch": lambda d: (

@@ -11,7 +11,7 @@ from tests.fuzz.evidence import Difference, in_statement
 
 
 def _only_grown(d: Difference) -> bool:
-    if not in_statement(r"\.resize_\(", "values")(d):
+    if not in_statement(r"\.resize_(as_)?\(", "values")(d):
         return False
     kept = np.prod(d.seen("shape", d.before) or (0,), dtype=int)
     old, new = np.ravel(d.expected), np.ravel(d.actual)
@@ -20,7 +20,11 @@ def _only_grown(d: Difference) -> bool:
 
 def _reads_unwritten(d: Difference) -> bool:
     """Whether an operand differs in memory that resize_ added and nobody wrote."""
-    return d.aspect == "values" and ".resize_(" in d.earlier and bool(d.apart_before())
+    return (
+        d.aspect == "values"
+        and re.search(r"\.resize_(as_)?\(", d.earlier) is not None
+        and bool(d.apart_before())
+    )
 
 
 def _keeps_losses(d: Difference) -> bool:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
-from tests.fuzz.graph_statements import STATEMENTS
+from tests.fuzz.op_statements import STATEMENTS
 from tests.fuzz.rounding import judge
 from tests.fuzz.running import Finding, Program, Run, Statement
 from tests.fuzz.writer import Unfit, Writer

@@ -12,6 +12,8 @@ import random
 import re
 from typing import Any
 
+from tests.fuzz.op_statements import OPS
+
 FLOATS = ("float32", "float64", "bfloat16", "complex64")
 DTYPES = ("float32",) * 6 + ("float64",) * 3 + ("int64",) * 2 + ("bool", "bfloat16", "complex64")
 LARGEST = 150  # elements of an operand
@@ -70,7 +72,11 @@ class Writer:
         return self.choose(lambda t: True)[1] if self.subject is None else self.subject
 
     def fill(self, template: str) -> str:
-        return HOLE.sub(lambda hole: getattr(self, "hole_" + hole[1])(), template)
+        return HOLE.sub(lambda hole: self.filling(hole[1]), template)
+
+    def filling(self, hole: str) -> str:
+        """What is written in a hole: the name of an op of a family, or what `hole_...` says."""
+        return self.random.choice(OPS[hole]) if hole in OPS else getattr(self, "hole_" + hole)()
 
     def subject_of(self, fits: Any) -> str:
         name, tensor = self.choose(fits)

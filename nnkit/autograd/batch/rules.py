@@ -333,8 +333,8 @@ _RULES: dict[str, Callable] = {
         _joining: "concat stack",
         _at_positions: "index_select index_select_adjoint index_add index_copy index_fill",
         _leading: (
-            "mT mH tril triu inverse det cholesky svd eigh eig slogdet qr one_hot layer_norm"
-            " rms_norm view_as_complex"
+            "mT mH tril triu inverse matrix_exp det cholesky svd eigh eig slogdet qr one_hot"
+            " layer_norm rms_norm view_as_complex"
         ),
         _linear: "linear",
         _embedding: "embedding",

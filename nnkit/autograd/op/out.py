@@ -97,6 +97,8 @@ def call_into(out: Any, function: Callable, name: str, arguments: tuple, options
     ):
         if options.setdefault("dtype", out.dtype) is not out.dtype:
             raise _wrong_dtype(name, options["dtype"], out)
+    if name == "bernoulli":  # before anything is drawn
+        check_out(out, arguments[0], name, False, arguments)
     if name == "nonzero" and options.get("as_tuple"):
         raise RuntimeError("nonzero does not support the out kwarg when as_tuple is True")
     try:

@@ -111,6 +111,7 @@ def pointwise(
     reflected: str | None = None,
     function: bool = True,
     public: bool | str = True,
+    out: bool = True,
     in_place: bool | str = True,
     differentiable_in_place: bool = True,
     aliases: tuple[str, ...] = (),
@@ -140,6 +141,7 @@ def pointwise(
         function: whether to make a function of one or two tensors, with promotion.
         public: whether `nnkit` and Tensor offer it; the name of the module that does instead of
             them; false where it is a part of another function.
+        out: whether `nnkit` takes ``out=``.
         in_place: whether they offer ``name_`` too; the category of dtype that only this refuses.
         differentiable_in_place: whether ``name_`` has a derivative.
         aliases: further public names.
@@ -196,7 +198,7 @@ def pointwise(
     promoting.__doc__ = _docstring(about, count, kind, numbers, described, aliases, shown)
     if isinstance(public, str):
         return promoting
-    offered = held(promoting, name, out=True)
+    offered = held(promoting, name, out=out)
     known_as(offered, name)
     known_as(promoting, f"Tensor.{name}")
     for each in (name, *aliases):

@@ -8,11 +8,19 @@ from typing import Any
 
 from nnkit.autograd.arguments.dims import check_tensor
 from nnkit.autograd.arguments.sizes import LARGEST, check_shape, integer, is_int64
-from nnkit.autograd.arguments.spatial import at_least, batched, exactly, in_format_of, ints, windows
+from nnkit.autograd.arguments.spatial import (
+    at_least,
+    batched,
+    exactly,
+    gradient_in_format,
+    in_format_of,
+    ints,
+    windows,
+)
 from nnkit.autograd.op.public import public
 from nnkit.autograd.op.registry import OPS
 from nnkit.autograd.op.rule import rule
-from nnkit.autograd.tensor import Tensor
+from nnkit.autograd.tensor import Tensor, on_its_own
 
 _im2col = rule(
     "im2col",
@@ -27,6 +35,19 @@ _col2im = rule(
     x=lambda B, g, kernel, dilation, padding, stride: B.im2col(
         g, kernel, dilation, padding, stride
     ),
+)
+
+_pixel_shuffle = rule(
+    "pixel_shuffle",
+    x=lambda B, g, factor: gradient_in_format(B, B.pixel_unshuffle(g, factor), g),
+)
+_pixel_unshuffle = rule(
+    "pixel_unshuffle",
+    x=lambda B, g, factor: gradient_in_format(B, B.pixel_shuffle(g, factor), g),
+)
+_channel_shuffle = rule(
+    "channel_shuffle",
+    x=lambda B, g, groups: gradient_in_format(B, B.channel_shuffle(g, g.shape[1] // groups), g),
 )
 
 
@@ -95,7 +116,7 @@ def unfold(
         )
     geometry, _, _ = _columns("unfold", x.shape, kernel_size, dilation, padding, stride)
     columns = _im2col(x, *geometry)
-    return columns if input.ndim == 4 else OPS["squeeze"](columns, (0,))
+    return columns if input.ndim == 4 else on_its_own(OPS["squeeze"](columns, (0,)))
 
 
 def fold(
@@ -149,7 +170,7 @@ def fold(
             f"match the calculated number of sliding blocks {count}, but got {x.shape[2]}"
         )
     image = _col2im(x, (x.shape[0], x.shape[1] // places, *size), *geometry)
-    return image if input.ndim == 3 else OPS["squeeze"](image, (0,))
+    return image if input.ndim == 3 else on_its_own(OPS["squeeze"](image, (0,)))
 
 
 def _factor(name: str, parameter: str, value: Any, input: Tensor) -> int:
@@ -185,16 +206,13 @@ def pixel_shuffle(input: Tensor, upscale_factor: int) -> Tensor:
     r = _factor("pixel_shuffle", "upscale_factor", upscale_factor, input)
     if not is_int64(r * r):
         raise ValueError(f"pixel_shuffle(): upscale_factor={r} is too large: its square overflows")
-    *lead, channels, height, width = input.shape
+    channels = input.shape[-3]
     if channels % r**2:
         raise RuntimeError(
             "pixel_shuffle expects its input's 'channel' dimension to be divisible by the square "
             f"of upscale_factor, {r**2}, but got input of shape {list(input.shape)}"
         )
-    n = len(lead)
-    x = OPS["reshape"](input, (*lead, channels // r**2, r, r, height, width))
-    x = OPS["permute"](x, (*range(n + 1), n + 3, n + 1, n + 4, n + 2))
-    return in_format_of(input, OPS["reshape"](x, (*lead, channels // r**2, height * r, width * r)))
+    return in_format_of(input, _pixel_shuffle(input, r))
 
 
 @public(method=False)
@@ -210,18 +228,13 @@ def pixel_unshuffle(input: Tensor, downscale_factor: int) -> Tensor:
         tensor([0., 1., 2., 3.])
     """
     r = _factor("pixel_unshuffle", "downscale_factor", downscale_factor, input)
-    *lead, channels, height, width = input.shape
+    height, width = input.shape[-2:]
     if height % r or width % r:
         raise RuntimeError(
             f"pixel_unshuffle(): height and width must be divisible by downscale_factor={r}, got "
             f"input of shape {list(input.shape)}"
         )
-    if not input._array.size:  # as in torch
-        return OPS["copy"](input)
-    n = len(lead)
-    x = OPS["reshape"](input, (*lead, channels, height // r, r, width // r, r))
-    x = OPS["permute"](x, (*range(n + 1), n + 2, n + 4, n + 1, n + 3))
-    return in_format_of(input, OPS["reshape"](x, (*lead, channels * r**2, height // r, width // r)))
+    return in_format_of(input, _pixel_unshuffle(input, r))
 
 
 @public(method=False)
@@ -239,11 +252,9 @@ def channel_shuffle(input: Tensor, groups: int) -> Tensor:
         tensor([0., 2., 1., 3.])
     """
     groups = _factor("channel_shuffle", "groups", groups, input)
-    batch, channels, *spatial = input.shape
-    if channels % groups:
+    if input.shape[1] % groups:
         raise RuntimeError(
             f"channel_shuffle(): Number of channels must be divisible by groups. Got input of "
             f"shape {list(input.shape)} and {groups} groups"
         )
-    x = OPS["reshape"](input, (batch, groups, channels // groups, *spatial))
-    return in_format_of(input, OPS["reshape"](OPS["swapaxes"](x, 1, 2), tuple(input.shape)))
+    return in_format_of(input, _channel_shuffle(input, groups))

@@ -11,7 +11,13 @@ import numpy as np
 from numpy import linalg
 
 from nnkit.backend.cpu import native
-from nnkit.backend.errors import INDEFINITE, SINGULAR, UNSOLVED, LinAlgError
+from nnkit.backend.errors import (
+    INDEFINITE,
+    SINGULAR,
+    UNSOLVED,
+    LinAlgError,
+    of_first_failure,
+)
 
 _BOUND = (1 + math.sqrt(17)) / 8  # of how much elements grow, which Bunch and Kaufman found best
 _TINY = 5  # of fewer rows and columns LAPACK has kernels of their own
@@ -36,7 +42,9 @@ def _checked(kernel: Callable) -> Callable:
                 info = cholesky_info(x) if name == "cholesky" else lu_factor(x)[2]
                 if info.any():
                     orders = info.reshape(-1).tolist()
-                    failed = LinAlgError.of_first(f"linalg.{name}", what, orders, x.ndim > 2)
+                    failed = of_first_failure(
+                        LinAlgError, f"linalg.{name}", what, orders, x.ndim > 2
+                    )
                     raise failed from None
             raise LinAlgError(f"linalg.{name}: {error}") from None
 

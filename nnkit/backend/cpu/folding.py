@@ -24,7 +24,7 @@ def im2col(x: Array, kernel: Ints, dilation: Ints, padding: Ints, stride: Ints) 
     size = window_counts(x.shape[2:], kernel, stride, padding, dilation)
     windows = windows_of(padded(x, padding), kernel, size, stride, dilation)
     batch = 1 + len(kernel)
-    columns = np.ascontiguousarray(np.moveaxis(windows, batch, 0))
+    columns = np.moveaxis(windows, batch, 0).copy()  # one window may be the whole array
     return columns.reshape(x.shape[0], x.shape[1] * math.prod(kernel), math.prod(size))
 
 

@@ -20,6 +20,10 @@ def _order(B, n, start=0, step=1):
     return B.arange(start, start + n * step, step, int64.array)
 
 
+def _copy_by_rows(B, x):
+    return B.copy_(B.empty(x.shape, x.dtype), x)
+
+
 def swapaxes(B, x, axis1, axis2):
     axes = list(range(x.ndim))
     axes[axis1], axes[axis2] = axes[axis2], axes[axis1]
@@ -69,7 +73,7 @@ def flip(B, x, axes):
 def rot90(B, x, k, axis1, axis2):
     """A quarter turn from ``axis1`` to ``axis2``, ``k`` times (0 to 3)."""
     if k == 0:
-        return B.copy(B.contiguous(x))
+        return _copy_by_rows(B, x)
     if k == 2:
         return B.flip(x, (axis1, axis2))
     return B.swapaxes(B.flip(x, (axis2 if k == 1 else axis1,)), axis1, axis2)
@@ -93,6 +97,31 @@ def tile(B, x, repeats):
     pairs = list(zip(repeats, x.shape, strict=True))
     whole = B.expand(spread, tuple(n for pair in pairs for n in pair))
     return B.reshape(whole, tuple(times * size for times, size in pairs))
+
+
+def pixel_shuffle(B, x, factor):
+    """``(*, C * factor**2, H, W)`` as ``(*, C, H * factor, W * factor)``."""
+    *lead, channels, height, width = x.shape
+    n, channels = len(lead), channels // factor**2
+    x = B.reshape(x, (*lead, channels, factor, factor, height, width))
+    x = B.permute(x, (*range(n + 1), n + 3, n + 1, n + 4, n + 2))
+    return B.reshape(_copy_by_rows(B, x), (*lead, channels, height * factor, width * factor))
+
+
+def pixel_unshuffle(B, x, factor):
+    """The inverse of `pixel_shuffle`."""
+    *lead, channels, height, width = x.shape
+    n, height, width = len(lead), height // factor, width // factor
+    x = B.reshape(x, (*lead, channels, height, factor, width, factor))
+    x = B.permute(x, (*range(n + 1), n + 2, n + 4, n + 1, n + 3))
+    return B.reshape(_copy_by_rows(B, x), (*lead, channels * factor**2, height, width))
+
+
+def channel_shuffle(B, x, groups):
+    """The first channel of each group, then the second of each, ..."""
+    batch, channels, *spatial = x.shape
+    grouped = B.reshape(x, (batch, groups, channels // groups, *spatial))
+    return B.reshape(_copy_by_rows(B, B.swapaxes(grouped, 1, 2)), tuple(x.shape))
 
 
 def repeat_index(B, repeats, count):

@@ -12,6 +12,7 @@ from nnkit.autograd.ops import grid_sampling as ops
 from nnkit.autograd.ops.creation.ranges import linspace
 from nnkit.autograd.ops.linalg.products import matmul
 from nnkit.autograd.ops.shape.joining import stack
+from nnkit.autograd.tensor import on_its_own
 from nnkit.backend.dtype import FLOATING
 from nnkit.backend.warning import warn
 
@@ -169,7 +170,7 @@ def affine_grid(theta: Tensor, size: Sequence[int], align_corners: bool | None =
             f"{list(theta.shape)}"
         )
     shape = check_shape("affine_grid", (*size[2:], axes + 1))[:-1]
-    return _moved_grid(theta, shape, bool(align_corners))
+    return on_its_own(_moved_grid(theta, shape, bool(align_corners)))
 
 
 @single(node="AffineGridGeneratorBackward0", saves=False)

@@ -11,7 +11,6 @@ from nnkit.autograd.arguments.spatial import (
     gradient_in_format,
     hashable,
     in_format_of,
-    like_input,
 )
 from nnkit.autograd.op.public import public
 from nnkit.autograd.op.registry import OPS
@@ -126,11 +125,12 @@ def _convolve_transposed(
 
 def _laid(out: Tensor, input: Tensor, weight: Tensor) -> Tensor:
     """A result with channels last in memory where the input or the weight has them."""
-    one_sample = out._array.ndim != input._array.ndim
-    if format_of(weight._array) is None or one_sample and out._array.ndim == 5:
-        return like_input(out, input)
-    out = in_format_of(weight, out)
-    return OPS["squeeze"](out, (0,)) if one_sample else out
+    by_weight = format_of(weight._array) is not None
+    if out._array.ndim == input._array.ndim:
+        return in_format_of(weight if by_weight else input, out)
+    if by_weight and out._array.ndim != 5:
+        out = in_format_of(weight, out)
+    return OPS["squeeze"](out, (0,))  # a view, as torch's
 
 
 @public(method=False)

@@ -65,7 +65,7 @@ def _factored(name: str, A: Tensor, hermitian: bool, check_errors: bool) -> tupl
     check_square(name, A, WHOLE)
     results = _factor(A, bool(hermitian))
     if check_errors:
-        refuse_failures(name, results[2], "D is zero at the diagonal element {order}")
+        refuse_failures(name, results[2], "D is zero at the diagonal element {order}", RuntimeError)
     return results
 
 

@@ -13,9 +13,10 @@ from nnkit.autograd.ops.decomposition.factorization import check_matrices, check
 from nnkit.autograd.ops.elementwise.bounds import maximum
 from nnkit.autograd.ops.elementwise.comparison import where
 from nnkit.autograd.ops.linalg.products import check_operands, matmul
+from nnkit.autograd.ops.padding import constant_pad_nd
 from nnkit.autograd.surface import return_types
 from nnkit.autograd.surface.limits import finfo
-from nnkit.autograd.tensor import Tensor
+from nnkit.autograd.tensor import Tensor, on_its_own
 from nnkit.backend.dtype import COMPLEX
 
 
@@ -174,7 +175,11 @@ def lstsq(A: Tensor, B: Tensor, rcond: float | None = None, *, driver: str | Non
     full = full and (driver == "gels" or bool((lowest(rank) == n).all()))
     errors = matmul(A, solution) - B if full else solution.new_zeros(0, 1) * solution.sum()
     residuals = errors.abs().square().sum(-2) if full else errors.abs().sum(-1)
-    solution = column_major(solution)
+    if m > n:  # a part of what was B for LAPACK
+        whole = column_major(constant_pad_nd(solution, (0, 0, 0, m - n)))
+        solution = on_its_own(whole.narrow(-2, 0, n))
+    else:
+        solution = column_major(solution)
     if lacking:
         solution, residuals = solution.squeeze(-1), residuals.squeeze(-1)
     fixed, none = A.detach(), A.new_empty(0).abs()

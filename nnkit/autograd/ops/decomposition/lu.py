@@ -20,7 +20,7 @@ from nnkit.autograd.ops.shape.triangles import tril, triu
 from nnkit.autograd.surface import return_types
 from nnkit.autograd.tensor import Tensor
 from nnkit.backend.dtype import INTEGER
-from nnkit.backend.errors import LinAlgError
+from nnkit.backend.errors import LinAlgError, of_first_failure
 
 
 def _grad_lu(B: Any, g: Any, out: Any, pivots: Any) -> Any:
@@ -66,12 +66,14 @@ def factored(name: str, A: Tensor, pivot: bool) -> tuple[Tensor, Tensor, Tensor]
     return _lu_factor(A)
 
 
-def refuse_failures(name: str, info: Tensor, what: str) -> None:
-    """LinAlgError if a matrix of the batch failed."""
+def refuse_failures(
+    name: str, info: Tensor, what: str, error: type[RuntimeError] = LinAlgError
+) -> None:
+    """The error of the first matrix of the batch that failed, if one did."""
     info = lowest(info)
     orders = info.flatten().tolist()
     if any(orders):
-        raise LinAlgError.of_first(name, what, orders, info.ndim > 0)
+        raise of_first_failure(error, name, what, orders, info.ndim > 0)
 
 
 def tell_failures(

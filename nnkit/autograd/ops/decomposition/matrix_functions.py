@@ -2,41 +2,42 @@
 
 from __future__ import annotations
 
-import math
 from typing import Any
 
 from nnkit.autograd.arguments.dims import broadcast_shape, check_tensor
 from nnkit.autograd.arguments.sizes import check_shape, integer
-from nnkit.autograd.batch.examples import lowest
 from nnkit.autograd.op.promotion import check_defined
 from nnkit.autograd.op.public import public
-from nnkit.autograd.op.rule import guarded
+from nnkit.autograd.op.rule import guarded, rule
 from nnkit.autograd.op.single import single
-from nnkit.autograd.ops.creation.conversion import clone, contiguous, converted
+from nnkit.autograd.ops.creation.conversion import clone
 from nnkit.autograd.ops.creation.factories import eye
 from nnkit.autograd.ops.creation.memory_format import column_major
 from nnkit.autograd.ops.decomposition import rules as rules
-from nnkit.autograd.ops.decomposition.factorization import check_matrices, check_square
-from nnkit.autograd.ops.linalg.products import check_operands, matmul
+from nnkit.autograd.ops.decomposition.factorization import WHOLE, check_matrices, check_square
+from nnkit.autograd.ops.linalg.products import check_operands
 from nnkit.autograd.ops.shape.joining import cat
 from nnkit.autograd.surface import return_types
-from nnkit.autograd.tensor import Tensor
-from nnkit.backend.dtype import FLOATING, HALF, float32, int64
+from nnkit.autograd.tensor import Tensor, on_its_own
+from nnkit.backend.dtype import FLOATING, int64
 from nnkit.backend.memory import contiguous_format
 
-# The coefficients of the [13/13] Pade approximant, and up to which 1-norm it is exact to rounding
-# (Higham, "The scaling and squaring method for the matrix exponential revisited", 2005).
-_PADE = (
-    64764752532480000, 32382376266240000, 7771770303897600, 1187353796428800, 129060195264000,
-    10559470521600, 670442572800, 33522128640, 1323241920, 40840800, 960960, 16380, 182, 1,
-)  # fmt: skip
-_PADE_NORM = 5.37
+
+def _grad_matrix_exp(B: Any, g: Any, x: Any) -> Any:
+    """The upper right part of the exponential of ``[[x*, g], [0, x*]]``, as in torch."""
+    n, turned, column = x.shape[-1], B.mH(x), len(x.shape) - 1
+    upper = B.concat([turned, g], column)
+    lower = B.concat([B.zeros_like(turned), turned], column)
+    rows = B.split(B.matrix_exp(B.concat([upper, lower], column - 1)), (n, n), column - 1)[0]
+    return B.contiguous(B.split(rows, (n, n), column)[1])
+
+
+_matrix_exp = rule("matrix_exp", node="LinalgMatrixExpBackward0", x=_grad_matrix_exp)
 
 
 @public
-@single(node="LinalgMatrixExpBackward0")
 def matrix_exp(input: Tensor) -> Tensor:
-    """The matrix exponential, by scaling, a Pade approximant and squaring.
+    """The matrix exponential, by scaling, a Taylor polynomial and squaring.
 
     Args:
         input: (*, n, n).
@@ -50,31 +51,8 @@ def matrix_exp(input: Tensor) -> Tensor:
         tensor([[1., 0.],
                 [0., 1.]])
     """
-    if input.dtype.array in HALF:
-        out = converted(matrix_exp(converted(input, float32)), input.dtype)
-        return guarded("matrix_exp", out, input)
-    n = check_square("matrix_exp", input)[-1]
-    return guarded("matrix_exp", _exponential(contiguous(input), n), input)
-
-
-def _exponential(input: Tensor, n: int) -> Tensor:
-    largest = float(lowest(input.detach()).abs().sum(-2).max()) if input._array.size else 0.0
-    if not math.isfinite(largest):
-        finite = input.isfinite().all(-1, True).all(-2, True)
-        return _exponential(input.where(finite, 0.0), n).where(finite, math.nan)
-    halvings = max(0, math.ceil(math.log2(largest / _PADE_NORM))) if largest else 0
-    x = input / 2.0**halvings
-    square = matmul(x, x)
-    power = eye(n, dtype=input.dtype, device=input.device).expand(input._array.shape)
-    even, odd = power * _PADE[0], power * _PADE[1]
-    for i in range(2, len(_PADE), 2):
-        power = matmul(power, square)
-        even, odd = even + power * _PADE[i], odd + power * _PADE[i + 1]
-    odd = matmul(x, odd)
-    result = rules.solve(even - odd, even + odd)
-    for _ in range(halvings):
-        result = matmul(result, result)
-    return clone(result, memory_format=contiguous_format)  # `solve` keeps its result, by columns
+    check_square("matrix_exp", input, WHOLE)
+    return _matrix_exp(input)
 
 
 @public(method=False)
@@ -101,7 +79,7 @@ def vander(x: Tensor, N: int | None = None, increasing: bool = False) -> Tensor:
         raise RuntimeError(f"vander(): N must be non-negative. Got {N}")
     check_shape("vander", (x._array.size, count))
     rising = powers(x, count)
-    return rising if increasing else rising.flip(1)
+    return on_its_own(rising if increasing else rising.flip(1))
 
 
 def powers(x: Tensor, count: int) -> Tensor:

@@ -30,7 +30,8 @@ def _no_second_derivative(B: Any, g_out: Any) -> tuple:
 relu = pointwise(
     "relu", lambda x: fn.maximum(x, 0), "``max(input, 0)``; the gradient at 0 is 0.",
     example=("nnkit.tensor([-1.0, 2.0])", "tensor([0., 2.])"),
-    refuses=("bool", "complex"), depends="zeros", x=lambda g, out: fn.where(out <= 0, 0, g),
+    refuses=("bool", "complex"), depends="zeros", out=False,
+    x=lambda g, out: fn.where(out <= 0, 0, g),
 )
 leaky_relu = pointwise(
     "leaky_relu", lambda x, slope: fn.where(x > 0, x, x * slope), scalars=("slope",),

@@ -69,14 +69,14 @@ logical_not = pointwise(
 isnan = pointwise("isnan", lambda x: fn.isnan(x), "NaN, for each element.",
                   example=(_UNBOUNDED, "tensor([False, False, False,  True])"),
                   kind="bool",
-                  in_place=False)
+                  out=False, in_place=False)
 isinf = pointwise("isinf", lambda x: fn.isinf(x), "Infinite, for each element.",
                   example=(_UNBOUNDED, "tensor([False,  True,  True, False])"),
                   kind="bool",
-                  in_place=False)
+                  out=False, in_place=False)
 isfinite = pointwise("isfinite", lambda x: fn.isfinite(x), "Neither infinite nor NaN.",
                      example=(_UNBOUNDED, "tensor([ True, False, False, False])"),
-                     kind="bool", in_place=False)
+                     kind="bool", out=False, in_place=False)
 isposinf = pointwise("isposinf", lambda x: fn.eq(x, math.inf), "Positive infinity.",
                      example=(_UNBOUNDED, "tensor([False, False,  True, False])"),
                      kind="bool",

@@ -13,7 +13,7 @@ from nnkit.autograd.ops.fourier import transforms as rules
 from nnkit.autograd.ops.fourier.transforms import scale_of, transformable
 from nnkit.autograd.ops.padding import constant_pad_nd, pad
 from nnkit.autograd.ops.shape.strided import view_as_real
-from nnkit.autograd.tensor import Tensor
+from nnkit.autograd.tensor import Tensor, on_its_own
 from nnkit.backend.dtype import FLOATING
 from nnkit.backend.warning import warn
 
@@ -138,8 +138,7 @@ def stft(
     else:
         out = rules.fft_r2c(framed, (2,), scale, onesided is not False)
     out = out.transpose(1, 2)
-    if input.ndim == 1:
-        out = out.squeeze(0)
+    out = on_its_own(out.squeeze(0) if input.ndim == 1 else out)
     return view_as_real(out) if return_complex is False else out
 
 

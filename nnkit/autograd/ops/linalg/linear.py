@@ -141,7 +141,7 @@ def _unusual_linear(input: Any, weight: Any, bias: Any) -> Tensor:
             f"linear(): mat1 and mat2 shapes cannot be multiplied ({sizes(x.shape)} and "
             f"{w.shape[1]}x{w.shape[0]})"
         )
-    if rest and not _is_added_to_rows(rest[0].shape, (*x.shape[:-1], w.shape[0])):
+    if rest and not _is_added(rest[0].shape, (*x.shape[:-1], w.shape[0]), by_rows(x)):
         raise RuntimeError(
             f"linear(): argument 'bias' must have shape [{w.shape[0]}] for out_features, "
             f"got {list(rest[0].shape)}"
@@ -153,14 +153,15 @@ def _unusual_linear(input: Any, weight: Any, bias: Any) -> Tensor:
     return out if out.ndim == product.ndim else out.squeeze(0)
 
 
-def _is_added_to_rows(bias: tuple, shape: tuple) -> bool:
-    """Whether torch adds a bias to rows of ``shape``: one of two dimensions only to a matrix, or as
-    a row to a single one."""
-    if len(bias) < 2:
-        return bias in ((1,), ())
+def _is_added(bias: tuple, shape: tuple, by_rows: bool) -> bool:
+    """Whether torch adds a bias to a result of ``shape``. It takes for one of features what has one
+    dimension but for those of size 1, and makes one matrix of rows that lie behind each other."""
     if len(shape) == 1:
-        return bias == (1, *shape)
-    return len(shape) == 2 and broadcasts(bias, shape)
+        return bias in ((1,), (), (1, *shape))
+    features = sum(n != 1 for n in bias) == 1
+    if len(shape) > 2 and len(bias) > 1 and features and by_rows:
+        return len(bias) == 2 and broadcasts(bias, (math.prod(shape[:-1]), shape[-1]))
+    return broadcasts(bias, shape)
 
 
 @public(method=False)

@@ -350,7 +350,7 @@ def _soft_cross_entropy(
     axis = 1 if input.ndim > 1 else 0
     classes = input._array.shape[axis] if input.ndim else 1
     if label_smoothing:
-        target = target * (1 - label_smoothing) + label_smoothing / classes
+        target = target * (1 - label_smoothing) + label_smoothing / max(classes, 1)
     losses = log_softmax(input, axis) * target
     if weight is not None:
         _check_weight("cross_entropy", weight, classes)

@@ -23,7 +23,7 @@ from nnkit.autograd.op.public import public
 from nnkit.autograd.op.registry import OPS
 from nnkit.autograd.op.rule import real_gradient, rule
 from nnkit.autograd.ops.reduction.sums import mean
-from nnkit.autograd.tensor import Tensor
+from nnkit.autograd.tensor import Tensor, on_its_own
 from nnkit.backend.memory import format_of_pooled
 
 __all__ = [
@@ -112,10 +112,10 @@ def _average(name: str, axes: int, input: Any, output_size: Any) -> Tensor:
     whole = axes > 1 and _is_whole(axes, output_size, input.ndim)
     x, size = (input, (1,) * axes) if whole else _prepared(name, axes, input, output_size)
     if size == (1,) * axes:
-        return _like_input(mean(input, tuple(range(-axes, 0)), True), input)
+        return on_its_own(_like_input(mean(input, tuple(range(-axes, 0)), True), input))
     _check_filled(name, axes, input)
     check_defined(name, "adaptive_avg_pool", x)
-    return _like_input(real_gradient(name, _adaptive_avg_pool(x, size)), input)
+    return on_its_own(_like_input(real_gradient(name, _adaptive_avg_pool(x, size)), input))
 
 
 def _largest(name: str, axes: int, input: Any, output_size: Any) -> tuple[Tensor, Tensor]:
@@ -125,7 +125,7 @@ def _largest(name: str, axes: int, input: Any, output_size: Any) -> tuple[Tensor
         refuse_empty(name, axes, input)
     check_defined(name, "adaptive_max_pool", x)
     out, indices = _adaptive_max_pool(x, size)
-    return _like_input(out, input), _like_input(indices, input)
+    return on_its_own(_like_input(out, input)), _like_input(indices, input)
 
 
 @public(method=False)

@@ -20,7 +20,7 @@ from nnkit.autograd.op.rule import rule
 from nnkit.autograd.ops.elementwise.activation import relu
 from nnkit.autograd.ops.elementwise.arithmetic import abs, mul, sign
 from nnkit.autograd.ops.elementwise.power import pow
-from nnkit.autograd.tensor import Tensor
+from nnkit.autograd.tensor import Tensor, on_its_own
 from nnkit.backend.dtype import FLOATING, int64
 from nnkit.backend.memory import format_of_pooled
 
@@ -67,7 +67,7 @@ def _pool(
             f"{name}(): input {list(x._array.shape[2:])} is smaller than kernel_size {kernel}"
         )
     statics = (kernel, stride, padding, bool(ceil_mode), bool(count_include_pad), divisor)
-    return like_input(_avg_pool(x, *statics), input, format_of_pooled)
+    return on_its_own(like_input(_avg_pool(x, *statics), input, format_of_pooled))
 
 
 @public(method=False)

@@ -28,7 +28,7 @@ from nnkit.autograd.op.registry import OPS
 from nnkit.autograd.op.rule import real_gradient, rule
 from nnkit.autograd.ops.pooling import adaptive as adaptive_pooling  # noqa: F401
 from nnkit.autograd.ops.random.factories import rand
-from nnkit.autograd.tensor import Tensor
+from nnkit.autograd.tensor import Tensor, on_its_own
 from nnkit.backend.dtype import FLOATING, int64
 from nnkit.backend.memory import format_of_pooled
 from nnkit.backend.reproducibility import refuse
@@ -74,9 +74,9 @@ def _pool(
             last = (0, 2, 3, 4, 1)
             out, indices = in_order(out, last), in_order(indices, last)
     if axes == 1 and not integers and not (MODE.enabled and input.requires_grad or MODE.transforms):
-        return like_input(out, input), indices  # of which torch knows nothing then
+        return on_its_own(like_input(out, input)), indices  # of which torch knows nothing then
     format = format_of_pooled
-    return like_input(out, input, format), like_input(indices, input, format)
+    return on_its_own(like_input(out, input, format)), like_input(indices, input, format)
 
 
 @public(method=False)
@@ -225,10 +225,10 @@ def _unpool(
     check_defined(name, "max_unpool", x)
     nowhere = axes < 3 and not math.prod(size)  # where torch looks at no index
     if nowhere or not x._array.size and x.dtype.category < FLOATING:
-        return like_input(x.new_zeros((*x.shape[:2], *size)), input)
+        return on_its_own(like_input(x.new_zeros((*x.shape[:2], *size)), input))
     where = indices if indices.ndim == x.ndim else OPS["unsqueeze"](indices, 0)
     out = real_gradient(name, _max_unpool(x, where, (*x.shape[:2], *size)))
-    return like_input(out, input)
+    return on_its_own(like_input(out, input))
 
 
 def _unpooled_size(name: str, wanted: Ints, default: Ints, stride: Ints) -> Ints:
@@ -385,7 +385,7 @@ def _fractional(
     ordered = OPS["flip"](drawn, (2,)) if axes == 2 else drawn
     out, indices = _fractional_max_pool(x, ordered, kernel, size)
     real_gradient(name, out)
-    return like_input(out, input), like_input(indices, input)
+    return on_its_own(like_input(out, input)), like_input(indices, input)
 
 
 def fractional_max_pool2d(

@@ -8,6 +8,7 @@ from typing import Any
 from nnkit.autograd.arguments.factory import check_kind, dtype_of, finished, place_of
 from nnkit.autograd.arguments.sizes import check_shape, integer
 from nnkit.autograd.batch.examples import drawn_for_each, of_each
+from nnkit.autograd.op.out import check_out
 from nnkit.autograd.op.public import public
 from nnkit.autograd.ops.creation.factories import empty_like
 from nnkit.autograd.ops.random.inplace import draw, integer_bounds, need, normal_, random_, uniform_
@@ -20,7 +21,7 @@ from nnkit.autograd.ops.random.sampling import (
     poisson,
 )
 from nnkit.autograd.surface.generator import Generator, default_generator, manual_seed, source_of
-from nnkit.autograd.tensor import Tensor
+from nnkit.autograd.tensor import Tensor, wrap
 from nnkit.backend.dtype import FLOATING, INTEGER, bfloat16, float16, float32, float64, int64
 
 __all__ = [
@@ -179,6 +180,8 @@ def randperm(
     limit = _EXACT.get(d) or 2 ** (8 * d.itemsize - d.is_signed)
     if n > limit:
         raise RuntimeError(f"randperm(): n cannot be greater than {limit} for {d.name}, got {n}")
+    if out is not None:  # before anything is drawn
+        check_out(out, wrap(place.backend.empty((n,), d.array), place), "randperm")
     source = source_of("randperm", generator, place)
     x = drawn_for_each(lambda B: B.randperm(n, d.array, source), place)
     return finished("randperm", x._array, x._device, requires_grad, out)

@@ -11,7 +11,7 @@ from nnkit.autograd.arguments.dims import broadcast_shape, check_tensor
 from nnkit.autograd.arguments.factory import check_kind, dtype_of, finished, place_of, shape_of
 from nnkit.autograd.arguments.sizes import check_shape, integer
 from nnkit.autograd.batch.examples import check_alike, empty_of_each, lowest, of_each
-from nnkit.autograd.op.out import write_out
+from nnkit.autograd.op.out import check_out, write_out
 from nnkit.autograd.op.promotion import scalar
 from nnkit.autograd.op.public import public
 from nnkit.autograd.op.rule import real_gradient, rule
@@ -54,17 +54,20 @@ def blank(
     check_kind(name, dtype, layout, device, out)
     shape = shape_of(name, given, keyword)
     if out is not None:
-        return _like_out(shape, out)
+        return _like_out(name, shape, out)
     return empty_of_each(shape, dtype_of(name, dtype, default).array, place_of(device))
 
 
-def _like_out(shape: tuple[int, ...], out: Tensor) -> Tensor:
+def _like_out(name: str, shape: tuple[int, ...], out: Tensor) -> Tensor:
     """Uninitialised memory in which numbers are drawn in the order in which ``out`` would get them:
-    that of its memory, if it has the shape."""
-    B = out._device.backend
-    if out._array.shape != shape or not out._array.size:
-        return wrap(B.empty(shape, out._array.dtype), out._device)
-    return wrap(B.empty_strided(shape, out.stride(), out._array.dtype), out._device)
+    that of its memory, if it has the shape. An ``out`` that may not be written is refused before
+    anything is drawn."""
+    B, dtype = out._device.backend, out._array.dtype
+    in_order = out._array.shape == shape and out._array.size
+    data = B.empty_strided(shape, out.stride(), dtype) if in_order else B.empty(shape, dtype)
+    memory = wrap(data, out._device)
+    check_out(out, memory, name)
+    return memory
 
 
 @public(method=False)
@@ -140,7 +143,7 @@ def _normal_like(out: Tensor, mean: Any, std: Any, generator: Any) -> Tensor:
     """The numbers that ``normal`` writes into ``out``: drawn, scaled and moved in its dtype."""
     scaled, moved = isinstance(std, Tensor), isinstance(mean, Tensor)
     shapes = [v.shape for v in (mean, std if scaled else out) if isinstance(v, Tensor)]
-    x = _like_out(broadcast_shape("normal", shapes), out)
+    x = _like_out("normal", broadcast_shape("normal", shapes), out)
     normal_(x, 0.0, 1.0 if scaled else std, generator=generator)
     x = x.mul_(std) if scaled else x
     return x.add_(mean) if moved or mean else x

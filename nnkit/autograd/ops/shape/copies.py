@@ -82,7 +82,7 @@ def permute_copy(input: Tensor, dims: Sequence[int]) -> Tensor:
 
 
 def select_copy(input: Tensor, dim: int, index: int) -> Tensor:
-    return _copied(expressions.select(input, dim, index))
+    return real_gradient("select_copy", _copied(expressions.select(input, dim, index)))
 
 
 def slice_copy(
@@ -96,7 +96,8 @@ def slice_copy(
     axis = normalize_dim(dim, input.ndim, "slice_copy")
     if step <= 0:
         raise RuntimeError(f"slice_copy(): step must be greater than zero, got {step}")
-    return _copied(input[(slice(None),) * axis + (slice(start, end, step),)])
+    part = input[(slice(None),) * axis + (slice(start, end, step),)]
+    return real_gradient("slice_copy", _copied(part))
 
 
 def squeeze_copy(input: Tensor, dim: int | Sequence[int] | None = None) -> Tensor:

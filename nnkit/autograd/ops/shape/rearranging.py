@@ -25,7 +25,7 @@ from nnkit.autograd.ops.creation import factories as creation
 from nnkit.autograd.ops.creation.conversion import clone, composite_operands
 from nnkit.autograd.ops.shape import joining
 from nnkit.autograd.ops.shape import reshaping as shapes
-from nnkit.autograd.tensor import Tensor, wrap
+from nnkit.autograd.tensor import Tensor, on_its_own, wrap
 from nnkit.backend.dtype import int32, int64
 from nnkit.backend.memory import by_rows, contiguous_format, strides_in_elements
 from nnkit.backend.warning import warn_once
@@ -61,7 +61,9 @@ _rot90 = rule(
 )
 _tile = rule("tile", node="RepeatBackward0", x=_tile_adjoint)
 _pad = rule(
-    "pad", alone="written", node="ConstantPadNdBackward0",
+    "pad", node="ConstantPadNdBackward0",
+    # Torch writes into a part of the result, what it cuts off is a view of what it is given.
+    alone=lambda x, widths, value: None if any(min(ends) < 0 for ends in widths) else "written",
     x=lambda B, g, widths: gradient_in_format(
         B, B.pad(g, tuple((-a, -b) for a, b in widths), 0), g
     ),
@@ -415,8 +417,9 @@ def combinations(input: Tensor, r: int = 2, with_replacement: bool = False) -> T
     B = input._device.backend
     shape = (len(rows), r) if r else (0,)
     index = B.array([n for row in rows for n in row], int64.array)
-    chosen = OPS["index_select"](input, wrap(index, input._device), 0)
-    return guarded("combinations", shapes.reshape(chosen, shape), input)
+    source = input.detach() if input.is_inference() else input  # torch takes views of it
+    chosen = OPS["index_select"](source, wrap(index, input._device), 0)
+    return guarded("combinations", on_its_own(shapes.reshape(chosen, shape)), input)
 
 
 @public(method=False)

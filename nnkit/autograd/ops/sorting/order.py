@@ -100,7 +100,7 @@ def sort(
     return return_types.sort(_sort(input, axis, bool(descending)))
 
 
-@public(out=True)
+@public
 def argsort(input: Tensor, dim: int = -1, descending: bool = False, stable: bool = False) -> Tensor:
     """The indices that `sort` returns.
 

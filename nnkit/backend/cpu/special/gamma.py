@@ -137,16 +137,35 @@ def zeta(s, q, out=None):
     return out
 
 
+def _trigamma(x: np.ndarray) -> np.ndarray:
+    """The derivative of digamma. The reflection pi^2 / sin^2(pi x) with the rounded product and
+    the few terms of the asymptotic series are torch's, in the precision of x: large, but not
+    infinite, at the negative integers."""
+    left = x < 0.5
+    sine = np.sin(np.where(left, x, 0.5) * x.dtype.type(math.pi))
+    value = np.where(left, -(x.dtype.type(math.pi) ** 2) / (sine * sine), x.dtype.type(0))
+    x = np.where(left, 1 - x, x)
+    for _ in range(6):
+        value += 1 / (x * x)
+        x = x + 1
+    square = 1 / (x * x)
+    series = 1 / 6 - square * (1 / 30 - square * (1 / 42))
+    value += (1 + 1 / (2 * x) + square * series) / x
+    return np.where(left, -value, value)
+
+
 def polygamma(n, x, out=None):
     """The n-th derivative of digamma, (-1)^(n + 1) n! zeta(n + 1, x)."""
     x = np.asarray(x)
     if n == 0:
         value = digamma(x)
+    elif n == 1:
+        value = _trigamma(x if x.dtype.itemsize > 2 else x.astype(np.float32))
     else:
         factor = math.gamma(n + 1) if n < 171 else math.inf
         value = (-1) ** (n + 1) * factor * zeta(float(n + 1), x.astype(np.float64))
         # As in torch
-        value = np.where(np.isneginf(x) if n == 1 else np.isposinf(x), np.nan, value)
+        value = np.where(np.isposinf(x), np.nan, value)
     if out is None:
         return value.astype(x.dtype)
     out[...] = value

@@ -1,0 +1,75 @@
+"""Where single ops of torch leave something open, or do what nobody asks for: rules of
+`tests.fuzz.arbitrary`."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+
+import numpy as np
+
+from tests.fuzz.evidence import Difference, in_statement
+
+DECOMPOSED = r"linalg\.(qr|inv|inv_ex|det|slogdet|cholesky\w*|eig|eigvals|lu\w*|solve\w*|pinv)\("
+OF_DEGENERATE = r"linalg\.(svdvals|matrix_norm|pinv|eigvalsh|eigh|cond)\("
+
+
+def _failed_factors(d: Difference) -> bool:
+    """Whether the factors are of a matrix that has none: of LAPACK's where it stopped, or NaN."""
+    return in_statement(r"linalg\.(cholesky_ex|inv_ex|solve_ex)\(", "values")(d) and bool(
+        np.isnan(d.actual).any()
+    )
+
+
+def _over_an_operand(d: Difference) -> bool:
+    """Whether a product or a triangle is written over the memory that it is made of."""
+    name = re.search(r"out=(x\d+)\)", d.statement)
+    if name is None or not in_statement(r"T\.(addmm|tril|triu)\(", "values")(d):
+        return False
+    memory = {d.seen("base", d.before, n) or n for n in d.named()}
+    return (
+        d.statement.count(name[1]) > 1 or len(memory) < len(set(d.named())) or "tril" in d.statement
+    )
+
+
+RULES: dict[str, Callable[[Difference], bool]] = {
+    "what is left of the factors of a matrix that has none": _failed_factors,
+    "the subgradient of equal singular values or eigenvalues": lambda d: (
+        d.aspect in ("values", "strides")
+        and re.search(OF_DEGENERATE, d.earlier) is not None
+        and re.search(r"backward\(|grad\(", d.statement) is not None
+    ),
+    "torch decomposes inference tensors by functions with out=": lambda d: (
+        re.search(DECOMPOSED, d.statement) is not None
+        and "inference_mode" in d.earlier + d.statement
+        and (d.aspect == "requires_grad" or "RuntimeError" in d.errors)
+    ),
+    "which functions with out= torch has no derivative for, and writes all the same": lambda d: (
+        re.search(r"(special\.\w+|matrix_norm)\(.*out=", d.statement) is not None
+        and d.errors == (None, "RuntimeError")
+    ),
+    "MKL refuses transforms of no rows": lambda d: (
+        "T.fft." in d.statement
+        and d.errors == ("RuntimeError", None)
+        and any(0 in (d.seen("shape", d.before, name) or ()) for name in d.named())
+    ),
+    "a loss of no elements that torch does not write": lambda d: (
+        in_statement(r"multi_margin_loss\(", "values")(d)
+        and any(0 in (d.seen("shape", d.before, name) or ()) for name in d.named())
+    ),
+    "torch writes what it then refuses": lambda d: (
+        in_statement(r"div_\(.*rounding_mode|floor_divide_\(", "values")(d) and None not in d.errors
+    ),
+    "torch's triangles and products over the memory that they are made of": _over_an_operand,
+    "the mean beside a variance is a running one in torch, where infinities are met": lambda d: (
+        in_statement(r"(var|std)_mean\(", "values")(d)
+        and bool(np.isinf(d.actual).any())
+        and bool(np.isnan(d.expected).any())
+    ),
+    "a pool along one dimension is a view in torch where its gradient is wanted": lambda d: (
+        d.aspect == "base" and re.search(r"pool1d\(", d.earlier) is not None
+    ),
+    "torch formats an error with the size of what has no dimensions": lambda d: (
+        "T.addmv(" in d.statement and d.errors == ("IndexError", "RuntimeError")
+    ),
+}
