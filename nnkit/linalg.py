@@ -61,6 +61,7 @@ def slogdet(A: Tensor) -> Any:
 
 def cholesky(A: Tensor, *, upper: bool = False) -> Tensor:
     """The lower triangular L with ``A = L @ L.mH``, or the upper ``L.mH``; see `nnkit.cholesky`.
+    Of A only that triangle is read.
 
     Raises:
         RuntimeError: a matrix is not positive definite.
@@ -72,8 +73,10 @@ def cholesky(A: Tensor, *, upper: bool = False) -> Tensor:
                 [1., 2.]])
     """
     check_square("linalg.cholesky", A, WHOLE)
-    lower = rules.cholesky(A)
-    return column_major(lower.mH) if upper else lower
+    if not upper:
+        return rules.cholesky(A)
+    out = column_major(rules.cholesky(A.mH).mH)
+    return guarded("linalg.cholesky", out, out)
 
 
 def qr(A: Tensor, mode: str = "reduced") -> Any:
@@ -492,6 +495,7 @@ def cholesky_ex(A: Tensor, *, upper: bool = False, check_errors: bool = False) -
         tensor(1, dtype=nnkit.int32)
     """
     check_square("linalg.cholesky_ex", A, WHOLE)
+    A = A.mH if upper else A
     info = factors.cholesky_info(A.detach())
     lower = factors.tell_failures(
         "linalg.cholesky_ex", A, info, check_errors, rules.cholesky,

@@ -2,6 +2,7 @@
 
 from tests.fuzz.error_regressions import REGRESSIONS as OF_ERRORS
 from tests.fuzz.graph_regressions import REGRESSIONS as OF_GRAPHS
+from tests.fuzz.op_regressions import REGRESSIONS as OF_OPS
 from tests.fuzz.order_regressions import REGRESSIONS as OF_ORDER
 from tests.fuzz.overlap_regressions import REGRESSIONS as OF_OVERLAPS
 from tests.fuzz.transform_regressions import REGRESSIONS as OF_TRANSFORMS
@@ -12,6 +13,7 @@ from tests.fuzz.write_regressions import REGRESSIONS as OF_WRITES
 REGRESSIONS = {
     **OF_ERRORS,
     **OF_GRAPHS,
+    **OF_OPS,
     **OF_ORDER,
     **OF_OVERLAPS,
     **OF_TRANSFORMS,

@@ -1,7 +1,8 @@
 """The statements on tensors that random programs are made of: one a line, by kind, with weights.
 
 A statement that stands twice is chosen twice as often; `tests.fuzz.writer` says what the holes are,
-`tests.fuzz.graph_statements` has the kinds that make and run graphs.
+`tests.fuzz.graph_statements` has the kinds that make and run graphs, and
+`tests.fuzz.op_statements` those that call any public op.
 """
 
 STATEMENTS: dict[str, tuple[int, list[str]]] = {}

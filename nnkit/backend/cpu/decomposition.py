@@ -140,9 +140,11 @@ def adjugate(x: np.ndarray) -> np.ndarray:
 
 
 def _triangle(x: np.ndarray) -> np.ndarray:
-    """The Cholesky factor. LAPACKs differ in whether they refuse a NaN that they meet."""
+    """The Cholesky factor. LAPACKs differ in whether they refuse a NaN that they meet, and what is
+    divided by an infinity."""
     out = linalg.cholesky(x)
-    if np.isnan(out.diagonal(0, -2, -1)).any():
+    diagonal = out.diagonal(0, -2, -1)
+    if np.isnan(diagonal).any() or np.isinf(diagonal[..., :-1]).any():
         raise linalg.LinAlgError("Matrix is not positive definite")
     return out
 

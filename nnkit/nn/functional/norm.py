@@ -10,7 +10,7 @@ from nnkit.autograd import Tensor
 from nnkit.autograd.arguments.spatial import in_format_of
 from nnkit.autograd.ops import norm as ops
 from nnkit.autograd.ops.padding import pad
-from nnkit.backend.dtype import FLOATING, int64
+from nnkit.backend.dtype import FLOATING, bfloat16, float16, int64
 
 __all__ = [
     "batch_norm", "group_norm", "instance_norm", "layer_norm", "local_response_norm", "rms_norm",
@@ -192,6 +192,11 @@ def local_response_norm(
     if input.dtype.category < FLOATING and input.dtype is not int64:
         raise NotImplementedError(
             f"local_response_norm: not implemented for '{input.dtype.name}' tensors"
+        )
+    if input.ndim > 3 and input.dtype in (float16, bfloat16):  # no volumes are averaged in torch
+        raise NotImplementedError(
+            f"local_response_norm: not implemented for '{input.dtype.name}' tensors of more than 3 "
+            "dimensions"
         )
     total = sum_of_neighbours(input * input, size // 2, (size - 1) // 2)
     # torch's mean of integers is one too.

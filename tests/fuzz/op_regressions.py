@@ -1,0 +1,98 @@
+"""Programs that once differed in what a single op does."""
+
+REGRESSIONS: dict[str, str] = {
+    "what rearranges never lies in the memory of its input": """
+x0 = T.arange(8.0).reshape(1, 2, 2, 2)
+x1 = [F.channel_shuffle(x0, 1), F.channel_shuffle(x0, 2), F.pixel_shuffle(x0, 1)]
+x1 += [F.pixel_unshuffle(x0, 1), F.unfold(x0, 2), F.fold(F.unfold(x0, 1), (2, 2), 1)]
+for x in x1:
+    x.mul_(100)
+x2 = T.arange(4.0).reshape(1, 4, 1, 1)
+x3 = F.pixel_shuffle(x2, 2).mul_(2)
+x4 = F.unfold(x2[0], 1).mul_(2)
+""",
+    "shuffles lie as what they are given, and so do their gradients": """
+x0 = T.arange(16.0).reshape(1, 4, 2, 2).to(memory_format=T.channels_last).requires_grad_()
+x1 = [F.channel_shuffle(x0, 2), F.pixel_shuffle(x0, 2), F.pixel_unshuffle(x0, 2)]
+x2 = T.autograd.grad(sum([x.square().sum() for x in x1]), x0, create_graph=True)[0]
+x3 = T.autograd.grad(x2.square().sum(), x0)
+x4 = T.func.vmap(lambda t: F.channel_shuffle(t, 2))(x0.detach()[None])
+""",
+    "the exponential of one matrix is a polynomial of the degree that its norm asks for": """
+x0 = [s * T.tensor([[0.0, 1.0], [-1.0, 0.5]]) for s in (1e-8, 1e-3, 0.02, 0.2, 0.5, 1.0, 4.0)]
+x1 = [T.linalg.matrix_exp(x) for x in x0]
+x2 = T.linalg.matrix_exp(T.stack(x0))
+x3 = [T.linalg.matrix_exp(x.double()) for x in x0]
+x4 = T.stack(x0).requires_grad_()
+T.linalg.matrix_exp(x4[3]).square().sum().backward()
+x5 = T.linalg.matrix_exp(T.full((1, 1), 2.0))
+""",
+    "a bias broadcasts with the rows of a linear map": """
+x0 = T.arange(12.0).reshape(3, 2, 2)
+x1 = T.ones(2, 2, requires_grad=True)
+x2 = []
+for shape in ((1,), (2, 2), (2, 1), (1, 2), (3, 2, 2), (3, 1, 1), (1, 1, 2), (1, 2, 2), (3, 2)):
+    for x in (x0, x0.transpose(1, 2), x0[0], x0[0, 0], x0[:1]):
+        try:
+            x2.append(F.linear(x, x1, T.ones(shape)))
+        except RuntimeError:
+            x2.append(None)
+""",
+    "a right side of another dtype, and matrices that only some functions refuse": """
+x0 = T.eye(2, dtype=T.float64) * 2
+x1 = T.linalg.solve_triangular(x0, T.ones(2, 2), upper=True)
+x2 = T.linalg.solve_triangular(x0.float(), T.ones(2, 2, dtype=T.int64), upper=True, left=False)
+x3 = T.linalg.cholesky(T.tensor([[4.0, 1.0], [9.0, 4.0]]), upper=True)
+x4 = T.linalg.cholesky_ex(T.tensor([[4.0, 1.0], [9.0, 4.0]]), upper=True)
+x5 = []
+for f in (T.linalg.lu_factor, T.linalg.ldl_factor, T.linalg.inv, T.linalg.cholesky):
+    for x in (T.ones(2, 2), T.full((2, 2), float("inf")), T.diag(T.tensor([float("inf"), 1.0]))):
+        try:
+            f(x)
+        except RuntimeError as error:
+            x5.append(type(error).__name__.lstrip("_"))
+x6 = T.linalg.lstsq(T.ones(4, 3), T.ones(4, 2)).solution
+""",
+    "what may not be written takes no random numbers": """
+x0 = T.ones(2, requires_grad=True)
+x1 = []
+for f in (T.rand, T.randn, T.randperm, lambda n, out: T.randint(3, (n,), out=out)):
+    for out in (x0, x0 * 1, T.ones(1).expand(2)):
+        try:
+            f(2, out=out)
+        except (RuntimeError, NotImplementedError):
+            x1.append(T.rand(1))
+try:
+    T.bernoulli(T.ones(2) / 2, out=x0)
+except RuntimeError:
+    x1.append(T.rand(1))
+""",
+    "the derivative of digamma is large at negative integers": """
+x0 = T.tensor([-1.0, -2.0, -0.5, 0.0, 0.25, 3.0, float("inf"), -float("inf")])
+x1 = [T.polygamma(1, x0.to(d)) for d in (T.float32, T.float64, T.float16, T.bfloat16)]
+x2 = x0[:5].clone().requires_grad_()
+T.digamma(x2).sum().backward()
+""",
+    "what holds nothing has its losses, bags and combinations": """
+x0 = F.cross_entropy(T.zeros(2, 0), T.zeros(2, 0), label_smoothing=0.1, reduction="none")
+x1 = T.zeros(2, 0, dtype=T.int64)
+for f in (lambda: F.embedding_bag(x1, T.ones(3, 2)), lambda: T.select_copy(T.ones(2) * 1j, 0, 0)):
+    try:
+        f()
+    except RuntimeError as error:
+        log.append(("refused", []))
+with T.inference_mode():
+    x2 = T.ones(3, requires_grad=True)
+x3 = T.combinations(x2, 2)
+x4 = F.pad(x2, (-1, 2))
+x5 = F.pad(x2, (1, 2))
+""",
+    "what is the same for real numbers is written under no_grad": """
+x0 = T.nn.Parameter(T.tensor([-0.5]))
+with T.no_grad():
+    x1 = x0.conj_physical_()
+x2 = T.tensor([2.0, 3.0]).expand(2, 2)
+T.nn.init.eye_(T.ones(2, 2))
+T.nn.init.eye_(x2)
+""",
+}
