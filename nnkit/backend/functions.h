@@ -331,7 +331,7 @@ NNKIT_INLINE float i1e(float x) { return float(i1e(double(x))); }
 // s < 1 and, unless s is an integer, for other negative q.
 NNKIT_INLINE double zeta(double s, double q) {
     if (s == 1.0) return double(INFINITY);
-    if (s < 1.0 || q != q) return double(NAN);
+    if (s < 1.0 || q != q || q == double(INFINITY)) return double(NAN);
     if (q > 0.0) return hurwitz_zeta(s, q);
     if (q == ::floor(q)) return double(INFINITY);
     const double f = q - ::floor(q);
@@ -376,18 +376,20 @@ NNKIT_INLINE double gamma_share(double a, double x, bool above) {
 
 // The lower and the upper regularised incomplete gamma functions
 NNKIT_INLINE double igamma(double a, double x) {
-    if (!(x >= 0.0 && a >= 0.0) || (a == 0.0 && x == 0.0)) return double(NAN);
+    if (!(x >= 0.0) || a < 0.0 || (a == 0.0 && x == 0.0)) return double(NAN);
+    if (x == 0.0) return 0.0;
+    if (a != a) return double(NAN);
     if (a == double(INFINITY)) return x == double(INFINITY) ? double(NAN) : 0.0;
     if (a == 0.0 || x == double(INFINITY)) return 1.0;
-    if (x == 0.0) return 0.0;
     return x > 1.0 && x > a ? 1.0 - gamma_share(a, x, true) : gamma_share(a, x, false);
 }
 NNKIT_INLINE float igamma(float a, float x) { return float(igamma(double(a), double(x))); }
 NNKIT_INLINE double igammac(double a, double x) {
-    if (!(x >= 0.0 && a >= 0.0) || (a == 0.0 && x == 0.0)) return double(NAN);
+    if (!(x >= 0.0) || a < 0.0 || (a == 0.0 && x == 0.0)) return double(NAN);
+    if (x == 0.0) return 1.0;
+    if (a != a) return double(NAN);
     if (a == double(INFINITY)) return x == double(INFINITY) ? double(NAN) : 1.0;
     if (a == 0.0 || x == double(INFINITY)) return 0.0;
-    if (x == 0.0) return 1.0;
     return x > 1.0 && x > a ? gamma_share(a, x, true) : 1.0 - gamma_share(a, x, false);
 }
 NNKIT_INLINE float igammac(float a, float x) { return float(igammac(double(a), double(x))); }

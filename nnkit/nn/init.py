@@ -17,6 +17,7 @@ from nnkit.autograd.arguments.annotations import KINDS
 from nnkit.autograd.arguments.dims import check_tensor
 from nnkit.autograd.arguments.overriding import answer, is_intercepted, overriding
 from nnkit.autograd.ops.creation.factories import empty_like
+from nnkit.autograd.ops.creation.factories import eye as _eye
 from nnkit.autograd.ops.elementwise.comparison import where
 from nnkit.autograd.ops.exchange.interchange import tensor as _tensor
 from nnkit.autograd.ops.random.factories import randperm
@@ -229,8 +230,7 @@ def eye_(tensor: Tensor) -> Tensor:
                 [0., 1., 0.]])
     """
     _check_matrix("eye_", tensor)
-    tensor.zero_().diagonal().fill_(1)
-    return tensor
+    return _eye(*tensor.shape, out=tensor, requires_grad=tensor.requires_grad)
 
 
 def _check_matrix(name: str, tensor: Tensor) -> None:

@@ -11,7 +11,7 @@ import numpy as np
 from tests.fuzz.evidence import Difference, in_statement
 
 DECOMPOSED = r"linalg\.(qr|inv|inv_ex|det|slogdet|cholesky\w*|eig|eigvals|lu\w*|solve\w*|pinv)\("
-OF_DEGENERATE = r"linalg\.(svdvals|matrix_norm|pinv|eigvalsh|eigh|cond)\("
+OF_DEGENERATE = r"linalg\.(svdvals|matrix_norm|pinv|eigvalsh|eigh|cond|qr)\("
 
 
 def _failed_factors(d: Difference) -> bool:
@@ -45,7 +45,7 @@ RULES: dict[str, Callable[[Difference], bool]] = {
         and (d.aspect == "requires_grad" or "RuntimeError" in d.errors)
     ),
     "which functions with out= torch has no derivative for, and writes all the same": lambda d: (
-        re.search(r"(special\.\w+|matrix_norm)\(.*out=", d.statement) is not None
+        re.search(r"(special\.\w+|matrix_norm|cond)\(.*out=", d.statement) is not None
         and d.errors == (None, "RuntimeError")
     ),
     "MKL refuses transforms of no rows": lambda d: (
@@ -54,7 +54,8 @@ RULES: dict[str, Callable[[Difference], bool]] = {
         and any(0 in (d.seen("shape", d.before, name) or ()) for name in d.named())
     ),
     "a loss of no elements that torch does not write": lambda d: (
-        in_statement(r"multi_margin_loss\(", "values")(d)
+        "multi_margin_loss(" in d.statement
+        and (d.aspect == "values" or d.errors == (None, "NotImplementedError"))
         and any(0 in (d.seen("shape", d.before, name) or ()) for name in d.named())
     ),
     "torch writes what it then refuses": lambda d: (
@@ -70,6 +71,53 @@ RULES: dict[str, Callable[[Difference], bool]] = {
         d.aspect == "base" and re.search(r"pool1d\(", d.earlier) is not None
     ),
     "torch formats an error with the size of what has no dimensions": lambda d: (
-        "T.addmv(" in d.statement and d.errors == ("IndexError", "RuntimeError")
+        re.search(r"\.addmv_?\(", d.statement) is not None
+        and d.errors == ("IndexError", "RuntimeError")
+    ),
+    "a product of several matrices is a view in torch": lambda d: (
+        re.search(r"(multi_dot|chain_matmul)\(", d.earlier) is not None
+        and (d.aspect == "base" or "register_" in d.earlier)
+    ),
+    "a pool along one dimension is one of two there, whose hooks see three": lambda d: (
+        d.aspect == "shape" and "register_" in d.earlier and "pool1d(" in d.earlier
+    ),
+    "how large a singular matrix makes what its last bits divide": lambda d: (
+        in_statement(r"linalg\.(cond|lstsq)\(", "values")(d)
+        and (bool(np.max(np.abs(d.actual), initial=0) > 1e7) or "lstsq" in d.statement)
+    ),
+    "how a vector for each matrix of a batch lies": lambda d: in_statement(
+        r"linalg\.(solve|cond)\(", "strides"
+    )(d),
+    "distinct elements lie in the memory of all in torch": lambda d: (
+        "as_strided(" in d.statement
+        and "unique_consecutive(" in d.earlier
+        and d.errors == (None, "RuntimeError")
+    ),
+    "which writes are counted of parts that torch calls unsafe": lambda d: (
+        d.aspect == "version" and "T.unsafe_" in d.earlier
+    ),
+    "torch has no kernel for a deviation of all in half precision with out=": lambda d: (
+        re.search(r"T\.(std|var)\(.*out=", d.statement) is not None
+        and d.errors == ("RuntimeError", None)
+    ),
+    "torch draws before it refuses integers": lambda d: (
+        d.aspect == "values"
+        and re.search(r"(dropout\dd|feature_dropout)\(", d.earlier) is not None
+        and re.search(r"rand|normal|uniform|cauchy|bernoulli|Linear|GRU|LSTM", d.statement)
+        is not None
+    ),
+    "what torch makes in several steps of inference tensors": lambda d: (
+        re.search(r"rms_norm|rrelu|std_mean|var_mean|T\.normal\(|lstsq", d.statement + d.earlier)
+        is not None
+        and "inference_mode" in d.earlier
+        and ("RuntimeError" in d.errors or d.aspect == "requires_grad")
+    ),
+    "which kernels miss halves, complex numbers, bools or what holds nothing": lambda d: (
+        re.search(r"aminmax|inner|cosine_embedding|pdist|addr|avg_pool1d", d.statement + d.earlier)
+        is not None
+        and "NotImplementedError" in d.errors
+    ),
+    "torch looks whether a gradient is wanted before it looks at dtypes": lambda d: (
+        "map2_(" in d.statement and d.errors == ("RuntimeError", "TypeError")
     ),
 }

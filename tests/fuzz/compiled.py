@@ -15,6 +15,7 @@ import re
 from types import ModuleType
 from typing import Any, NamedTuple
 
+from tests.fuzz.op_statements import OPS
 from tests.fuzz.seeds import run_seeds
 
 SHAPES = ((3, 4), (4,), (3, 1), (2, 3, 4), (), (1, 4), (4, 3), (33, 4), (0, 4))
@@ -30,6 +31,13 @@ METHODS = {
     "logsumexp0": "{x}.logsumexp(0)", "t": "{x}.mT", "zeros_like": "T.zeros_like({x})",
     "ones_like": "T.ones_like({x})", "rand_like": "T.rand_like({x})", "flip0": "{x}.flip(0)",
     "randn_like": "T.randn_like({x})", "sort0": "{x}.sort(0)[0]", "max0": "{x}.max(0)[1]",
+}  # fmt: skip
+# One of each of these families of `tests.fuzz.op_statements`.
+OF_FAMILIES = {
+    "unary": "T.{name}({x})", "binary": "T.{name}({x}, {y})", "reduction": "{x}.{name}()",
+    "activation": "F.{name}({x})", "pair": "F.{name}({x}, {y})", "running": "T.{name}({x}, dim=-1)",
+    "several": "T.{name}({x}, dim=-1)[0]", "spectrum": "T.fft.{name}({x}).abs()",
+    "joined": "T.{name}([{x}, {y}])",
 }  # fmt: skip
 VIEWS = (
     "{x}[0]", "{x}[..., 1:]", "{x}[::2]", "{x}[None]", "{x}[..., 0]", "{x}.unsqueeze(-1)",
@@ -130,18 +138,26 @@ class Writer:
         kind, draw = self.draw.random(), self.draw
         x = draw.choice(names if draw.random() < 0.5 else names[-3:])
         y = draw.choice(names)
-        if kind < 0.3:
+        name = ""
+        if kind < 0.15:
             name = draw.choice(FUNCTIONS)
             line = "{z} = " + METHODS.get(name, f"{{x}}.{name}()")
+        elif kind < 0.35:
+            family = draw.choice(list(OF_FAMILIES))
+            name = draw.choice(OPS[family])
+            line = "{z} = " + OF_FAMILIES[family]
         elif kind < 0.65:
             line = "{z} = " + draw.choice(PAIRS)
         elif kind < 0.77:
             line = "{z} = " + draw.choice(VIEWS)
         elif kind < 0.9:
             line = draw.choice(WRITES)
+        elif kind < 0.93:
+            name = draw.choice(OPS["unary_"])
+            line = "{x}.{name}()"
         else:
             line = draw.choice(STEPS)
-        return line.format(x=x, y=y, z=new)
+        return line.format(x=x, y=y, z=new, name=name)
 
 
 def setting(T: ModuleType) -> dict[str, Any]:

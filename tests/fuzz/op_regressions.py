@@ -95,4 +95,19 @@ x2 = T.tensor([2.0, 3.0]).expand(2, 2)
 T.nn.init.eye_(T.ones(2, 2))
 T.nn.init.eye_(x2)
 """,
+    "a sum to no dimensions is a tensor of its own": """
+x0 = T.tensor(1.75)
+x1 = x0.sum_to_size(())
+x1 -= 2
+x2 = [T.rand_like(T.ones(2))._version, T.randn_like(T.ones(2))._version]
+x2 += [T.randint_like(T.ones(2), 3)._version]
+x3 = T.ones(2, requires_grad=True) * 2
+x3.conj_physical_()
+x3.sum().backward()
+x4 = T.arange(24.0).reshape(2, 3, 2, 2).to(memory_format=T.channels_last)
+x5 = T.cross(x4, x4 + 1, dim=1)
+x6 = T.tensor([2.0, 3.0]).half()
+x7 = F.cross_entropy(T.tensor([[0.0, -2.0]]).half(), T.tensor([0]))
+x8 = T.clip(T.tensor([True, False]), True, 0.5)
+""",
 }

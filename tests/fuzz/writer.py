@@ -457,7 +457,10 @@ BODIES = (
     "T.stack([t, t * t])", "T.zeros_like(t).add_(t)", "T.where(t > 0, t, t * t)", "t.sigmoid()",
     "T.zeros_like(t).copy_(t * t)", "t.expand_as(t) * t", "(lambda u: (u.add_(t), u)[1])(t * 1)",
     "T.func.grad(lambda u: (u * t).sum())(t)", "T.enable_grad()(lambda: t * t)()", "t.cumsum(0)",
-    "T.ones(2)", "t / 2", "t.requires_grad_() * t",
+    "T.ones(2)", "t / 2", "t.requires_grad_() * t", "T.{unary}(t)", "T.{unary}(t * t)",
+    "T.nn.functional.{activation}(t)", "T.{reduction}(t)", "T.{binary}(t, t * 2)",
+    "T.{running}(t, dim=-1)", "T.{several}(t, dim=-1)[0]", "T.nn.functional.{pair}(t, t * 2)",
+    "T.fft.{spectrum}(t)", "t.clone().{unary_}()", "T.{moved}(t)",
 )  # fmt: skip
 TRANSFORMS = (
     "T.func.grad(lambda t: ({inside}).sum())",

@@ -184,15 +184,19 @@ def refuse_empty(name: str, axes: int, input: Tensor) -> NoReturn:
     )
 
 
-def pooled_input(name: str, input: Any, axes: int, integers: bool = False) -> Tensor:
-    """`samples_of`; NotImplementedError of a dtype that cannot be pooled."""
+def pooled_input(name: str, input: Any, axes: int) -> Tensor:
+    """`samples_of` a pool, which have channels."""
     x = samples_of(name, input, axes)
     if not x._array.shape[1]:
         refuse_empty(name, axes, input)
+    return x
+
+
+def check_pooled(name: str, x: Tensor, integers: bool) -> None:
+    """NotImplementedError of a dtype that cannot be pooled; the geometry is looked at before."""
     category = x.dtype.category
     if category in (BOOL, COMPLEX) or (category != FLOATING and not integers):
         raise NotImplementedError(f"{name}(): not implemented for {x.dtype.name} tensors")
-    return x
 
 
 def geometry(

@@ -83,7 +83,7 @@ RESIZED_BY_ROWS = frozenset(
     "stack kron quantile nanquantile cholesky cholesky_solve linalg.tensorinv".split()
 )
 # Those that are computed in the dtype of ``out``.
-IN_DTYPE_OF_OUT = frozenset("sum prod nansum cumsum cumprod".split())
+IN_DTYPE_OF_OUT = frozenset("sum prod nansum nanmean cumsum cumprod".split())
 # Those that fill an ``out`` of as many elements whatever its shape.
 ANY_SHAPE = frozenset("arange linspace logspace range".split())
 

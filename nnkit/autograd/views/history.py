@@ -355,8 +355,7 @@ def write(
     if overlapping is not None and has_expanded(target):
         warn_expanded(operation)
         put = lambda target, source: overlapping(B, target, *arguments, **options)
-    # By an operand deep in the arguments; `before` itself has the flag of what it stands for.
-    tracked = tracked or (result._requires_grad and result is not before)
+    tracked = tracked or result._requires_grad  # by an operand deep in the arguments
     if tracked and OF_ARRAY[target.dtype].category >= FLOATING:
         check_traceable(x)
         if not result._requires_grad:

@@ -68,10 +68,11 @@ def tensordot(B: Any, x: Any, y: Any, axes_x: tuple, axes_y: tuple) -> Any:
 def cross(B: Any, x: Any, y: Any, axis: int) -> Any:
     """``x[i+1] y[i+2] - x[i+2] y[i+1]``, indices modulo 3."""
     axes = (axis,)
-    return B.sub(
+    found = B.sub(
         B.mul(B.roll(x, (-1,), axes), B.roll(y, (1,), axes)),
         B.mul(B.roll(x, (1,), axes), B.roll(y, (-1,), axes)),
     )
+    return B.contiguous(found)
 
 
 def einsum(B: Any, operands: tuple, equation: str) -> Any:

@@ -32,7 +32,7 @@ from nnkit.autograd.surface.limits import finfo, fitting, iinfo
 from nnkit.autograd.tensor import Tensor
 from nnkit.backend.dtype import FLOATING, float32, float64, of_number
 from nnkit.backend.errors import HostMemoryError
-from nnkit.backend.memory import axes_of, order_of, preserve_format
+from nnkit.backend.memory import axes_of, has_expanded, order_of, preserve_format
 
 __all__ = ["arange", "finfo", "iinfo", "linspace", "logspace", "tensor"]
 
@@ -423,6 +423,9 @@ def eye(
     check_shape("eye", shape)
     place = place_of(device, out=out)
     d = dtype_of("eye", dtype, None if out is None else out.dtype)
+    if out is not None and out._array.shape == shape and has_expanded(out._array):
+        out.zero_().diagonal().fill_(1)  # as torch writes it, so that it does not refuse
+        return out
     return finished("eye", place.backend.eye(*shape, d.array), place, requires_grad, out)
 
 

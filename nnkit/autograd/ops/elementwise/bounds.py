@@ -10,9 +10,10 @@ from nnkit.autograd.arguments.dims import check_tensor
 from nnkit.autograd.compiled import bind_op
 from nnkit.autograd.grad_mode import MODE
 from nnkit.autograd.op.pointwise import F4, F8, declined, fn, pointwise, writing
-from nnkit.autograd.op.promotion import check_dtype, promote, scalar
+from nnkit.autograd.op.promotion import check_dtype, promote, promoted_dtype, scalar
 from nnkit.autograd.op.public import public
 from nnkit.autograd.op.rule import real_gradient, refusal
+from nnkit.autograd.ops.creation.conversion import converted
 from nnkit.autograd.ops.creation.factories import complex_
 from nnkit.autograd.ops.shape.strided import imag, real
 from nnkit.autograd.surface.limits import LARGEST, finfo, fitting_beside
@@ -226,6 +227,9 @@ def clamp(
         operands = promote("clamp", input, min, max)
         check_dtype("clamp", operands[0].dtype, ("bool",), operands)
         return _clamp_tensors(*operands)
+    bounds = [bound for bound in (min, max) if bound is not None]
+    if input.dtype.category == BOOL and len(bounds) == 2:  # one of which may be no bool
+        input = converted(input, promoted_dtype("clamp", input, *bounds))
     result = input if min is None else clamp_min(input, min)
     return result if max is None else clamp_max(result, max)
 

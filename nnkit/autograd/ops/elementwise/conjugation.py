@@ -18,7 +18,7 @@ from nnkit.autograd.op.rule import Op, connect
 from nnkit.autograd.ops.creation.conversion import clone, composite_operands
 from nnkit.autograd.surface.metadata import is_conj, is_neg
 from nnkit.autograd.tensor import Tensor, wrap
-from nnkit.autograd.views.history import link_view, refresh
+from nnkit.autograd.views.history import link_view, refresh, write
 from nnkit.backend.algebra import CATALOGUE
 from nnkit.backend.dtype import bool_
 from nnkit.backend.lazy import LazyPlace, put_off
@@ -79,7 +79,11 @@ OPS["conj"] = conj
 conj.op = _put_off_conj.op
 
 
-@public(out=True, in_place=True)
+def _conj_physical_in_place(self: Tensor) -> Tensor:
+    return write(self, "conj_physical_", _conj_physical)  # of real numbers too, as in torch
+
+
+@public(out=True, in_place=_conj_physical_in_place)
 def conj_physical(input: Tensor) -> Tensor:
     """The complex conjugate in memory of its own; a real tensor is returned as it is.
 

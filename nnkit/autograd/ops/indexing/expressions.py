@@ -497,6 +497,8 @@ def narrow_copy(input: Tensor, dim: int, start: int, length: int) -> Tensor:
         >>> nnkit.narrow_copy(nnkit.arange(5), 0, 1, 2)
         tensor([1, 2])
     """
+    if dim >= input.ndim:
+        raise RuntimeError(f"narrow_copy(): dim {dim} is not less than {input.ndim}, that of input")
     return clone(narrow(input, dim, start, length), memory_format=contiguous_format)
 
 

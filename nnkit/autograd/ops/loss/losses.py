@@ -17,7 +17,7 @@ from nnkit.autograd.op.rule import check_constant, rule
 from nnkit.autograd.ops.elementwise.transcendental import times_log, times_log_grad
 from nnkit.autograd.ops.softmax import log_softmax
 from nnkit.autograd.tensor import Tensor
-from nnkit.backend.dtype import FLOATING, int64, uint8
+from nnkit.backend.dtype import FLOATING, HALF, int64, uint8
 from nnkit.backend.strict import complain
 
 REDUCTIONS = ("none", "mean", "sum")
@@ -252,6 +252,9 @@ def cross_entropy(
                 "cross_entropy(): expected target dtype to be Long beside weight and "
                 "label_smoothing, but got Byte"
             )
+    if not label_smoothing and input._array.dtype in HALF:  # torch rounds the logarithms
+        scores = log_softmax(input, int(input.ndim > 1))
+        return nll_loss(scores, target, weight, ignore_index, reduction)
     return _cross_entropy(input, target, weight, ignore_index, reduction, label_smoothing)[0]
 
 

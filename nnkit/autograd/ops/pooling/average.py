@@ -8,6 +8,7 @@ from typing import Any
 
 from nnkit.autograd.arguments.dims import check_tensor
 from nnkit.autograd.arguments.spatial import (
+    check_pooled,
     geometry,
     gradient_in_format,
     ints,
@@ -21,7 +22,7 @@ from nnkit.autograd.ops.elementwise.activation import relu
 from nnkit.autograd.ops.elementwise.arithmetic import abs, mul, sign
 from nnkit.autograd.ops.elementwise.power import pow
 from nnkit.autograd.tensor import Tensor, on_its_own
-from nnkit.backend.dtype import FLOATING, int64
+from nnkit.backend.dtype import int64
 from nnkit.backend.memory import format_of_pooled
 
 __all__ = ["avg_pool1d", "avg_pool2d", "avg_pool3d", "lp_pool1d", "lp_pool2d", "lp_pool3d"]
@@ -54,11 +55,7 @@ def _pool(
     check_tensor(name, input)
     if axes == 2 and input.ndim < 3:
         raise IndexError(f"{name}(): expected 3 or 4 dimensions, got shape {list(input.shape)}")
-    x = pooled_input(name, input, axes, integers=True)
-    if x.dtype.category != FLOATING and x.dtype is not int64:
-        raise NotImplementedError(f"{name}(): not implemented for {x.dtype.name} tensors")
-    if axes == 3 and x._array.size:
-        check_dtype(name, x.dtype, ("half",))
+    x = pooled_input(name, input, axes)
     if divisor == 0:
         raise RuntimeError(f"{name}(): argument 'divisor_override' must not be zero")
     kernel, stride, padding, _ = geometry(name, x, kernel_size, stride, padding, 1, ceil_mode)
@@ -66,6 +63,9 @@ def _pool(
         raise RuntimeError(  # of volumes torch asks this even with padding
             f"{name}(): input {list(x._array.shape[2:])} is smaller than kernel_size {kernel}"
         )
+    check_pooled(name, x, x.dtype is int64)
+    if axes == 3 and x._array.size:
+        check_dtype(name, x.dtype, ("half",))
     statics = (kernel, stride, padding, bool(ceil_mode), bool(count_include_pad), divisor)
     return on_its_own(like_input(_avg_pool(x, *statics), input, format_of_pooled))
 

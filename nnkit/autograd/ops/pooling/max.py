@@ -12,6 +12,7 @@ from nnkit.autograd.arguments.sizes import check_shape
 from nnkit.autograd.arguments.spatial import (
     Ints,
     at_least,
+    check_pooled,
     exactly,
     geometry,
     grad_max_pool,
@@ -65,8 +66,9 @@ def _pool(
     name: str, axes: int, input: Any, kernel_size: Any, stride: Any, padding: Any, dilation: Any,
     ceil_mode: bool, integers: bool = True,
 ) -> tuple[Tensor, Tensor]:  # fmt: skip
-    x = pooled_input(name, input, axes, integers)
+    x = pooled_input(name, input, axes)
     statics = geometry(name, x, kernel_size, stride, padding, dilation, ceil_mode)
+    check_pooled(name, x, integers)
     out, indices = _max_pool(x, *statics, bool(ceil_mode))
     # Here alone torch keeps the format of one sample, too.
     if x is not input and axes == 3 and not input.is_contiguous():

@@ -21,7 +21,7 @@ from nnkit.autograd.ops.random.sampling import (
     poisson,
 )
 from nnkit.autograd.surface.generator import Generator, default_generator, manual_seed, source_of
-from nnkit.autograd.tensor import Tensor, wrap
+from nnkit.autograd.tensor import Tensor, on_its_own, wrap
 from nnkit.backend.dtype import FLOATING, INTEGER, bfloat16, float16, float32, float64, int64
 
 __all__ = [
@@ -209,7 +209,8 @@ def rand_like(
         nnkit.Size([2, 3])
     """
     x = _unfilled_like(input, memory_format, dtype, layout, device)
-    return uniform_(x, generator=generator)._set_requires_grad(requires_grad)
+    uniform_(x, generator=generator)
+    return on_its_own(x)._set_requires_grad(requires_grad)
 
 
 @public(method=False)
@@ -226,7 +227,8 @@ def randn_like(
         nnkit.Size([2, 3])
     """
     x = _unfilled_like(input, memory_format, dtype, layout, device)
-    return normal_(x, generator=generator)._set_requires_grad(requires_grad)
+    normal_(x, generator=generator)
+    return on_its_own(x)._set_requires_grad(requires_grad)
 
 
 @public(method=False)
@@ -258,4 +260,5 @@ def randint_like(
     if given or high is ...:
         raise TypeError(f"randint_like(): expected (input, low, high), got bounds {bounds}")
     x = _unfilled_like(input, memory_format, dtype, layout, device)
-    return _integers("randint_like", x, low, high, generator)._set_requires_grad(requires_grad)
+    _integers("randint_like", x, low, high, generator)
+    return on_its_own(x)._set_requires_grad(requires_grad)

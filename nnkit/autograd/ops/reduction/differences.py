@@ -101,8 +101,6 @@ def gradient(
         (tensor([3., 4., 6., 7.]),)
     """
     check_tensor("gradient", input)
-    if input.dtype in (bool_, uint8):
-        raise RuntimeError(f"gradient(): not implemented for '{input.dtype.name}' tensors")
     spacing = 1 if spacing is None else spacing
     several = isinstance(spacing, (tuple, list))
     points = several and any(isinstance(each, Tensor) for each in spacing)
@@ -127,6 +125,8 @@ def gradient(
     if edge_order not in (1, 2):
         raise RuntimeError(f"gradient(): edge_order must be 1 or 2, got {edge_order}")
     axes = normalize_dims(dim, input.ndim, "gradient")
+    if input.dtype in (bool_, uint8):
+        raise RuntimeError(f"gradient(): not implemented for '{input.dtype.name}' tensors")
     axes = tuple(range(input.ndim)) if axes is None else axes
     for axis in axes:
         if input._array.shape[axis] < edge_order + 1:

@@ -245,7 +245,9 @@ def sum_to_size(input: Tensor, *size: Any) -> Tensor:
     shape = sizes_of("sum_to_size", size)
     check_integers("sum_to_size", "size", shape)
     expanded_shape("sum_to_size", shape, input._array.shape)
-    if shape and shape == tuple(input._array.shape):
+    if not shape:
+        return sum(input)
+    if shape == tuple(input._array.shape):
         return composite_operands(input)[0]
     summed = input if input.dtype.category >= FLOATING else converted(input, int64)
     return _sum_to(summed, shape)
@@ -281,7 +283,7 @@ def nansum(
         normalize_dims(dim, input.ndim, "nansum")
         raise RuntimeError("nansum does not support complex inputs")
     x = in_dtype("nansum", input, dtype)
-    if input.is_floating_point() and x.is_complex() and x._array.size:
+    if input.is_floating_point() and not x.is_floating_point() and x._array.size:
         raise NotImplementedError(f"nansum(): not implemented for '{x.dtype.name}' tensors")
     if x.is_floating_point():
         return guarded("nansum", sum(_without_nan(x), dim, keepdim, dtype=dtype), x)

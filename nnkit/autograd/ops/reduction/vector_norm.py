@@ -206,8 +206,8 @@ def renorm(input: Tensor, p: float, dim: int, maxnorm: float) -> Tensor:
         raise RuntimeError(f"renorm: non-positive-norm not supported, got {p}")
     if not maxnorm >= 0:
         raise RuntimeError(f"renorm: expected maxnorm to be >= 0 but got {maxnorm}")
-    _check_dtype("renorm", input)
     own = axis_of("renorm", dim, input.ndim)
+    _check_dtype("renorm", input)
     others = tuple(a for a in range(input.ndim) if a != own)
     _check_identity("renorm", input._array.shape, p, others)
     return _renorm(input, p, others, maxnorm)

@@ -523,10 +523,11 @@ def _shares(tensor: Tensor, data: Any) -> bool:
 def resize_as_(input: Tensor, the_template: Tensor, memory_format: Any = None) -> Tensor:
     """``input.resize_(the_template.shape)``, by default in its own order of memory."""
     check_tensor("resize_as_", the_template, "the_template")
+    if input.requires_grad and not MODE.inference:
+        raise RuntimeError("resize_as_(): cannot resize variables that require grad")
     if memory_format is preserve_format and not the_template.is_contiguous():
-        formats = {4: channels_last, 5: channels_last_3d}
-        memory_format = formats.get(the_template.ndim, contiguous_format)
-        if not the_template.is_contiguous(memory_format=memory_format):
+        memory_format = {4: channels_last, 5: channels_last_3d}.get(the_template.ndim)
+        if not (memory_format and the_template.is_contiguous(memory_format=memory_format)):
             memory_format = contiguous_format
     return resize_(input, the_template._array.shape, memory_format=memory_format)
 

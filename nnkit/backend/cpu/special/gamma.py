@@ -129,7 +129,7 @@ def zeta(s, q, out=None):
         value[left] = _hurwitz(t, f) + np.where(t % 2 == 0, mirrored, -mirrored)
         value[left & (np.rint(s) != s)] = np.nan
     value[(q <= 0) & (np.rint(q) == q)] = np.inf
-    value[np.isnan(q) | (s < 1)] = np.nan
+    value[np.isnan(q) | np.isposinf(q) | (s < 1)] = np.nan
     value[s == 1] = np.inf
     if out is None:
         return value.astype(dtype)
@@ -216,7 +216,7 @@ def _share(a: np.ndarray, x: np.ndarray, upper: bool, out: np.ndarray | None) ->
             found = share(b, y) * np.exp(b * np.log(y) - y - lgamma(b))
             value[part] = found if upper == is_upper else 1 - found
     whole = ((a == 0) & (x > 0)) | (np.isposinf(x) & (a >= 0) & np.isfinite(a))
-    nothing = ((x == 0) & (a > 0)) | (np.isposinf(a) & (x >= 0) & np.isfinite(x))
+    nothing = ((x == 0) & ~(a <= 0)) | (np.isposinf(a) & (x >= 0) & np.isfinite(x))
     value[whole] = 1 - upper
     value[nothing] = upper
     if out is None:
