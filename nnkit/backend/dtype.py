@@ -78,11 +78,11 @@ class dtype:
         """The complex dtype whose parts have this precision: float64 -> complex128.
 
         Raises:
-            RuntimeError: there is none for a dtype that is only stored.
+            RuntimeError: there is none for a dtype that is only stored, or for integers.
         """
         if self.category == COMPLEX:
             return self
-        if self.is_stored:
+        if self.category != FLOATING or self.is_stored:
             raise RuntimeError(f"to_complex(): no complex dtype has parts of {self.name}")
         return complex128 if self is float64 else complex64
 

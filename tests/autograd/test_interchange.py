@@ -252,6 +252,12 @@ def test_limits_of_dtypes():
     assert nnkit.finfo(nnkit.bfloat16).max == float(ml_dtypes.finfo(ml_dtypes.bfloat16).max)
     assert nnkit.finfo(nnkit.complex128).bits == 64
     assert nnkit.iinfo(nnkit.int16).min == -(2**15)
+    assert nnkit.finfo(float) == nnkit.finfo(nnkit.float64) != nnkit.finfo(nnkit.float32)
+    assert nnkit.iinfo(int) == nnkit.iinfo(nnkit.int64) != nnkit.iinfo(nnkit.int8)
+    with pytest.raises(TypeError, match="unhashable"):
+        hash(nnkit.finfo(float))
+    with pytest.raises(RuntimeError, match="parts of int8"):
+        nnkit.int8.to_complex()
     for limits, d in ((nnkit.finfo, nnkit.int32), (nnkit.iinfo, nnkit.float32)):
         with pytest.raises(TypeError, match=d.name):
             limits(d)

@@ -316,9 +316,16 @@ _CALLED = (
 )  # fmt: skip
 
 
-def _property_of_subclass(accessed: Any) -> property:
-    accessors = (accessed.__get__, accessed.__set__, accessed.__delete__)
-    return property(*(overridable(accessor, accessor) for accessor in accessors))
+class _PropertyOfSubclass(property):
+    """A property of Tensor that asks first; the class itself shows Tensor's own."""
+
+    def __init__(self, own: Any) -> None:
+        accessors = (own.__get__, own.__set__, own.__delete__)
+        super().__init__(*(overridable(accessor, accessor) for accessor in accessors))
+        self.own = own
+
+    def __get__(self, instance: Any, owner: type | None = None) -> Any:
+        return self.own if instance is None else super().__get__(instance, owner)
 
 
 def _born(kind: type, **options: Any) -> None:
@@ -330,7 +337,7 @@ def _born(kind: type, **options: Any) -> None:
     if not _guarded:
         _guarded = True
         tell_entered()
-    for names, of_subclass in ((_READ, _property_of_subclass), (_CALLED, overridable)):
+    for names, of_subclass in ((_READ, _PropertyOfSubclass), (_CALLED, overridable)):
         for name in names:
             inherited = getattr(Tensor, name, None)
             if inherited is not None and getattr(kind, name) is inherited:
