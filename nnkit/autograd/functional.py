@@ -7,8 +7,8 @@ from typing import Any
 
 from nnkit.autograd.engine.grad import grad
 from nnkit.autograd.grad_mode import enable_grad
-from nnkit.autograd.op.registry import OPS
 from nnkit.autograd.ops.creation.factories import ones_like, zeros_like
+from nnkit.autograd.ops.shape.joining import stack
 from nnkit.autograd.tensor import Tensor
 
 
@@ -248,7 +248,7 @@ def jacobian(
                 for column, g in zip(rows, found, strict=True):
                     column.append(g)
             blocks = tuple(
-                OPS["stack"](tuple(column), 0).reshape(tuple(out.shape) + tuple(p.shape))
+                stack(column).reshape(tuple(out.shape) + tuple(p.shape))
                 for column, p in zip(rows, points, strict=True)
             )
             table.append(_finished(blocks, create_graph))

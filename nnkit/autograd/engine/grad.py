@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from nnkit.autograd.arguments.overriding import overridable
+from nnkit.autograd.arguments.overriding import overridable, shown
 from nnkit.autograd.engine.backward import as_tuple, check_inputs, flag, primals_of, start
 from nnkit.autograd.engine.node import SPARSE, WITH_INDICES, GradientEdge, edge_of, target_of
 from nnkit.autograd.grad_mode import MODE
@@ -99,7 +99,7 @@ def grad(
             found = wrap(tensor._device.backend.zeros_like(tensor._array), tensor._device)
             found._requires_grad = create_graph
             results[position] = found
-    return tuple(results)
+    return shown(tuple(results)) if asking else tuple(results)
 
 
 def _with_tangents(

@@ -167,6 +167,13 @@ class SparseTensor(Tensor):
         kept = {k: v for k, v in self.__dict__.items() if k in (*self._names, "_shape")}
         return type(self).made(values, **{**kept, **changed})
 
+    def own_of(self, other: SparseTensor) -> Any:
+        """What another one of this shape has at the indices of this one."""
+        pairs = ((self.__dict__[name], other.__dict__.get(name)) for name in self._names)
+        if type(other) is type(self) and all(a is b or _same(a, b) for a, b in pairs):
+            return other
+        return self.functions["sparse_mask"](other, self.like(self.stored().detach()))
+
     @classmethod
     def made(cls, values: Tensor, **attributes: Any) -> Any:
         """A sparse tensor with the history of these values, on their memory."""
@@ -260,6 +267,11 @@ class SparseTensor(Tensor):
     def _nnz(self) -> int:
         """How many elements, rows or blocks are stored."""
         return self._array.shape[0]
+
+
+def _same(one: Any, other: Any) -> bool:
+    both = isinstance(one, Tensor) and isinstance(other, Tensor)
+    return one.shape == other.shape and bool((one == other).all()) if both else one == other
 
 
 def _into(out: Any, result: Any, name: str) -> Any:
