@@ -126,7 +126,9 @@ class Future(Generic[T]):
             LOG.exception("A callback of a Future failed")
 
     def __reduce__(self) -> Any:
-        raise RuntimeError("Can not pickle a Future: what waits for it is of this process")
+        raise RuntimeError(
+            "Can not pickle torch.futures.Future: what waits for it is of this process"
+        )
 
 
 def collect_all(futures: Iterable[Future]) -> Future[list[Future]]:

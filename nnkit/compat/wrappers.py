@@ -33,7 +33,7 @@ class Held:
     Tensor and Held keep each other: results of primitives are known by their Held alone.
     """
 
-    __slots__ = ("_geometry", "tensor")
+    __slots__ = ("__weakref__", "_geometry", "tensor")
 
     def __init__(self, tensor: Tensor, geometry: Any) -> None:
         self.tensor, self._geometry = tensor, geometry
