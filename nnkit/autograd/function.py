@@ -8,6 +8,7 @@ from collections.abc import Callable
 from typing import Any
 
 from nnkit.autograd.arguments.dims import broadcasts
+from nnkit.autograd.arguments.overriding import is_plain
 from nnkit.autograd.batch.examples import BatchLevel
 from nnkit.autograd.batch.function import leaves, mapped
 from nnkit.autograd.engine import node as node_module
@@ -429,9 +430,12 @@ def _check_returned(node: FunctionNode, inputs: tuple, result: Any) -> None:
 
 
 def _as_view(tensor: Tensor) -> Tensor:
-    """A view of the whole that cannot be written while operations are recorded."""
+    """A view of the whole that cannot be written while operations are recorded; its class answers
+    for it."""
     with no_grad():
-        return OPS["view"](tensor, tensor._array.shape)
+        if is_plain(tensor):
+            return OPS["view"](tensor, tensor._array.shape)
+        return tensor.view_as(tensor)  # type: ignore[attr-defined]
 
 
 def _connect(node: FunctionNode, inputs: tuple, outputs: tuple) -> tuple:

@@ -219,7 +219,8 @@ def _deep_copied(self: Any, memo: dict[int, Any]) -> Any:
 def make_wrapper_subclass(
     cls: type, size: Any, strides: Any = None, storage_offset: int | None = None,
     memory_format: Any = None, dtype: Any = None, layout: Any = None, device: Any = None,
-    pin_memory: bool = False, requires_grad: bool = False, **policies: Any,
+    pin_memory: bool = False, requires_grad: bool = False,
+    dispatch_sizes_strides_policy: str | None = None, **policies: Any,
 ) -> Any:  # fmt: skip
     """A tensor of a class with ``__torch_dispatch__`` that has a geometry and no memory.
 

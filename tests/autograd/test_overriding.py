@@ -288,6 +288,20 @@ def test_gradients_flow_through_subclasses() -> None:
     (x * x).sum().backward()
     assert x.grad.tolist() == [2.0, 2.0]
 
+    class AsItIs(nnkit.autograd.Function):
+        @staticmethod
+        def forward(ctx, x):
+            return x
+
+        @staticmethod
+        def backward(ctx, g):
+            return -g
+
+    for each in (x, x.detach()):
+        assert type(AsItIs.apply(each)) is S
+    AsItIs.apply(x).sum().backward()
+    assert x.grad.tolist() == [1.0, 1.0]
+
 
 def test_blocks_in_which_nobody_answers() -> None:
     names = namespace(nnkit)
