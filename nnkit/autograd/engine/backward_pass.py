@@ -239,7 +239,7 @@ class Pass:
                     limits = () if plain or node.shows_unasked else (self._asked(node),)
                     results = node.gradients(B, grads, unpack, *limits)
                     if node.meta is not None:
-                        results = self._conform(node, results)
+                        results = self._conform(node, results, grads)
                 except Exception as error:
                     if explain is not None:
                         explain(node)
@@ -380,11 +380,18 @@ class Pass:
             grad = B.sum_to(grad, shape)
         return grad if data.dtype is dtype else B.cast(grad, dtype)
 
-    def _conform(self, node: Node, results: Sequence) -> list:
-        """The gradients of inputs that may be smaller than what the rules return."""
+    def _conform(self, node: Node, results: Sequence, grads: Sequence) -> list:
+        """The gradients of inputs that may be smaller than what the rules return.
+
+        That of a number in a tensor has the dtype of the output, as in torch, until it is summed.
+        """
         conformed = []
         for result, meta in zip(results, node.meta, strict=True):
             if result is not None and meta is not None:
+                if not meta[0] and grads[0] is not None:
+                    found, given = (x._array if self.lifted else x for x in (result, grads[0]))
+                    if found.ndim and (found.dtype.kind == "c") is (given.dtype.kind == "c"):
+                        result = self._fitted(node.device, result, (found.shape, given.dtype))
                 result = self._fitted(node.device, result, meta)
             conformed.append(result)
         return conformed
