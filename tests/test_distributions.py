@@ -223,23 +223,6 @@ def test_everything_is_torchs(name: str, torch: ModuleType) -> None:
     assert flat(ours) == pytest.approx(flat(theirs), rel=1e-5, abs=1e-6, nan_ok=True)
 
 
-FAMILIES = (
-    "Normal", "Bernoulli", "Bernoulli of logits", "Exponential", "Poisson", "Gamma", "Dirichlet",
-    "Beta", "ContinuousBernoulli",
-)  # fmt: skip
-
-
-@pytest.mark.parametrize("name", FAMILIES)
-def test_families_by_natural_parameters(name: str, torch: ModuleType) -> None:
-    found = []
-    for lib in (nnkit, torch):
-        d = CASES[name][0](dist(lib), lib)
-        natural = d._natural_params
-        values = [*natural, d._log_normalizer(*natural)]
-        found.append(flat([v.double().tolist() for v in values]))
-    assert found[0] == pytest.approx(found[1], rel=1e-5, abs=1e-6)
-
-
 @pytest.mark.parametrize("name", CASES)
 def test_everything_expands_as_torchs(name: str, torch: ModuleType) -> None:
     make, value = CASES[name]

@@ -16,6 +16,7 @@ from nnkit.autograd.arguments.overriding import (
     refuse,
 )
 from nnkit.overrides import BaseTorchFunctionMode, TorchFunctionMode
+from tests.frameworks import raises
 
 # Expressions of `T`, the framework, and `w`, an object that answers for functions.
 ANSWERED = {
@@ -279,6 +280,43 @@ def test_a_class_can_refuse() -> None:
     assert not nnkit.overrides.has_torch_function((x,))
     with pytest.raises(TypeError, match="must be Tensor"):
         nnkit.relu(object())
+
+
+def test_what_is_asked_for_indices_and_operands(lib: Any) -> None:
+    class Answers(lib.Tensor):
+        @classmethod
+        def __torch_function__(cls, func: Any, types: Any, args: Any = (), kwargs: Any = None):
+            return func.__name__
+
+    class Reflected(lib.Tensor):
+        @classmethod
+        def __torch_function__(cls, func: Any, types: Any, args: Any = (), kwargs: Any = None):
+            return "reflected" if func is lib.Tensor.__rpow__ else NotImplemented
+
+    class Silent(lib.Tensor):
+        @classmethod
+        def __torch_function__(cls, func: Any, types: Any, args: Any = (), kwargs: Any = None):
+            return NotImplemented
+
+    x = lib.tensor([5])
+    answers, silent = lib.ones(1).as_subclass(Answers), lib.ones(1).as_subclass(Silent)
+    assert x[answers] == x[0, answers] == x[answers, ...] == "__getitem__"
+    x[answers] = x[0, answers] = 1
+    assert x.tolist() == [5]
+    assert silent ** lib.ones(1).as_subclass(Reflected) == "reflected"
+    for program in (lambda: silent + silent, lambda: silent @ 2, lambda: 2 - silent):
+        with pytest.raises(TypeError):
+            program()
+
+
+def test_a_mode_is_no_class_method(lib: Any) -> None:
+    class Mode(lib.overrides.TorchFunctionMode):
+        @classmethod
+        def __torch_function__(cls, func: Any, types: Any, args: Any = (), kwargs: Any = None):
+            return func(*args, **(kwargs or {}))
+
+    with raises(lib, RuntimeError, "please make it a plain method"), Mode():
+        lib.ones(2) + 1
 
 
 def test_gradients_flow_through_subclasses() -> None:

@@ -112,19 +112,36 @@ def is_intercepted() -> bool:
     return bool(THREAD.modes) and THREAD.asks
 
 
-def answer(function: Callable, found: list, arguments: tuple, options: dict[str, Any]) -> Any:
+class Unanswered(TypeError):
+    """None of the classes that were asked has an answer."""
+
+
+def answer(
+    function: Callable, found: list, arguments: tuple, options: dict[str, Any], named: bool = False
+) -> Any:
     """The result of the mode, or of the first overriding argument that has one.
 
+    Args:
+        named: whether they are told of keyword arguments where there are none.
+
     Raises:
-        TypeError: none of them has one.
+        Unanswered: none of them has one.
+        RuntimeError: the mode has a class method for its answers.
     """
     types = tuple(map(type, found))
     if hasattr(function, "arranged"):  # it has several ways to be called, of which one is told
         arguments = function.arranged(*arguments)
-    given = (function, types, arguments, options) if options else (function, types, arguments)
+    given = (
+        (function, types, arguments, options) if options or named else (function, types, arguments)
+    )
     if is_intercepted():
         mode = THREAD.modes.pop()
         try:
+            if isinstance(getattr(mode.__torch_function__, "__self__", None), type):
+                raise RuntimeError(
+                    "Defining your mode's `__torch_function__` as a classmethod is not supported, "
+                    "please make it a plain method"
+                )
             result = mode.__torch_function__(*given)
         finally:
             THREAD.modes.append(mode)
@@ -139,7 +156,7 @@ def answer(function: Callable, found: list, arguments: tuple, options: dict[str,
         if result is not NotImplemented:
             return result
     name = getattr(function, "__qualname__", function)
-    raise TypeError(
+    raise Unanswered(
         f"no implementation found for '{name}' on types that implement __torch_function__: "
         f"{[kind.__name__ for kind in types]}"
     )
