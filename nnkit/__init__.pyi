@@ -26,6 +26,7 @@ from nnkit import LongStorage as LongStorage
 from nnkit import LongTensor as LongTensor
 from nnkit import ShortStorage as ShortStorage
 from nnkit import ShortTensor as ShortTensor
+from nnkit import __future__ as __future__
 from nnkit import amp as amp
 from nnkit import autograd as autograd
 from nnkit import backends as backends
