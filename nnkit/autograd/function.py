@@ -12,6 +12,7 @@ from nnkit.autograd.arguments.overriding import is_plain
 from nnkit.autograd.batch.examples import BatchLevel
 from nnkit.autograd.batch.function import leaves, mapped
 from nnkit.autograd.engine import node as node_module
+from nnkit.autograd.engine.leaves import GRAD_DTYPES, gradient_dtype
 from nnkit.autograd.engine.node import SPARSE, Node, OutputEdge, SavedOutput, Unknown, edge_of
 from nnkit.autograd.engine.saved import ACTIVE, pack_values
 from nnkit.autograd.engine.saved_attributes import SavedTensor
@@ -367,7 +368,7 @@ class Function:
             node.meta = tuple(
                 None
                 if edge is None or edge.__class__ is Unknown
-                else (a._array.shape, a._array.dtype)
+                else (a._array.shape, _dtype_of_gradient(a, edge))
                 for a, edge in zip(arguments, edges, strict=True)
             )
             outputs = _connect(node, arguments, outputs)
@@ -377,6 +378,13 @@ class Function:
             outputs = tuple([_constant(node, out, arguments) for out in outputs])
             mark_views(outputs, "function")
         return node, outputs if isinstance(result, tuple) else outputs[0]
+
+
+def _dtype_of_gradient(argument: Tensor, edge: Any) -> Any:
+    if edge is argument and GRAD_DTYPES:
+        wanted = gradient_dtype(argument)
+        return wanted and wanted.array
+    return argument._array.dtype
 
 
 def check_transformed(function: type[Function]) -> None:

@@ -13,6 +13,7 @@ from collections.abc import Callable
 from typing import Any
 
 from nnkit.autograd.compiled import bind_wrap
+from nnkit.autograd.engine.leaves import gradient_dtype
 from nnkit.autograd.engine.node import Node, OutputEdge, RemovableHandle, Unknown, leaf_hooks
 from nnkit.autograd.grad_mode import MODE, refuse_in_transform
 from nnkit.autograd.living import Living
@@ -316,18 +317,17 @@ class Tensor(Living):
             )
         if new is self:
             raise RuntimeError("can't assign Variable as its own grad")
-        if new._array.dtype != self._array.dtype:
+        if gradient_dtype(self) not in (None, new.dtype):
             raise RuntimeError(
-                f"assigned grad has data of a different type: got {new.dtype}, "
-                f"expected {self.dtype}"
+                f"attempting to assign a gradient with dtype '{new.dtype}' to a tensor with "
+                f"grad_dtype '{gradient_dtype(self)}'"
             )
         if new._device.home is not self._device.home:
             raise RuntimeError(
                 f"assigned grad has data located on a different device: got {new._device}, "
                 f"expected {self._device}"
             )
-        both: Any = new, self
-        got, own = (tensor.layout for tensor in both)
+        got, own = map(operator.attrgetter("layout"), (new, self))
         if got is not own and got is not sparse_coo:
             raise RuntimeError(
                 f"assigned grad has data of a different layout: got {got}, "

@@ -942,6 +942,14 @@ class Tensor(_Living):
     def grad(self) -> None:
         ...
     @builtins.property
+    def grad_dtype(self) -> _dtype | None:
+        """The dtype of the gradient of a leaf, by default its own; None where it may have
+        any.
+        """
+    @grad_dtype.setter
+    def grad_dtype(self, new: _dtype | None) -> None:
+        ...
+    @builtins.property
     def grad_fn(self) -> _Any:
         """The node of the operation that made it, None for a leaf."""
     def greater(self, other: _Any) -> Tensor:
