@@ -272,8 +272,12 @@ except ValueError as error: print(error)
 active = torch._C._are_functorch_transforms_active
 torch.vmap(lambda x: print(active()) or x)(torch.ones(2))
 print(active(), torch._shape_as_tensor(torch.ones(2, 3)))
+torch._assert_tensor_metadata(torch.ones(2), [2], [1], torch.float32, device="cpu")
+try: torch._assert_tensor_metadata(torch.ones(2), dtype=torch.int32)
+except RuntimeError as error: print(error)
 """
     active = ["True", "False tensor([2, 3])"]
+    active.append("Tensor dtype mismatch! Expected: torch.int32, Got: torch.float32")
     assert run(program).splitlines() == ["2 sum none", "True", "False False False", "no", *active]
 
 
