@@ -261,3 +261,24 @@ def test_limits_of_dtypes():
     for limits, d in ((nnkit.finfo, nnkit.int32), (nnkit.iinfo, nnkit.float32)):
         with pytest.raises(TypeError, match=d.name):
             limits(d)
+
+
+@pytest.mark.parametrize("framework", ["nnkit", "torch"])
+def test_streams_of_dlpack(framework):
+    x = pytest.importorskip(framework).ones(2)
+    for wrong, error in ((object(), TypeError), (True, TypeError), (1, AssertionError)):
+        with pytest.raises(error, match="stream"):
+            x.__dlpack__(stream=wrong)
+    for stream in (None, -1):
+        assert np.from_dlpack(_Streamed(x, stream)).tolist() == [1.0, 1.0]
+
+
+class _Streamed:
+    def __init__(self, tensor, stream):
+        self.tensor, self.stream = tensor, stream
+
+    def __dlpack__(self, **options):
+        return self.tensor.__dlpack__(stream=self.stream)
+
+    def __dlpack_device__(self):
+        return self.tensor.__dlpack_device__()

@@ -83,8 +83,10 @@ def _dlpack(self: Tensor, **options: Any) -> Any:
     stream = options.get("stream")
     if stream is not None and type(stream) is not int:
         raise TypeError(f"__dlpack__(): stream must be int or None, got {type(stream).__name__}")
-    if self.is_cpu and stream not in (None, -1):
-        raise AssertionError(f"__dlpack__(): stream should be None on the CPU, got {stream}")
+    if self.is_cpu:
+        if stream not in (None, -1):
+            raise AssertionError(f"__dlpack__(): stream should be None on the CPU, got {stream}")
+        options.pop("stream", None)
     if self.requires_grad:
         raise BufferError("can't export tensors that require gradient, use tensor.detach()")
     if is_conj(self):
