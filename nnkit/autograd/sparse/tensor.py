@@ -270,8 +270,9 @@ class SparseTensor(Tensor):
 
 
 def _same(one: Any, other: Any) -> bool:
-    both = isinstance(one, Tensor) and isinstance(other, Tensor)
-    return one.shape == other.shape and bool((one == other).all()) if both else one == other
+    if isinstance(one, Tensor) and isinstance(other, Tensor):
+        return one.shape == other.shape and bool((one == other).all())
+    return bool(one == other)
 
 
 def _into(out: Any, result: Any, name: str) -> Any:
