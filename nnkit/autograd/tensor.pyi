@@ -236,9 +236,11 @@ class Tensor(_Living):
         """`conj` of a tensor that must be complex."""
     @builtins.property
     def _grad_fn(self) -> _Any:
-        ...
+        """The node of the operation that made it, None for a leaf."""
     def _indices(self) -> _Any:
         """Sparse tensors alone have it."""
+    def _is_inference(self) -> builtins.bool:
+        """Whether it was made in `inference_mode`."""
     def _is_recorded(self) -> builtins.bool:
         """Whether it has a history, as far as that was asked for: torch leaves it open here
         what a write to the base of a view has made of the view.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import threading
 from types import ModuleType
 from typing import Any
@@ -307,6 +308,26 @@ def test_what_is_asked_for_indices_and_operands(lib: Any) -> None:
     for program in (lambda: silent + silent, lambda: silent @ 2, lambda: 2 - silent):
         with pytest.raises(TypeError):
             program()
+
+
+def test_a_subclass_is_not_asked_before_it_is_made(lib: Any) -> None:
+    class Noted(lib.Tensor):
+        def __new__(cls, data: Any, note: Any) -> Any:
+            made = lib.Tensor._make_subclass(cls, data, data.requires_grad)
+            made.note = note
+            return made
+
+        @classmethod
+        def __torch_function__(cls, func: Any, types: Any, args: Any = (), kwargs: Any = None):
+            notes = [each.note for each in args if isinstance(each, cls)]
+            result = super().__torch_function__(func, types, args, kwargs)
+            if isinstance(result, cls):
+                result.note = notes[0]
+            return result
+
+    x = Noted(lib.ones(2, requires_grad=True), "a")
+    assert x.requires_grad and (x * 2).note == x[0].note == x.clone().note == "a"
+    assert lib.nn.Parameter(x).note == copy.copy(x).note == "a"
 
 
 def test_a_mode_is_no_class_method(lib: Any) -> None:
