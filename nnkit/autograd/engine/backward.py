@@ -153,9 +153,8 @@ def _first_gradient(tensor: Tensor, grad: Tensor | None, index: int) -> Tensor:
     data = tensor._array
     _check_kind(grad)
     first: Any = grad
-    if tensor.__class__ in WITH_INDICES and grad.__class__ in WITH_INDICES:
-        if grad.shape == tensor.shape:
-            first = tensor.own_of(grad)  # type: ignore[attr-defined]
+    if tensor.__class__ in WITH_INDICES and grad.shape == tensor.shape:
+        first = tensor.own_of(grad)  # type: ignore[attr-defined]
     given = grad.shape if _is_sparse_alone(grad, tensor) else first._array.shape
     return _fitted(first, given, data.shape, data.dtype, index)
 
