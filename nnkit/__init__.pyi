@@ -409,8 +409,6 @@ def argsort(
     dim: builtins.int = -1,
     descending: builtins.bool = False,
     stable: builtins.bool = False,
-    *,
-    out: _Any = None,
 ) -> Tensor:
     """The indices that `sort` returns."""
 def argwhere(input: Tensor) -> Tensor:
@@ -1341,6 +1339,7 @@ def hash_tensor(
     *,
     keepdim: builtins.bool = False,
     mode: builtins.int = 0,
+    out: _Any = None,
 ) -> Tensor:
     """The exclusive or of the elements' bits, as uint64: of floats as float64, else as int64."""
 def heaviside(input: Tensor, values: Tensor, *, out: _Any = None) -> Tensor:
