@@ -1548,7 +1548,7 @@ def isclose(
     equal_nan: builtins.bool = False,
 ) -> Tensor:
     """``|input - other| <= atol + rtol * |other|``, element by element."""
-def isfinite(input: _Any, *, out: _Any = None) -> Tensor:
+def isfinite(input: _Any) -> Tensor:
     """Neither infinite nor NaN."""
 def isin(
     elements: Tensor | builtins.complex = ...,
@@ -1563,9 +1563,9 @@ def isin(
     """Whether each element is one of ``test_elements``; one of the two may be a number, which
     is also called ``element`` or ``test_element``.
     """
-def isinf(input: _Any, *, out: _Any = None) -> Tensor:
+def isinf(input: _Any) -> Tensor:
     """Infinite, for each element."""
-def isnan(input: _Any, *, out: _Any = None) -> Tensor:
+def isnan(input: _Any) -> Tensor:
     """NaN, for each element."""
 def isneginf(input: _Any, *, out: _Any = None) -> Tensor:
     """Negative infinity."""
@@ -1814,7 +1814,7 @@ def masked_select(input: Tensor, mask: Tensor, *, out: _Any = None) -> Tensor:
 def matmul(input: Tensor, other: Tensor, *, out: _Any = None) -> Tensor:
     """The matrix product, ``input @ other``."""
 def matrix_exp(input: Tensor) -> Tensor:
-    """The matrix exponential, by scaling, a Pade approximant and squaring."""
+    """The matrix exponential, by scaling, a Taylor polynomial and squaring."""
 def matrix_power(input: Tensor, n: builtins.int, *, out: _Any = None) -> Tensor:
     """The product of ``n`` equal square matrices; of the inverses where ``n`` is negative."""
 def max(
@@ -2319,7 +2319,7 @@ def reciprocal(input: _Any, *, out: _Any = None) -> Tensor:
     """``1 / input``."""
 def reciprocal_(input: _Any) -> Tensor:
     """In-place version of `reciprocal`; returns the tensor."""
-def relu(input: _Any, *, out: _Any = None) -> Tensor:
+def relu(input: _Any) -> Tensor:
     """``max(input, 0)``; the gradient at 0 is 0."""
 def relu_(input: _Any) -> Tensor:
     """In-place version of `relu`; returns the tensor."""

@@ -1369,7 +1369,7 @@ class Tensor(_Living):
     def matmul(self, other: Tensor) -> Tensor:
         """The matrix product, ``input @ other``."""
     def matrix_exp(self) -> Tensor:
-        """The matrix exponential, by scaling, a Pade approximant and squaring."""
+        """The matrix exponential, by scaling, a Taylor polynomial and squaring."""
     def matrix_power(self, n: builtins.int) -> Tensor:
         """The product of ``n`` equal square matrices; of the inverses where ``n`` is
         negative.

@@ -100,7 +100,7 @@ _slice_scatter = rule(
 )
 
 
-def _is_plain(index: Any) -> bool:
+def _is_plain_index(index: Any) -> bool:
     """Whether the classes of an index and of its parts are known to answer for no function."""
     parts = index if index.__class__ is tuple else (index,)
     return PLAIN.issuperset(map(type, parts))
@@ -121,7 +121,7 @@ def getitem(self: Tensor, index: Any) -> Tensor:
         >>> x[x > 3]
         tensor([4, 5])
     """
-    if self.__class__ not in PLAIN or not _is_plain(index) or ENTERED:
+    if self.__class__ not in PLAIN or not _is_plain_index(index) or ENTERED:
         answered = ask(getitem, (self, index))
         if answered is not NOBODY:
             return answered
@@ -160,7 +160,7 @@ def setitem(self: Tensor, index: Any, value: Any) -> None:
             its dtype is not that of ``self``.
     """
     plain = self.__class__ in PLAIN and value.__class__ in PLAIN
-    if not plain or not _is_plain(index) or ENTERED:
+    if not plain or not _is_plain_index(index) or ENTERED:
         if ask(setitem, (self, index, value)) is not NOBODY:
             return
     if MODE.batches:
