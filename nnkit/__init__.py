@@ -80,6 +80,7 @@ globals().update(PUBLIC)
 
 # Imported when first used: whoever needs only tensors does not pay for the layers.
 SUBMODULES = (
+    "__future__",
     "amp",
     "backends",
     "compiler",

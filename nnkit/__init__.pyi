@@ -26,6 +26,7 @@ from nnkit import LongStorage as LongStorage
 from nnkit import LongTensor as LongTensor
 from nnkit import ShortStorage as ShortStorage
 from nnkit import ShortTensor as ShortTensor
+from nnkit import __future__ as __future__
 from nnkit import amp as amp
 from nnkit import autograd as autograd
 from nnkit import backends as backends
@@ -408,8 +409,6 @@ def argsort(
     dim: builtins.int = -1,
     descending: builtins.bool = False,
     stable: builtins.bool = False,
-    *,
-    out: _Any = None,
 ) -> Tensor:
     """The indices that `sort` returns."""
 def argwhere(input: Tensor) -> Tensor:
@@ -1340,6 +1339,7 @@ def hash_tensor(
     *,
     keepdim: builtins.bool = False,
     mode: builtins.int = 0,
+    out: _Any = None,
 ) -> Tensor:
     """The exclusive or of the elements' bits, as uint64: of floats as float64, else as int64."""
 def heaviside(input: Tensor, values: Tensor, *, out: _Any = None) -> Tensor:
@@ -1548,7 +1548,7 @@ def isclose(
     equal_nan: builtins.bool = False,
 ) -> Tensor:
     """``|input - other| <= atol + rtol * |other|``, element by element."""
-def isfinite(input: _Any, *, out: _Any = None) -> Tensor:
+def isfinite(input: _Any) -> Tensor:
     """Neither infinite nor NaN."""
 def isin(
     elements: Tensor | builtins.complex = ...,
@@ -1563,9 +1563,9 @@ def isin(
     """Whether each element is one of ``test_elements``; one of the two may be a number, which
     is also called ``element`` or ``test_element``.
     """
-def isinf(input: _Any, *, out: _Any = None) -> Tensor:
+def isinf(input: _Any) -> Tensor:
     """Infinite, for each element."""
-def isnan(input: _Any, *, out: _Any = None) -> Tensor:
+def isnan(input: _Any) -> Tensor:
     """NaN, for each element."""
 def isneginf(input: _Any, *, out: _Any = None) -> Tensor:
     """Negative infinity."""
@@ -1814,7 +1814,7 @@ def masked_select(input: Tensor, mask: Tensor, *, out: _Any = None) -> Tensor:
 def matmul(input: Tensor, other: Tensor, *, out: _Any = None) -> Tensor:
     """The matrix product, ``input @ other``."""
 def matrix_exp(input: Tensor) -> Tensor:
-    """The matrix exponential, by scaling, a Pade approximant and squaring."""
+    """The matrix exponential, by scaling, a Taylor polynomial and squaring."""
 def matrix_power(input: Tensor, n: builtins.int, *, out: _Any = None) -> Tensor:
     """The product of ``n`` equal square matrices; of the inverses where ``n`` is negative."""
 def max(
@@ -2319,7 +2319,7 @@ def reciprocal(input: _Any, *, out: _Any = None) -> Tensor:
     """``1 / input``."""
 def reciprocal_(input: _Any) -> Tensor:
     """In-place version of `reciprocal`; returns the tensor."""
-def relu(input: _Any, *, out: _Any = None) -> Tensor:
+def relu(input: _Any) -> Tensor:
     """``max(input, 0)``; the gradient at 0 is 0."""
 def relu_(input: _Any) -> Tensor:
     """In-place version of `relu`; returns the tensor."""

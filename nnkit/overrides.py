@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 from nnkit.autograd.arguments.overriding import (
+    THREAD,
     BaseTorchFunctionMode,
     TorchFunctionMode,
     answer,
@@ -83,7 +84,7 @@ def handle_torch_function(
     Raises:
         TypeError: none of them has an answer.
     """
-    return answer(public_api, overriding(relevant_args), args, kwargs)
+    return answer(public_api, overriding(relevant_args), args, kwargs, named=True)
 
 
 def wrap_torch_function(dispatcher: Callable) -> Callable:
@@ -113,6 +114,16 @@ def wrap_torch_function(dispatcher: Callable) -> Callable:
         return call
 
     return wrap
+
+
+def _get_current_function_mode_stack() -> list[TorchFunctionMode]:
+    """The modes that are on, the innermost last."""
+    return [*THREAD.modes]
+
+
+def _get_current_function_mode() -> TorchFunctionMode | None:
+    """The innermost mode that is on."""
+    return THREAD.modes[-1] if THREAD.modes else None
 
 
 def is_tensor_method_or_property(func: Callable) -> bool:

@@ -17,6 +17,7 @@ from nnkit.autograd.sparse import compressed, conversions, copying, linalg, redu
 from nnkit.autograd.sparse.compressed import CompressedTensor, to_coordinates
 from nnkit.autograd.sparse.coordinates import CoordinateTensor, is_ascending, least_sizes
 from nnkit.autograd.sparse.table import FUNCTIONS
+from nnkit.autograd.sparse.tensor import into
 from nnkit.autograd.tensor import Tensor
 from nnkit.backend.dtype import int32, int64
 from nnkit.backend.memory import (
@@ -418,8 +419,9 @@ def sspaddmm(
 
 
 def sampled_addmm(
-    input: Tensor, mat1: Tensor, mat2: Tensor, *, beta: float = 1.0, alpha: float = 1.0
-) -> Tensor:
+    input: Tensor, mat1: Tensor, mat2: Tensor, *, beta: float = 1.0, alpha: float = 1.0,
+    out: Tensor | None = None,
+) -> Tensor:  # fmt: skip
     """``alpha * (mat1 @ mat2) + beta * input`` at the indices of ``input`` alone.
 
     Only these products are computed.
@@ -454,7 +456,8 @@ def sampled_addmm(
         )
     row, column = to_coordinates(x)._coordinates
     products = (mat1[row] * mat2.t()[column]).sum(1)
-    return x.like(products * alpha + x.stored() * beta)
+    result = x.like(products * alpha + x.stored() * beta)
+    return result if out is None else into(out, result, "sampled_addmm")
 
 
 def sum(input: Tensor, dim: Any = None, dtype: Any = None) -> Tensor:

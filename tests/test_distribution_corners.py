@@ -7,6 +7,9 @@ from types import ModuleType
 
 import pytest
 
+import nnkit
+from tests.test_distributions import CASES, dist, flat
+
 
 @pytest.mark.parametrize("logit", [-1e38, -200.0, 200.0, 1e38])
 def test_continuous_bernoulli_of_large_logits(lib: ModuleType, logit: float) -> None:
@@ -94,3 +97,20 @@ def test_matrices_side_by_side_are_checked_one_by_one(lib: ModuleType) -> None:
     drawn = made.sample((40,))
     assert made.support.check(drawn).all()
     assert not made.log_prob(drawn).isnan().any()
+
+
+FAMILIES = (
+    "Normal", "Bernoulli", "Bernoulli of logits", "Exponential", "Poisson", "Gamma", "Dirichlet",
+    "Beta", "ContinuousBernoulli",
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("name", FAMILIES)
+def test_families_by_natural_parameters(name: str, torch: ModuleType) -> None:
+    found = []
+    for lib in (nnkit, torch):
+        d = CASES[name][0](dist(lib), lib)
+        natural = d._natural_params
+        values = [*natural, d._log_normalizer(*natural)]
+        found.append(flat([v.double().tolist() for v in values]))
+    assert found[0] == pytest.approx(found[1], rel=1e-5, abs=1e-6)

@@ -72,6 +72,12 @@ CASES: dict[str, tuple[Any, Any]] = {
         ),
         lambda f: f.tensor([0.3, 0.6]),
     ),
+    "TransformedDistribution, expanded": (
+        lambda d, f: d.TransformedDistribution(
+            d.Normal(f.zeros(3), 1.0), [d.AffineTransform(f.tensor([[1.0], [2.0]]), 2.0)]
+        ),
+        lambda f: f.tensor([0.3, 0.6, 0.7]),
+    ),
     "StickBreaking": (
         lambda d, f: d.TransformedDistribution(
             d.Normal(f.zeros(3, 2), 1.0), d.StickBreakingTransform()

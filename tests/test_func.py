@@ -172,15 +172,16 @@ def test_refuses(lib: ModuleType) -> None:
         f.vmap(lambda x: x, in_dims=(None,))(x)
     with raises(lib, ValueError, "all tensors to have the same size in the mapped"):
         f.vmap(lambda x, y: x)(x, lib.ones(3))
-    with raises(lib, RuntimeError, "missing keys"):
+    with raises(lib, RuntimeError, "Missing key\\(s\\): 'bias'"):
         f.functional_call(lib.nn.Linear(1, 1), {"weight": lib.ones(1, 1)}, x[:1], strict=True)
     layer = lib.nn.Linear(1, 1)
     tied = lib.nn.ModuleList([layer, layer])
     one, two = {"0.bias": lib.ones(1)}, {"1.bias": lib.ones(1)}
     for error, message, given in [
         (ValueError, "a dict or a sequence", 5), (ValueError, "expected dicts", [5]),
-        (ValueError, "stand in several dicts", [one, one]),
-        (ValueError, "are one tensor", [one, two]), (TypeError, "must be a Tensor", {"0.bias": 5}),
+        (ValueError, "appeared in multiple dictionaries", [one, one]),
+        (ValueError, "values for keys \\['0.bias', '1.bias'\\]", [one, two]),
+        (TypeError, "must be a Tensor", {"0.bias": 5}),
         (TypeError, "must be a Tensor", {"0.in_features": lib.ones(1)}),
         (AttributeError, "'x'|`x`|x", {"x.bias": lib.ones(1)}),
     ]:  # fmt: skip

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import pickle
 import threading
 from typing import Any
 
 import pytest
 
+from nnkit.backend import futures
 from nnkit.futures import Future, collect_all, wait_all
 
 
@@ -48,10 +50,34 @@ def test_errors() -> None:
 
 
 def test_all_of_several() -> None:
-    futures: list[Future[int]] = [Future(), Future()]
-    whole = collect_all(futures)
-    futures[1].set_result(1)
+    parts: list[Future[int]] = [Future(), Future()]
+    whole = collect_all(parts)
+    parts[1].set_result(1)
     assert not whole.done()
-    futures[0].set_result(0)
-    assert whole.wait() == futures and wait_all(futures) == [0, 1]
+    parts[0].set_result(0)
+    assert whole.wait() == parts and wait_all(parts) == [0, 1]
     assert collect_all([]).wait() == []
+    parts = [Future(), Future()]
+    whole = collect_all(parts)
+    parts[1].set_exception(KeyError("last"))
+    assert not whole.done()
+    parts[0].set_exception(ValueError("first"))
+    with pytest.raises(ValueError, match="first"):
+        whole.wait()
+    with pytest.raises(RuntimeError, match="can't be None"):
+        wait_all([None])  # type: ignore[list-item]
+
+
+def test_errors_of_callbacks_are_logged(monkeypatch: pytest.MonkeyPatch) -> None:
+    logged: list[Any] = []
+    monkeypatch.setattr(futures.LOG, "exception", logged.append)
+    future: Future[int] = Future()
+    future.add_done_callback(lambda: None)  # type: ignore[arg-type, misc]
+    future.set_result(1)
+    future.add_done_callback(lambda f: f.missing)  # type: ignore[attr-defined]
+    assert future.wait() == 1 and len(logged) == 2
+
+
+def test_is_not_pickled() -> None:
+    with pytest.raises(RuntimeError, match="Can not pickle"):
+        pickle.dumps(Future())

@@ -9,6 +9,11 @@ import pytest
 
 import nnkit
 
+
+def f_of_both(name: str) -> Any:
+    return lambda f, h, s: getattr(f, name)(h, s)
+
+
 BOUNDED: dict[str, Any] = {
     "clamp_min": lambda f, x, c: x.clamp_min(c),
     "clamp_max": lambda f, x, c: x.clamp_max(c),
@@ -50,6 +55,38 @@ def test_a_bound_is_rounded_as_in_torch(name: str, dtype: str, torch: ModuleType
         found.append(each)
     bound = TOLERANCE[dtype]
     assert found[0] == pytest.approx(found[1], rel=bound, abs=0 if dtype[0] == "b" else 1e-9)
+
+
+# Functions of a tensor of half precision and of a number in a tensor of float32 or float64.
+BESIDE: dict[str, Any] = {
+    "mul": lambda f, h, s: h * s,
+    "div": lambda f, h, s: h / s,
+    "div by": lambda f, h, s: s / h,
+    "sub": lambda f, h, s: s - h,
+    "maximum": f_of_both("maximum"),
+    "atan2": f_of_both("atan2"),
+    "logaddexp": f_of_both("logaddexp"),
+    "fmod": f_of_both("fmod"),
+    "remainder": f_of_both("remainder"),
+    "where": lambda f, h, s: f.where(h > 0, h, s),
+    "in place": lambda f, h, s: h.clone().mul_(s),
+}
+
+
+@pytest.mark.parametrize("wide", ["float32", "float64"])
+@pytest.mark.parametrize("half", ["float16", "bfloat16"])
+@pytest.mark.parametrize("name", BESIDE)
+def test_the_gradient_of_a_number_in_a_tensor_is_rounded(
+    name: str, half: str, wide: str, torch: ModuleType
+) -> None:
+    found = []
+    for lib in (nnkit, torch):
+        h = lib.tensor([0.1234, 1.377, -2.71, 0.9]).to(getattr(lib, half)).requires_grad_()
+        s = lib.tensor(1.23456789, dtype=getattr(lib, wide)).requires_grad_()
+        out = BESIDE[name](lib, h, s)
+        out.backward(lib.tensor([1.1, 0.7, 1.3, 0.4]).to(out.dtype))
+        found.append((str(s.grad.dtype)[-7:], s.grad.item(), h.grad.tolist()))
+    assert found[0] == found[1]
 
 
 # What each cannot compute with in half precision, and with what in float32.

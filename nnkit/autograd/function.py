@@ -8,9 +8,11 @@ from collections.abc import Callable
 from typing import Any
 
 from nnkit.autograd.arguments.dims import broadcasts
+from nnkit.autograd.arguments.overriding import is_plain
 from nnkit.autograd.batch.examples import BatchLevel
 from nnkit.autograd.batch.function import leaves, mapped
 from nnkit.autograd.engine import node as node_module
+from nnkit.autograd.engine.leaves import GRAD_DTYPES, gradient_dtype
 from nnkit.autograd.engine.node import SPARSE, Node, OutputEdge, SavedOutput, Unknown, edge_of
 from nnkit.autograd.engine.saved import ACTIVE, pack_values
 from nnkit.autograd.engine.saved_attributes import SavedTensor
@@ -366,7 +368,7 @@ class Function:
             node.meta = tuple(
                 None
                 if edge is None or edge.__class__ is Unknown
-                else (a._array.shape, a._array.dtype)
+                else (a._array.shape, _dtype_of_gradient(a, edge))
                 for a, edge in zip(arguments, edges, strict=True)
             )
             outputs = _connect(node, arguments, outputs)
@@ -376,6 +378,13 @@ class Function:
             outputs = tuple([_constant(node, out, arguments) for out in outputs])
             mark_views(outputs, "function")
         return node, outputs if isinstance(result, tuple) else outputs[0]
+
+
+def _dtype_of_gradient(argument: Tensor, edge: Any) -> Any:
+    if edge is argument and GRAD_DTYPES:
+        wanted = gradient_dtype(argument)
+        return wanted and wanted.array
+    return argument._array.dtype
 
 
 def check_transformed(function: type[Function]) -> None:
@@ -429,9 +438,12 @@ def _check_returned(node: FunctionNode, inputs: tuple, result: Any) -> None:
 
 
 def _as_view(tensor: Tensor) -> Tensor:
-    """A view of the whole that cannot be written while operations are recorded."""
+    """A view of the whole that cannot be written while operations are recorded; its class answers
+    for it."""
     with no_grad():
-        return OPS["view"](tensor, tensor._array.shape)
+        if is_plain(tensor):
+            return OPS["view"](tensor, tensor._array.shape)
+        return tensor.view_as(tensor)  # type: ignore[attr-defined]
 
 
 def _connect(node: FunctionNode, inputs: tuple, outputs: tuple) -> tuple:

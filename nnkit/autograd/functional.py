@@ -7,8 +7,9 @@ from typing import Any
 
 from nnkit.autograd.engine.grad import grad
 from nnkit.autograd.grad_mode import enable_grad
-from nnkit.autograd.op.registry import OPS
-from nnkit.autograd.tensor import Tensor, wrap
+from nnkit.autograd.ops.creation.factories import ones_like, zeros_like
+from nnkit.autograd.ops.shape.joining import stack
+from nnkit.autograd.tensor import Tensor
 
 
 def _tuple(value: Any, name: str, function: str) -> tuple[bool, tuple[Tensor, ...]]:
@@ -37,49 +38,71 @@ def _finished(values: tuple, create_graph: bool) -> tuple:
     return values if create_graph else tuple(v.detach() for v in values)
 
 
-def _zeros(like: Tensor) -> Tensor:
-    return wrap(like._device.backend.zeros_like(like._array), like._device)
+_INPUT = "the input to the user-provided function is"
+_OUTPUT = "the user-provided function returns"
 
 
-def _vectors(v: Any, likes: tuple[Tensor, ...], function: str, what: str) -> tuple[Tensor, ...]:
+def _vectors(
+    v: Any, likes: tuple[Tensor, ...], function: str, what: str, several: bool
+) -> tuple[Tensor, ...]:
     """``v`` checked against the tensors it belongs to; ones for a single number."""
     if v is None:
         if len(likes) != 1 or likes[0].numel() != 1:
             raise RuntimeError(
-                f"The vector v can only be None if the {what} given to {function} is a single "
-                "Tensor with one element."
+                f"The vector v can only be None if {what} a single Tensor with a single element."
             )
         if likes[0].is_complex() and likes[0].requires_grad:
             raise RuntimeError(
-                f"The vector v can only be None if the {what} given to {function} is real, "
-                f"got {likes[0].dtype}"
+                f"The vector v can only be None if {what} a real Tensor, got {likes[0].dtype}"
             )
-        return (wrap(likes[0]._device.backend.ones_like(likes[0]._array), likes[0]._device),)
+        return (ones_like(likes[0]),)
     _, vectors = _tuple(v, "v", function)
     if len(vectors) != len(likes):
+        if not several:
+            raise RuntimeError("The given v should contain a single Tensor.")
         raise RuntimeError(
             f"v is a tuple of invalid length: should be {len(likes)} but got {len(vectors)}."
         )
     for i, (vector, like) in enumerate(zip(vectors, likes, strict=True)):
         if vector.shape != like.shape:
+            which = f"Entry {i} in v" if several else "v"
             raise RuntimeError(
-                f"Entry {i} in v has invalid size: should be {list(like.shape)} but got "
-                f"{list(vector.shape)}."
+                f"{which} has invalid size: should be {like.shape} but got {vector.shape}."
             )
     return vectors
 
 
+def _check_outputs(outputs: tuple) -> None:
+    """RuntimeError, in strict mode, for an output without a history."""
+    for i, output in enumerate(outputs):
+        if not output.requires_grad:
+            raise RuntimeError(
+                f"Output {i} of the user-provided function does not require gradients. The outputs "
+                "must be computed in a differentiable manner from the input in strict mode."
+            )
+
+
+def _check_jacobian(gradients: tuple) -> None:
+    """RuntimeError, in strict mode, for a gradient that has no derivative, as of what is linear."""
+    for i, gradient in enumerate(gradients):
+        if not gradient.requires_grad:
+            raise RuntimeError(
+                "While computing the hessian, found that the jacobian of the user-provided "
+                f"function with respect to input {i} is independent of the input. This is not "
+                "allowed in strict mode: the function must be twice differentiable."
+            )
+
+
 def _gradients(
-    outputs: tuple, inputs: tuple, seeds: tuple | None, create: bool, strict: bool, function: str
+    outputs: tuple,
+    inputs: tuple,
+    seeds: tuple | None,
+    create: bool,
+    strict: bool,
+    what: str = "The output",
 ) -> tuple:
     """`grad` where unused inputs give zeros, or an error when ``strict``."""
     live = [i for i, o in enumerate(outputs) if o.requires_grad]
-    if strict and len(live) < len(outputs):
-        missing = next(i for i in range(len(outputs)) if i not in live)
-        raise RuntimeError(
-            f"Output {missing} of the user-provided function given to {function} is independent "
-            "of the inputs. This is not allowed in strict mode."
-        )
     if live:
         found = grad(
             tuple(outputs[i] for i in live), inputs,
@@ -88,21 +111,22 @@ def _gradients(
         )  # fmt: skip
     else:
         found = (None,) * len(inputs)
-    if strict and None in [None if f is None else 0 for f in found]:
-        raise RuntimeError(
-            f"The output of the user-provided function given to {function} is independent of "
-            f"input {[f is None for f in found].index(True)}. This is not allowed in strict mode."
-        )
-    return tuple(_zeros(t) if f is None else f for f, t in zip(found, inputs, strict=True))
+    for i, gradient in enumerate(found):
+        if strict and gradient is None:
+            raise RuntimeError(
+                f"{what} of the user-provided function is independent of input {i}. This is not "
+                "allowed in strict mode."
+            )
+    return tuple(zeros_like(t) if f is None else f for f, t in zip(found, inputs, strict=True))
 
 
-def _check_recorded(values: tuple, function: str, what: str = "jacobian") -> None:
+def _check_recorded(values: tuple, what: str = "jacobian") -> None:
     """RuntimeError where a Jacobian, or a Hessian, that is to be differentiated is constant."""
     for i, value in enumerate(values):
         if not value.requires_grad:
             raise RuntimeError(
-                f"The {what} of the user-provided function given to {function} is independent "
-                f"of input {i}. This is not allowed in strict mode when create_graph=True."
+                f"The {what} of the user-provided function is independent of input {i}. This is "
+                "not allowed in strict mode when create_graph=True."
             )
 
 
@@ -127,10 +151,12 @@ def vjp(
         is_tuple, given = _tuple(inputs, "inputs", "vjp")
         points = _prepared(given, create_graph)
         was_tuple, outputs = _tuple(func(*points), "outputs of the user-provided function", "vjp")
-        seeds = _vectors(v, outputs, "vjp", "output of the function")
-        results = _gradients(outputs, points, seeds, create_graph, strict, "vjp")
+        if strict:
+            _check_outputs(outputs)
+        seeds = _vectors(v, outputs, "vjp", _OUTPUT, was_tuple)
+        results = _gradients(outputs, points, seeds, create_graph, strict)
         if strict and create_graph:
-            _check_recorded(results, "vjp")
+            _check_recorded(results)
     outputs, results = _finished(outputs, create_graph), _finished(results, create_graph)
     return (outputs if was_tuple else outputs[0]), (results if is_tuple else results[0])
 
@@ -151,13 +177,15 @@ def jvp(
     with enable_grad():
         is_tuple, given = _tuple(inputs, "inputs", "jvp")
         points = _prepared(given, create_graph)
-        vectors = _vectors(v, points, "jvp", "input")
+        vectors = _vectors(v, points, "jvp", _INPUT, is_tuple)
         was_tuple, outputs = _tuple(func(*points), "outputs of the user-provided function", "jvp")
-        duals = tuple(_zeros(o).requires_grad_() for o in outputs)
-        transposed = _gradients(outputs, points, duals, True, strict, "jvp")
-        results = _gradients(transposed, duals, vectors, create_graph, False, "jvp")
+        if strict:
+            _check_outputs(outputs)
+        duals = tuple(zeros_like(o).requires_grad_() for o in outputs)
+        transposed = _gradients(outputs, points, duals, True, strict)
+        results = _gradients(transposed, duals, vectors, create_graph, False)
         if strict and create_graph:
-            _check_recorded(results, "jvp")
+            _check_recorded(results)
     outputs, results = _finished(outputs, create_graph), _finished(results, create_graph)
     return (outputs if was_tuple else outputs[0]), (results if was_tuple else results[0])
 
@@ -201,8 +229,10 @@ def jacobian(
             raise RuntimeError(
                 "jacobian(): strict=True and vectorize=True are not supported together"
             )
+        if strict:
+            _check_outputs(outputs)
         table = []
-        for out in outputs:
+        for number, out in enumerate(outputs):
             flat = out.reshape(-1)
             if not flat.numel():
                 raise RuntimeError(
@@ -211,13 +241,14 @@ def jacobian(
                 )
             rows: list[list[Tensor]] = [[] for _ in points]
             for i in range(flat.numel()):
-                found = _gradients((flat[i],), points, None, create_graph, strict, "jacobian")
+                row = (flat[i],)
+                found = _gradients(row, points, None, create_graph, strict, f"Output {number}")
                 if strict and create_graph:
-                    _check_recorded(found, "jacobian")
+                    _check_recorded(found)
                 for column, g in zip(rows, found, strict=True):
                     column.append(g)
             blocks = tuple(
-                OPS["stack"](tuple(column), 0).reshape(tuple(out.shape) + tuple(p.shape))
+                stack(column).reshape(tuple(out.shape) + tuple(p.shape))
                 for column, p in zip(rows, points, strict=True)
             )
             table.append(_finished(blocks, create_graph))
@@ -225,14 +256,20 @@ def jacobian(
     return result if was_tuple else result[0]
 
 
-def _scalar_output(func: Callable, function: str) -> Callable:
+def _scalar_output(func: Callable, function: str, strict: bool) -> Callable:
     def checked(*points: Tensor) -> Tensor:
         out = func(*points)
         was_tuple, outputs = _tuple(out, "outputs of the user-provided function", function)
-        if was_tuple or outputs[0].numel() != 1:
+        if strict:
+            _check_outputs(outputs)
+        if was_tuple:
             raise RuntimeError(
-                f"The function given to {function} should return a single Tensor with a single "
-                f"element, got shape {list(outputs[0].shape)}."
+                f"The function given to {function} should return a single Tensor, got a tuple"
+            )
+        if outputs[0].numel() != 1:
+            raise RuntimeError(
+                f"The Tensor returned by the function given to {function} should contain a single "
+                f"element, got shape {list(outputs[0].shape)}"
             )
         return outputs[0].reshape(())
 
@@ -256,10 +293,12 @@ def hessian(
                 [ 0., 12.]])
     """
     is_tuple, _ = _tuple(inputs, "inputs", "hessian")
-    scalar = _scalar_output(func, "hessian")
+    scalar = _scalar_output(func, "hessian", strict)
 
     def gradient(*points: Tensor) -> Any:
-        result = jacobian(scalar, points, create_graph=True, strict=strict)
+        result = jacobian(scalar, points, create_graph=True)
+        if strict:
+            _check_jacobian(result)
         return result if is_tuple else result[0]
 
     return jacobian(gradient, inputs, create_graph, strict, vectorize, outer_jacobian_strategy)
@@ -279,12 +318,14 @@ def vhp(
     with enable_grad():
         is_tuple, given = _tuple(inputs, "inputs", "vhp")
         points = _prepared(given, create_graph)
-        vectors = _vectors(v, points, "vhp", "input")
-        out = _scalar_output(func, "vhp")(*points)
-        first = _gradients((out,), points, None, True, strict, "vhp")
-        results = _gradients(first, points, vectors, create_graph, strict, "vhp")
+        vectors = _vectors(v, points, "vhp", _INPUT, is_tuple)
+        out = _scalar_output(func, "vhp", strict)(*points)
+        first = _gradients((out,), points, None, True, strict)
+        if strict:
+            _check_jacobian(first)
+        results = _gradients(first, points, vectors, create_graph, strict, "The jacobian")
         if strict and create_graph:
-            _check_recorded(results, "vhp", "hessian")
+            _check_recorded(results, "hessian")
     (out,), results = _finished((out,), create_graph), _finished(results, create_graph)
     return out, (results if is_tuple else results[0])
 
@@ -303,13 +344,15 @@ def hvp(
     with enable_grad():
         is_tuple, given = _tuple(inputs, "inputs", "hvp")
         points = _prepared(given, create_graph)
-        vectors = _vectors(v, points, "hvp", "input")
-        out = _scalar_output(func, "hvp")(*points)
-        first = _gradients((out,), points, None, True, strict, "hvp")
-        duals = tuple(_zeros(p).requires_grad_() for p in points)
-        second = _gradients(first, points, duals, True, strict, "hvp")
-        results = _gradients(second, duals, vectors, create_graph, False, "hvp")
+        vectors = _vectors(v, points, "hvp", _INPUT, is_tuple)
+        out = _scalar_output(func, "hvp", strict)(*points)
+        first = _gradients((out,), points, None, True, strict)
+        if strict:
+            _check_jacobian(first)
+        duals = tuple(zeros_like(p).requires_grad_() for p in points)
+        second = _gradients(first, points, duals, True, strict, "The jacobian")
+        results = _gradients(second, duals, vectors, create_graph, False)
         if strict and create_graph:
-            _check_recorded(results, "hvp", "hessian")
+            _check_recorded(results, "hessian")
     (out,), results = _finished((out,), create_graph), _finished(results, create_graph)
     return out, (results if is_tuple else results[0])

@@ -13,6 +13,7 @@ from collections.abc import Callable
 from typing import Any
 
 from nnkit.autograd.compiled import bind_wrap
+from nnkit.autograd.engine.leaves import gradient_dtype
 from nnkit.autograd.engine.node import Node, OutputEdge, RemovableHandle, Unknown, leaf_hooks
 from nnkit.autograd.grad_mode import MODE, refuse_in_transform
 from nnkit.autograd.living import Living
@@ -158,7 +159,7 @@ class Tensor(Living):
         """The same memory without history; writing to it is not seen by autograd."""
         self._device.check_data()
         out = self.detach()
-        if not out.is_inference():
+        if not out._is_inference():
             counter = counter_of(self._writes)
             out._writes = [0, None, counter and counter[2]]
         return out
@@ -234,12 +235,12 @@ class Tensor(Living):
         """The same as a call that returns the tensor."""
         if not value and self._is_recorded():
             raise RuntimeError(_NOT_A_LEAF)
-        if value and self.is_inference() and not MODE.inference:
+        if value and self._is_inference() and not MODE.inference:
             raise RuntimeError(
                 "Setting requires_grad=True on inference tensor outside InferenceMode is not "
                 "allowed."
             )
-        if value and self.dtype.category < FLOATING:
+        if value and OF_ARRAY[self._array.dtype].category < FLOATING:
             raise RuntimeError(
                 "Only Tensors of floating point and complex dtype can require gradients, "
                 f"got {self.dtype}"
@@ -282,9 +283,7 @@ class Tensor(Living):
             return edge.node
         return None if edge.__class__ is Unknown else edge
 
-    @property
-    def _grad_fn(self) -> Any:
-        return self.grad_fn
+    _grad_fn = grad_fn
 
     @property
     def output_nr(self) -> int:
@@ -316,18 +315,17 @@ class Tensor(Living):
             )
         if new is self:
             raise RuntimeError("can't assign Variable as its own grad")
-        if new._array.dtype != self._array.dtype:
+        if gradient_dtype(self) not in (None, new.dtype):
             raise RuntimeError(
-                f"assigned grad has data of a different type: got {new.dtype}, "
-                f"expected {self.dtype}"
+                f"attempting to assign a gradient with dtype '{new.dtype}' to a tensor with "
+                f"grad_dtype '{gradient_dtype(self)}'"
             )
         if new._device.home is not self._device.home:
             raise RuntimeError(
                 f"assigned grad has data located on a different device: got {new._device}, "
                 f"expected {self._device}"
             )
-        both: Any = new, self
-        got, own = (tensor.layout for tensor in both)
+        got, own = map(operator.attrgetter("layout"), (new, self))
         if got is not own and got is not sparse_coo:
             raise RuntimeError(
                 f"assigned grad has data of a different layout: got {got}, "
@@ -425,6 +423,8 @@ class Tensor(Living):
         """Whether it was made in `inference_mode`."""
         writes: Any = self._writes
         return writes.__class__ is InferenceWrites and not writes.wrapped
+
+    _is_inference = is_inference  # of which no subclass is asked
 
     def _is_view(self) -> bool:
         """Whether its history is that of a view of ``_base``."""
@@ -535,7 +535,7 @@ def replace_memory(x: Tensor, data: Any) -> None:
 def on_its_own(result: Tensor) -> Tensor:
     """``result``, which nobody else will see, as no view of anything; its writes count alone."""
     result._base = result._view = None
-    if not result.is_inference():
+    if not result._is_inference():
         result._writes = [0, None, MODE.origin]
     return result
 

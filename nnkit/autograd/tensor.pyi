@@ -236,9 +236,11 @@ class Tensor(_Living):
         """`conj` of a tensor that must be complex."""
     @builtins.property
     def _grad_fn(self) -> _Any:
-        ...
+        """The node of the operation that made it, None for a leaf."""
     def _indices(self) -> _Any:
         """Sparse tensors alone have it."""
+    def _is_inference(self) -> builtins.bool:
+        """Whether it was made in `inference_mode`."""
     def _is_recorded(self) -> builtins.bool:
         """Whether it has a history, as far as that was asked for: torch leaves it open here
         what a write to the base of a view has made of the view.
@@ -942,6 +944,14 @@ class Tensor(_Living):
     def grad(self) -> None:
         ...
     @builtins.property
+    def grad_dtype(self) -> _dtype | None:
+        """The dtype of the gradient of a leaf, by default its own; None where it may have
+        any.
+        """
+    @grad_dtype.setter
+    def grad_dtype(self, new: _dtype | None) -> None:
+        ...
+    @builtins.property
     def grad_fn(self) -> _Any:
         """The node of the operation that made it, None for a leaf."""
     def greater(self, other: _Any) -> Tensor:
@@ -1359,7 +1369,7 @@ class Tensor(_Living):
     def matmul(self, other: Tensor) -> Tensor:
         """The matrix product, ``input @ other``."""
     def matrix_exp(self) -> Tensor:
-        """The matrix exponential, by scaling, a Pade approximant and squaring."""
+        """The matrix exponential, by scaling, a Taylor polynomial and squaring."""
     def matrix_power(self, n: builtins.int) -> Tensor:
         """The product of ``n`` equal square matrices; of the inverses where ``n`` is
         negative.

@@ -78,11 +78,11 @@ class dtype:
         """The complex dtype whose parts have this precision: float64 -> complex128.
 
         Raises:
-            RuntimeError: there is none for a dtype that is only stored.
+            RuntimeError: there is none for a dtype that is only stored, or for integers.
         """
         if self.category == COMPLEX:
             return self
-        if self.is_stored:
+        if self.category != FLOATING or self.is_stored:
             raise RuntimeError(f"to_complex(): no complex dtype has parts of {self.name}")
         return complex128 if self is float64 else complex64
 
@@ -265,13 +265,18 @@ def held(value: Any, d: dtype) -> Any:
 
 
 def of_number(value: Any) -> dtype:
-    """The dtype that a number, Python's or NumPy's, stands for in a mixed expression."""
+    """The dtype that a number, Python's or NumPy's, stands for in a mixed expression.
+
+    Raises:
+        OverflowError: an int that neither int64 nor uint64 holds.
+    """
     value = python_number(value)
     if isinstance(value, bool):
         return bool_
     if isinstance(value, int):
         if not -(1 << 63) <= value < 1 << 64:
-            raise OverflowError(f"int too big to convert: {value}")
+            negative = "can't convert negative int to unsigned"
+            raise OverflowError(f"{'int too big to convert' if value > 0 else negative}: {value}")
         return int64
     if isinstance(value, float):
         return _default

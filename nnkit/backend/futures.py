@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import logging
 import threading
 from collections.abc import Callable, Iterable
 from typing import Any, Generic, TypeVar
+
+LOG = logging.getLogger(__name__)
 
 T = TypeVar("T")
 S = TypeVar("S")
@@ -75,12 +78,15 @@ class Future(Generic[T]):
         return Future()
 
     def add_done_callback(self, callback: Callable[[Future[T]], None]) -> None:
-        """Call ``callback`` with this future once it is done: at once, if it is."""
+        """Call ``callback`` with this future once it is done: at once, if it is.
+
+        What it raises is logged, and nobody gets it; see `then` for errors that matter.
+        """
         with self._condition:
             if not self._done:
                 self._callbacks.append(callback)
                 return
-        callback(self)
+        self._call(callback)
 
     def set_result(self, result: T) -> None:
         """Set the value.
@@ -111,11 +117,27 @@ class Future(Generic[T]):
             callbacks, self._callbacks = self._callbacks, []
             self._condition.notify_all()
         for callback in callbacks:
+            self._call(callback)
+
+    def _call(self, callback: Callable[[Future[T]], Any]) -> None:
+        try:
             callback(self)
+        except BaseException:
+            LOG.exception("A callback of a Future failed")
+
+    def __reduce__(self) -> Any:
+        raise RuntimeError(
+            "Can not pickle torch.futures.Future: what waits for it is of this process"
+        )
 
 
 def collect_all(futures: Iterable[Future]) -> Future[list[Future]]:
     """The future of all these, which is done when the last one is.
+
+    Its value is the list of them, or the error of the first that has one.
+
+    Raises:
+        RuntimeError: one of them is None.
 
     Example:
         >>> parts = [Future(), Future()]
@@ -126,6 +148,8 @@ def collect_all(futures: Iterable[Future]) -> Future[list[Future]]:
         [0, 1]
     """
     futures = list(futures)
+    if any(future is None for future in futures):
+        raise RuntimeError("Future can't be None")
     whole: Future[list[Future]] = Future()
     lock, missing = threading.Lock(), len(futures)
 
@@ -135,10 +159,14 @@ def collect_all(futures: Iterable[Future]) -> Future[list[Future]]:
             missing -= 1
             last = missing == 0
         if last:
-            whole.set_result(futures)
+            finish()
+
+    def finish() -> None:
+        errors = [future._error for future in futures if future._error is not None]
+        whole._complete(futures, errors[0] if errors else None)
 
     if not futures:
-        whole.set_result(futures)
+        finish()
     for future in futures:
         future.add_done_callback(one_done)
     return whole

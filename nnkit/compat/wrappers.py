@@ -33,7 +33,7 @@ class Held:
     Tensor and Held keep each other: results of primitives are known by their Held alone.
     """
 
-    __slots__ = ("_geometry", "tensor")
+    __slots__ = ("__weakref__", "_geometry", "tensor")
 
     def __init__(self, tensor: Tensor, geometry: Any) -> None:
         self.tensor, self._geometry = tensor, geometry
@@ -219,7 +219,8 @@ def _deep_copied(self: Any, memo: dict[int, Any]) -> Any:
 def make_wrapper_subclass(
     cls: type, size: Any, strides: Any = None, storage_offset: int | None = None,
     memory_format: Any = None, dtype: Any = None, layout: Any = None, device: Any = None,
-    pin_memory: bool = False, requires_grad: bool = False, **policies: Any,
+    pin_memory: bool = False, requires_grad: bool = False,
+    dispatch_sizes_strides_policy: str | None = None, **policies: Any,
 ) -> Any:  # fmt: skip
     """A tensor of a class with ``__torch_dispatch__`` that has a geometry and no memory.
 

@@ -118,6 +118,15 @@ class Exponential(ExponentialFamily):
     def entropy(self) -> Tensor:
         return 1 - self.rate.log()
 
+    _mean_carrier_measure = 0.0
+
+    @property
+    def _natural_params(self) -> tuple[Tensor]:
+        return (-self.rate,)
+
+    def _log_normalizer(self, x: Tensor) -> Tensor:
+        return -(-x).log()
+
 
 class Laplace(Distribution):
     """The density ``exp(-abs(x - loc) / scale) / (2 * scale)``.

@@ -52,6 +52,13 @@ class Poisson(ExponentialFamily):
         rate, value = parameters(self.rate, value)
         return value.xlogy(rate) - rate - lgamma(value + 1)
 
+    @property
+    def _natural_params(self) -> tuple[Tensor]:
+        return (self.rate.log(),)
+
+    def _log_normalizer(self, x: Tensor) -> Tensor:
+        return x.exp()
+
 
 class Multinomial(CategoricalParameters):
     """The number of times that each of n classes comes in ``total_count`` draws.

@@ -6,6 +6,7 @@ import numbers
 from typing import TYPE_CHECKING, Any
 
 from nnkit.autograd import Size, Tensor, no_grad
+from nnkit.autograd.arguments.overriding import is_tensor_like
 from nnkit.autograd.batch.examples import lowest
 from nnkit.autograd.ops.exchange.interchange import tensor
 from nnkit.autograd.ops.shape.reshaping import broadcast_tensors
@@ -23,7 +24,7 @@ SCALAR = Size()  # the shape of one number
 def parameters(*values: Any) -> list[Tensor]:
     """Numbers and tensors as tensors of one shape (and of one dtype, where they are numbers)."""
     for value in values:
-        if not isinstance(value, (Tensor, numbers.Real)):
+        if not (is_tensor_like(value) or isinstance(value, numbers.Real)):
             got = type(value).__name__
             raise ValueError(
                 f"the parameters of a distribution must be numbers or Tensors, got {got}"
@@ -31,7 +32,7 @@ def parameters(*values: Any) -> list[Tensor]:
     like = next((v for v in values if isinstance(v, Tensor)), None)
     kind = default_dtype() if like is None else like.dtype
     device = None if like is None else like.device
-    made = [v if isinstance(v, Tensor) else tensor(v, dtype=kind, device=device) for v in values]
+    made = [v if is_tensor_like(v) else tensor(v, dtype=kind, device=device) for v in values]
     return list(broadcast_tensors(*made))
 
 

@@ -26,9 +26,10 @@ class ExponentialFamily(Distribution):
     def _log_normalizer(self, *natural_params: Any) -> Tensor:
         raise NotImplementedError(f"{type(self).__name__} does not tell its log normalizer")
 
-    @property
-    def _mean_carrier_measure(self) -> float:
+    def _untold(self) -> float:
         raise NotImplementedError(f"{type(self).__name__} does not tell its carrier measure")
+
+    _mean_carrier_measure: Any = property(_untold)
 
     def entropy(self) -> Tensor:
         carrier = self._mean_carrier_measure

@@ -72,6 +72,15 @@ class Gamma(ExponentialFamily):
         a = self.concentration
         return a - self.rate.log() + lgamma(a) + (1 - a) * digamma(a)
 
+    _mean_carrier_measure = 0.0
+
+    @property
+    def _natural_params(self) -> tuple[Tensor, Tensor]:
+        return self.concentration - 1, -self.rate
+
+    def _log_normalizer(self, x: Tensor, y: Tensor) -> Tensor:
+        return lgamma(x + 1) - (x + 1) * (-y).log()
+
 
 class Chi2(Gamma):
     """The sum of ``df`` squared standard normal numbers.
@@ -156,6 +165,13 @@ class Dirichlet(ExponentialFamily):
         known = lgamma(a).sum(-1) - lgamma(total) - (k - total) * digamma(total)
         return known - ((a - 1) * digamma(a)).sum(-1)
 
+    @property
+    def _natural_params(self) -> tuple[Tensor]:
+        return (self.concentration,)
+
+    def _log_normalizer(self, x: Tensor) -> Tensor:
+        return lgamma(x).sum(-1) - lgamma(x.sum(-1))
+
 
 class Beta(ExponentialFamily):
     """The density ``x**(a - 1) * (1 - x)**(b - 1)``, up to a constant, for x from 0 to 1.
@@ -204,6 +220,13 @@ class Beta(ExponentialFamily):
 
     def entropy(self) -> Tensor:
         return self._of_both().entropy()
+
+    @property
+    def _natural_params(self) -> tuple[Tensor, Tensor]:
+        return self.concentration1, self.concentration0
+
+    def _log_normalizer(self, x: Tensor, y: Tensor) -> Tensor:
+        return lgamma(x) + lgamma(y) - lgamma(x + y)
 
 
 class StudentT(Distribution):

@@ -83,6 +83,15 @@ class Normal(ExponentialFamily):
     def entropy(self) -> Tensor:
         return 0.5 + HALF_LOG_2PI + self.scale.log()
 
+    _mean_carrier_measure = 0.0
+
+    @property
+    def _natural_params(self) -> tuple[Tensor, Tensor]:
+        return self.loc / self.scale**2, -0.5 * self.scale.pow(-2)
+
+    def _log_normalizer(self, x: Tensor, y: Tensor) -> Tensor:
+        return -(x**2) / (4 * y) + 0.5 * (-math.pi / y).log()
+
 
 class LogNormal(TransformedDistribution):
     """The log-normal distribution: its logarithm is normal of mean ``loc`` and deviation ``scale``.

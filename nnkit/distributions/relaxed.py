@@ -285,6 +285,18 @@ class ContinuousBernoulli(BinaryDistribution, ExponentialFamily):
         log0, log1 = (-self.probs).log1p(), self.probs.log()
         return self.mean * (log0 - log1) - self._log_constant() - log0
 
+    _mean_carrier_measure = 0.0
+
+    @property
+    def _natural_params(self) -> tuple[Tensor]:
+        return (self.probs.logit(),)
+
+    def _log_normalizer(self, x: Tensor) -> Tensor:
+        outside = (x <= self._lims[0] - 0.5) | (x > self._lims[1] - 0.5)
+        cut = x.where(outside, x.new_full((), self._lims[0] - 0.5))
+        far = (cut.exp() - 1).abs().log() - cut.abs().log()
+        return far.where(outside, 0.5 * x + x.pow(2) / 24 - x.pow(4) / 2880)
+
 
 class LogisticNormal(TransformedDistribution):
     """Points of a simplex: what stick breaking makes of normal numbers.

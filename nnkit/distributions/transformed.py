@@ -52,9 +52,8 @@ class TransformedDistribution(Distribution):
                 f"{whole.domain.event_dim} dimensions, got {tuple(shape)}"
             )
         forward = whole.forward_shape(shape)
-        base = base_distribution.expand(
-            whole.inverse_shape(forward)[: len(shape) - len(base_distribution.event_shape)]
-        )
+        before = whole.inverse_shape(forward)
+        base = base_distribution.expand(before[: len(before) - len(base_distribution.event_shape)])
         further = whole.domain.event_dim - len(base.event_shape)
         self.base_dist = Independent(base, further) if further > 0 else base
         dims = max(

@@ -15,7 +15,7 @@ from typing import Any
 from nnkit.autograd import Tensor, no_grad
 from nnkit.autograd.arguments.annotations import KINDS
 from nnkit.autograd.arguments.dims import check_tensor
-from nnkit.autograd.arguments.overriding import answer, is_intercepted, overriding
+from nnkit.autograd.arguments.overriding import answer, is_intercepted, is_passed, overriding
 from nnkit.autograd.ops.creation.factories import empty_like
 from nnkit.autograd.ops.creation.factories import eye as _eye
 from nnkit.autograd.ops.elementwise.comparison import where
@@ -115,7 +115,7 @@ def _overridable(function: Callable) -> Callable:
     @functools.wraps(function)
     def fill(*arguments: Any, **options: Any) -> Any:
         asked = overriding((*arguments[:1], options.get("tensor")))
-        if not asked and not is_intercepted():
+        if not asked and not is_intercepted() or is_passed():
             return function(*arguments, **options)
         bound = signature.bind(*arguments, **options)
         bound.apply_defaults()

@@ -55,6 +55,7 @@ class Parameter(Tensor, metaclass=_ParameterMeta):
     """
 
     __torch_function__ = refuse
+    _is_param = True  # as of instances of other classes that are parameters
 
     def __new__(cls, data: Tensor | None = None, requires_grad: bool = True) -> Any:
         if data is None:

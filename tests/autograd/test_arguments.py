@@ -30,6 +30,16 @@ WRONG = [
     (TypeError, "linalg.cond(): argument 'A' must be Tensor", "torch.linalg.cond([[1.0]])"),
     (TypeError, "linear(): argument 'weight'", "torch.nn.functional.linear(x, None)"),
     (ValueError, "'dim': Overflow when unpacking", "torch.cumsum(x, 2**63)"),
+    # Numbers beside tensors of any dtype, which torch's parser reads
+    (OverflowError, "int too big to convert", "x * 2**64"),
+    (OverflowError, "int too big to convert", "2**64 - x.half()"),
+    (OverflowError, "can't convert negative int", "x.add_(-(2**63) - 1)"),
+    (OverflowError, "int too big to convert", "x.fill_(2**70)"),
+    (OverflowError, "int too big to convert", "torch.full_like(x, 2**64)"),
+    (OverflowError, "int too big to convert", "torch.clamp(x, max=2**64)"),
+    (OverflowError, "int too big to convert", "x.long().masked_fill(x > 0, 2**64)"),
+    (OverflowError, "int too big to convert", "torch.add(x, x, alpha=2**64)"),
+    (OverflowError, "int too big to convert", "torch.arange(2**64)"),
     (TypeError, "must be tuple of ints", "x.repeat(array)"),
     (
         TypeError,

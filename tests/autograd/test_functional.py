@@ -77,6 +77,23 @@ def test_refuses(lib: ModuleType) -> None:
         (RuntimeError, "independent of input 0", lambda: f.jvp(lambda a: a * 2, x, v, **strict)),
         (RuntimeError, "independent of input 0", lambda: f.vjp(lambda a: a * 2, x, v, **strict)),
         (AssertionError, "strategy must be", lambda: f.jacobian(lambda a: a, x, strategy="x")),
+        (
+            RuntimeError,
+            "Output 0 .* does not require",
+            lambda: f.vjp(lambda a: v, x, v, strict=True),
+        ),
+        (
+            RuntimeError,
+            "jacobian .* respect to input 0 is independent",
+            lambda: f.hessian(sum, x, strict=True),
+        ),
+        (RuntimeError, "contain a single Tensor", lambda: f.jvp(lambda a: a, x, (v, v))),
+        (RuntimeError, "^v has invalid size", lambda: f.jvp(lambda a: a, x, v[:1])),
+        (RuntimeError, "^Entry 0 in v has", lambda: f.jvp(lambda a: a, (x,), v[:1])),
+        (RuntimeError, "input to the .* a single element", lambda: f.jvp(lambda a: a, x)),
+        (RuntimeError, "function returns a single", lambda: f.vjp(lambda a: a, x)),
+        (RuntimeError, "return a single Tensor", lambda: f.vhp(lambda a: (a.sum(), a), x, v)),
+        (RuntimeError, "contain a single element", lambda: f.hvp(lambda a: a, x, v)),
     ]:
         with raises(lib, error, message):
             call()
@@ -99,7 +116,7 @@ def test_a_jacobian_without_rows(lib: ModuleType) -> None:
     ):
         with raises(lib, RuntimeError, "must return tensors with elements"):
             program()
-    with raises(lib, RuntimeError, "is real"):
+    with raises(lib, RuntimeError, "a real Tensor"):
         f.vjp(lambda a: a, lib.zeros(1, dtype=lib.complex64))
 
 

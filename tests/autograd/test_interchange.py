@@ -252,6 +252,33 @@ def test_limits_of_dtypes():
     assert nnkit.finfo(nnkit.bfloat16).max == float(ml_dtypes.finfo(ml_dtypes.bfloat16).max)
     assert nnkit.finfo(nnkit.complex128).bits == 64
     assert nnkit.iinfo(nnkit.int16).min == -(2**15)
+    assert nnkit.finfo(float) == nnkit.finfo(nnkit.float64) != nnkit.finfo(nnkit.float32)
+    assert nnkit.iinfo(int) == nnkit.iinfo(nnkit.int64) != nnkit.iinfo(nnkit.int8)
+    with pytest.raises(TypeError, match="unhashable"):
+        hash(nnkit.finfo(float))
+    with pytest.raises(RuntimeError, match="parts of int8"):
+        nnkit.int8.to_complex()
     for limits, d in ((nnkit.finfo, nnkit.int32), (nnkit.iinfo, nnkit.float32)):
         with pytest.raises(TypeError, match=d.name):
             limits(d)
+
+
+@pytest.mark.parametrize("framework", ["nnkit", "torch"])
+def test_streams_of_dlpack(framework):
+    x = pytest.importorskip(framework).ones(2)
+    for wrong, error in ((object(), TypeError), (True, TypeError), (1, AssertionError)):
+        with pytest.raises(error, match="stream"):
+            x.__dlpack__(stream=wrong)
+    for stream in (None, -1):
+        assert np.from_dlpack(_Streamed(x, stream)).tolist() == [1.0, 1.0]
+
+
+class _Streamed:
+    def __init__(self, tensor, stream):
+        self.tensor, self.stream = tensor, stream
+
+    def __dlpack__(self, **options):
+        return self.tensor.__dlpack__(stream=self.stream)
+
+    def __dlpack_device__(self):
+        return self.tensor.__dlpack_device__()

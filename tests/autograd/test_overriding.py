@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import threading
 from types import ModuleType
 from typing import Any
@@ -16,6 +17,7 @@ from nnkit.autograd.arguments.overriding import (
     refuse,
 )
 from nnkit.overrides import BaseTorchFunctionMode, TorchFunctionMode
+from tests.frameworks import raises
 
 # Expressions of `T`, the framework, and `w`, an object that answers for functions.
 ANSWERED = {
@@ -281,12 +283,83 @@ def test_a_class_can_refuse() -> None:
         nnkit.relu(object())
 
 
+def test_what_is_asked_for_indices_and_operands(lib: Any) -> None:
+    class Answers(lib.Tensor):
+        @classmethod
+        def __torch_function__(cls, func: Any, types: Any, args: Any = (), kwargs: Any = None):
+            return func.__name__
+
+    class Reflected(lib.Tensor):
+        @classmethod
+        def __torch_function__(cls, func: Any, types: Any, args: Any = (), kwargs: Any = None):
+            return "reflected" if func is lib.Tensor.__rpow__ else NotImplemented
+
+    class Silent(lib.Tensor):
+        @classmethod
+        def __torch_function__(cls, func: Any, types: Any, args: Any = (), kwargs: Any = None):
+            return NotImplemented
+
+    x = lib.tensor([5])
+    answers, silent = lib.ones(1).as_subclass(Answers), lib.ones(1).as_subclass(Silent)
+    assert x[answers] == x[0, answers] == x[answers, ...] == "__getitem__"
+    x[answers] = x[0, answers] = 1
+    assert x.tolist() == [5]
+    assert silent ** lib.ones(1).as_subclass(Reflected) == "reflected"
+    for program in (lambda: silent + silent, lambda: silent @ 2, lambda: 2 - silent):
+        with pytest.raises(TypeError):
+            program()
+
+
+def test_a_subclass_is_not_asked_before_it_is_made(lib: Any) -> None:
+    class Noted(lib.Tensor):
+        def __new__(cls, data: Any, note: Any) -> Any:
+            made = lib.Tensor._make_subclass(cls, data, data.requires_grad)
+            made.note = note
+            return made
+
+        @classmethod
+        def __torch_function__(cls, func: Any, types: Any, args: Any = (), kwargs: Any = None):
+            notes = [each.note for each in args if isinstance(each, cls)]
+            result = super().__torch_function__(func, types, args, kwargs)
+            if isinstance(result, cls):
+                result.note = notes[0]
+            return result
+
+    x = Noted(lib.ones(2, requires_grad=True), "a")
+    assert x.requires_grad and (x * 2).note == x[0].note == x.clone().note == "a"
+    assert lib.nn.Parameter(x).note == copy.copy(x).note == "a"
+
+
+def test_a_mode_is_no_class_method(lib: Any) -> None:
+    class Mode(lib.overrides.TorchFunctionMode):
+        @classmethod
+        def __torch_function__(cls, func: Any, types: Any, args: Any = (), kwargs: Any = None):
+            return func(*args, **(kwargs or {}))
+
+    with raises(lib, RuntimeError, "please make it a plain method"), Mode():
+        lib.ones(2) + 1
+
+
 def test_gradients_flow_through_subclasses() -> None:
     class S(nnkit.Tensor): ...
 
     x = nnkit.ones(2).as_subclass(S).requires_grad_()
     (x * x).sum().backward()
     assert x.grad.tolist() == [2.0, 2.0]
+
+    class AsItIs(nnkit.autograd.Function):
+        @staticmethod
+        def forward(ctx, x):
+            return x
+
+        @staticmethod
+        def backward(ctx, g):
+            return -g
+
+    for each in (x, x.detach()):
+        assert type(AsItIs.apply(each)) is S
+    AsItIs.apply(x).sum().backward()
+    assert x.grad.tolist() == [1.0, 1.0]
 
 
 def test_blocks_in_which_nobody_answers() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import warnings
 from types import ModuleType
 from typing import Any
@@ -9,6 +10,7 @@ from typing import Any
 import pytest
 
 import nnkit
+from tests.frameworks import raises
 
 # Expressions of `T`, the framework, and what they give: a value, or the name of an error.
 EXPRESSIONS: dict[str, Any] = {
@@ -141,3 +143,47 @@ def test_numbers_of_what_requires_grad_warn(monkeypatch: pytest.MonkeyPatch) -> 
         assert (int(x), bool(x), x.item(), float(x.detach())) == (2, True, 2.0, 2.0)
         with nnkit.no_grad():
             float(x)
+
+
+@pytest.mark.filterwarnings("ignore:Using backward")
+@pytest.mark.parametrize("create_graph", [False, True])
+@pytest.mark.parametrize("wanted", ["float64", "float16", None])
+def test_dtype_of_gradients(lib: ModuleType, wanted: str | None, create_graph: bool) -> None:
+    class Doubled(lib.autograd.Function):
+        @staticmethod
+        def forward(ctx: Any, x: Any) -> Any:
+            return x * 1
+
+        @staticmethod
+        def backward(ctx: Any, g: Any) -> Any:
+            return g.double() / 3
+
+    x = lib.ones(2, 3, requires_grad=True)
+    assert x.grad_dtype is lib.float32
+    x.grad_dtype = None if wanted is None else getattr(lib, wanted)
+    seen: list[Any] = []
+    x.register_hook(lambda g: seen.append(g.dtype))
+    for _ in range(2):
+        (x.t() * lib.arange(6.0).view(3, 2)).sum().backward(create_graph=create_graph)
+    expected = x.grad_dtype or lib.float32
+    assert x.grad.dtype is expected and seen == [expected] * 2
+    assert x.grad.tolist() == [[0, 4, 8], [2, 6, 10]]
+    (g,) = lib.autograd.grad(Doubled.apply(x).sum(), x)
+    assert g.dtype is (x.grad_dtype or lib.float64)
+    assert copy.copy(x.detach()).grad_dtype is lib.float32
+
+
+def test_dtypes_that_gradients_cannot_have(lib: ModuleType) -> None:
+    x = lib.ones(2, requires_grad=True)
+    x.grad_dtype = lib.float64
+    with raises(lib, RuntimeError, "grad_dtype 'nnkit.float64'"):
+        x.grad = lib.ones(2)
+    x.grad = lib.ones(2, dtype=lib.float64)
+    for tensor, value, message in (
+        (x, lib.float32, "already a gradient"), (x, 3, "must be a dtype"),
+        (x * 2, None, "set on leaf tensors"),
+    ):  # fmt: skip
+        with raises(lib, RuntimeError, message):
+            tensor.grad_dtype = value
+    with raises(lib, RuntimeError, "accessed on leaf tensors"):
+        (x * 2).grad_dtype  # noqa: B018

@@ -158,7 +158,7 @@ print(g())
 
 def test_tables_by_identity() -> None:
     program = """
-import torch
+import copy, torch
 from torch.utils.weak import TensorWeakRef, WeakIdKeyDictionary, WeakTensorKeyDictionary
 x, y = torch.ones(2), torch.ones(2)
 table = WeakTensorKeyDictionary({x: 1})
@@ -169,9 +169,16 @@ a = TensorWeakRef(x)
 print(a == TensorWeakRef(x), a == TensorWeakRef(y), a() is x)
 copied = table.copy(); del table[x]; del y
 print(len(table), len(copied), WeakIdKeyDictionary().get(x))
+z, listed = torch.ones(2), WeakIdKeyDictionary()
+listed[x] = [1]
+deep, joined = copy.deepcopy(listed), listed | {z: 5}
+listed |= {z: 6}
+print(deep[x] == listed[x], deep[x] is listed[x], joined[z], ({z: 7} | listed)[z], listed[z])
+print(repr(listed)[:26], len(listed.keyrefs()))
 """
     assert run(program).splitlines() == [
-        "2 1 True False False", "[1, 2]", "True False True", "0 1 None",
+        "2 1 True False False", "[1, 2]", "True False True", "0 1 None", "True False 5 6 6",
+        "<WeakIdKeyDictionary at 0x 2",
     ]  # fmt: skip
 
 

@@ -236,3 +236,34 @@ for each in found:
         "[[0], [1]]", "[[3.0, 1.0], [3.0, 3.0]]", "[[0.0, 0.0], [0.0, 0.0]]",
         "[[3.0, 1.0], [0.0, 2.0]]", "[[3.0, 2.0]]",
     ]  # fmt: skip
+
+
+def test_operators_with_schemas_and_writes() -> None:
+    program = """
+import torch
+x, z = torch.linspace(0, 1, 3, requires_grad=True), torch.ones(1)
+library = torch.library.Library("theirs", "DEF")
+library.define("h(Tensor w, int[2] p=[1, 2], *, bool q=False, str r='sum', int z) -> Tensor")
+library.impl("h", lambda w, p, *, q, r, z: w * p[1] * z, "CPU")
+def setup(ctx, inputs, keyword_only_inputs, output):
+    ctx.factor = inputs[1][1] * keyword_only_inputs["z"]
+    print(len(inputs), keyword_only_inputs)
+backward = lambda ctx, g: (g * ctx.factor, None)
+torch.library.register_autograd("theirs::h", backward, setup_context=setup)
+torch.ops.theirs.h(x, z=5).sum().backward()
+print(x.grad.tolist())
+
+@torch.library.custom_op("own::fill", mutates_args={"into"})
+def fill(x: torch.Tensor, into: list[torch.Tensor]) -> None:
+    for each in into: each.numpy()[:] = x.item()
+fill(z, [y := torch.zeros(2)])
+print(y, y._version, z._version)
+try:
+    torch.library.custom_op("own::bad", mutates_args={"y"})(lambda x: None)
+except ValueError as error:
+    print(str(error)[:50])
+"""
+    assert run(program).splitlines() == [
+        "2 {'q': False, 'r': 'sum', 'z': 5}", "[10.0, 10.0, 10.0]", "tensor([1., 1.]) 1 0",
+        "custom_op: {'y'} in mutates_args were not found in",
+    ]  # fmt: skip

@@ -272,8 +272,12 @@ except ValueError as error: print(error)
 active = torch._C._are_functorch_transforms_active
 torch.vmap(lambda x: print(active()) or x)(torch.ones(2))
 print(active(), torch._shape_as_tensor(torch.ones(2, 3)))
+torch._assert_tensor_metadata(torch.ones(2), [2], [1], torch.float32, device="cpu")
+try: torch._assert_tensor_metadata(torch.ones(2), dtype=torch.int32)
+except RuntimeError as error: print(error)
 """
     active = ["True", "False tensor([2, 3])"]
+    active.append("Tensor dtype mismatch! Expected: torch.int32, Got: torch.float32")
     assert run(program).splitlines() == ["2 sum none", "True", "False False False", "no", *active]
 
 
@@ -539,10 +543,10 @@ precision = torch.tensor([[4.0, 1.0], [1.0, 2.0]])
 scale = _precision_to_scale_tril(precision)
 print((scale @ scale.mT - precision.inverse()).abs().max() < 1e-6, scale[0, 1])
 print(_clipped_sigmoid(torch.tensor([-1000.0, 0.0, 1000.0])).logit().isfinite())
-from torch.nn.utils.stateless import _reparametrize_module, functional_call
+from torch.nn.utils.stateless import _functional_call, _reparametrize_module, functional_call
 layer = torch.nn.Linear(1, 1, bias=False); own = layer.weight
 with _reparametrize_module(layer, {"weight": torch.tensor([[3.0]])}): print(layer(torch.ones(1)))
-print(layer.weight is own)
+print(layer.weight is own, functional_call is _functional_call)
 D = torch.distributions
 class Diagonal(D.Independent):
     def __init__(self, loc): super().__init__(D.Normal(loc, torch.ones(3)), 1)
@@ -557,7 +561,7 @@ print(wide.log_prob(torch.zeros(3)).shape)
         "tensor(True) tensor(0.)",
         "tensor([True, True, True])",
         "tensor([3.])",
-        "True",
+        "True True",
         "True 2 4 3",
         "torch.Size([2, 4])",
     ]

@@ -83,6 +83,13 @@ def trained(held):
     (q * q).sum().backward()
     first = torch.autograd.grad((p ** 3).sum(), p, create_graph=True)[0]
     found += [seen(p.grad), seen(torch.autograd.grad(first.sum(), p)[0])]
+    plain = torch.ones(3, requires_grad=True)
+    for y in ((plain * 2).sum(), plain[:2].reshape(2), plain.expand(2, 3), plain.reshape(3, 1)[0]):
+        found.append(seen(torch.autograd.grad(y, plain, held(torch.ones(y.shape)))[0]))
+    F, v = torch.autograd.functional, held(torch.tensor([1.0, 0.0, 2.0]))
+    for product in (F.hvp, F.vhp):
+        found += map(seen, product(lambda t: (t ** 3).sum(), p, v, create_graph=True))
+    found.append(seen(F.jacobian(lambda t: (t * t)[:2], p, create_graph=True)))
     for make in (lambda: torch.optim.SGD([p], lr=0.1, momentum=0.9), lambda: torch.optim.Adam([p])):
         optimizer = make()
         for _ in range(2):

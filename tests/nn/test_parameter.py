@@ -63,6 +63,9 @@ def test_subclass_keeps_its_type(lib: ModuleType) -> None:
     parameter = lib.nn.Parameter(own)
     assert type(parameter) is Own and isinstance(parameter, lib.nn.Parameter)
     assert parameter.requires_grad and not isinstance(own, lib.nn.Parameter)
+    assert repr(parameter) == "Parameter(Own([1., 1.], requires_grad=True))"
+    assert repr(parameter.detach()) == "Own([1., 1.])"
+    assert Own.dtype is lib.Tensor.dtype
 
 
 def test_buffer(lib: ModuleType) -> None:

@@ -231,3 +231,25 @@ def test_products_are_stored_by_rows(lib: ModuleType) -> None:
     for other in (a.t().to_sparse_csr(), a.t().to_sparse_csc()):
         out = by_columns @ other
         assert out.layout is lib.sparse_csr and lib.equal(out.to_dense(), a @ a.t())
+
+
+@pytest.mark.parametrize("layout", ["sparse_csr", "sparse_csc"])
+def test_products_with_vectors_and_dtypes(lib: ModuleType, layout: str) -> None:
+    x = lib.tensor([[1.0, 0, 2], [0, 3, 0]]).to_sparse(layout=getattr(lib, layout))
+    vector, nothing = lib.tensor([1.0, 2, 3]), lib.full((2,), float("nan"))
+    assert lib.addmv(lib.ones(2), x, vector, beta=2, alpha=3).tolist() == [23.0, 20.0]
+    assert lib.addmv(nothing, x, vector, beta=0).tolist() == [7.0, 6.0]
+    assert lib.result_type(x, 2.5) is lib.float32
+    assert lib.result_type(x, x.double()) is lib.float64
+
+
+def test_sampled_products_are_written_and_take_strided_gradients(lib: ModuleType) -> None:
+    x = lib.tensor([[1.0, 0, 2], [0, 3, 0]]).to_sparse_csr().requires_grad_()
+    a = lib.arange(4.0).view(2, 2).requires_grad_()
+    b, out = lib.arange(6.0).view(2, 3), lib.zeros(2, 3).to_sparse_csr()
+    with lib.no_grad():
+        assert lib.sparse.sampled_addmm(x, a, b, beta=2, out=out) is out
+    assert out.to_dense().tolist() == [[5.0, 0, 9.0], [0, 20.0, 0]]
+    lib.sparse.sampled_addmm(x, a, b, beta=2).backward(lib.ones(2, 3))
+    assert a.grad.tolist() == [[2.0, 8.0], [1.0, 4.0]]
+    assert x.grad.to_dense()[0, 0].item() == 2.0

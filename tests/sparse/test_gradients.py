@@ -62,6 +62,26 @@ def test_second_derivatives() -> None:
     assert nnkit.autograd.gradgradcheck(function, (x.values().clone().requires_grad_(), d))
 
 
+@pytest.mark.parametrize(
+    "at, values",
+    [
+        ([[0, 1], [0, 1]], [1.0, 2.0]),
+        ([[0, 1, 1], [0, 1, 0]], [1.0, 2.0, 3.0]),
+        ([[0, 1, 1, 0], [0, 1, 0, 0]], [1.0, 2.0, 3.0, 4.0]),
+    ],
+)
+def test_a_gradient_with_other_elements_than_the_output(
+    lib: ModuleType, at: list[list[int]], values: list[float]
+) -> None:
+    x = lib.tensor([[0.0, 0.0, 3.0], [4.0, 0.0, 5.0]]).to_sparse().requires_grad_()
+    y = lib.tensor([[1.0, 2.0], [0.0, 0.0], [0.0, 3.0]]).to_sparse().requires_grad_()
+    out = lib.sparse.mm(x, y)  # without an element at (0, 0)
+    out.backward(lib.sparse_coo_tensor(lib.tensor(at), lib.tensor(values), (2, 2)))
+    corner = values[2] if len(values) > 2 else 0.0
+    assert x.grad.to_dense().tolist() == [[0, 0, 0], [4 + corner, 0, 6]]
+    assert y.grad.to_dense().tolist() == [[4 * corner, 8], [0, 0], [0, 10]]
+
+
 def test_accumulation_in_a_sparse_leaf(lib: ModuleType) -> None:
     x = lib.eye(2).to_sparse().requires_grad_()
     d = lib.tensor([[1.0, 2.0], [3.0, 4.0]])

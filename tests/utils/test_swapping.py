@@ -103,8 +103,12 @@ def test_module_load(lib: Any, future: Any) -> None:
     assert module.weight.tolist() == [[40.0]]
     Tenfold.answer = staticmethod(lambda other: other)
     module.weight = lib.nn.Parameter(lib.ones(1, 1).as_subclass(Tenfold))
-    with raises(lib, RuntimeError, "must return a new tensor"):
+    with raises(lib, RuntimeError, r"(?s)loading state_dict for Linear.*\"weight\".*a new tensor"):
         module.load_state_dict({"weight": lib.ones(1, 1)})
+    module.weight = lib.nn.Parameter(lib.ones(1, 1, device="meta"))
+    with pytest.warns(UserWarning, match="for weight: copying from a non-meta parameter"):
+        module.load_state_dict({"weight": lib.ones(1, 1)})
+    assert module.weight.is_meta
 
 
 def test_parameters_that_are_put_in_place_of_others(lib: Any, future: Any) -> None:

@@ -30,7 +30,7 @@ from nnkit.autograd.op.out import call_into
 from nnkit.autograd.tensor import Size, Tensor
 from nnkit.autograd.views.refusals import check_history
 from nnkit.backend.device import device
-from nnkit.backend.dtype import BOOL, FLOATING, NUMPY_SCALARS, dtype, python_number
+from nnkit.backend.dtype import BOOL, FLOATING, NUMPY_SCALARS, dtype, of_number, python_number
 from nnkit.backend.errors import HostMemoryError
 from nnkit.backend.memory import layout, memory_format
 from nnkit.backend.warning import warn
@@ -199,6 +199,7 @@ class Signature:
         Raises:
             TypeError: it is of a wrong type.
             ValueError: an int that no int64 holds.
+            OverflowError: a number among others that neither int64 nor uint64 holds.
         """
         return self._taken(self.kinds.get(name), name, value)
 
@@ -233,8 +234,11 @@ class Signature:
             if any(isinstance(each, NUMPY_SCALARS) for each in value):
                 value = [python_number(each) for each in value]
             check_integers(self.name, name, [each for each in value if each.__class__ is int])
-        if value.__class__ is int and float not in kind.classes:
-            return integer(self.name, name, value)
+        if value.__class__ is int:
+            if float not in kind.classes:
+                return integer(self.name, name, value)
+            if complex in kind.classes:
+                of_number(value)
         return value
 
     def _number(self, kind: Kind, name: str, number: Any) -> Any:

@@ -112,19 +112,36 @@ def is_intercepted() -> bool:
     return bool(THREAD.modes) and THREAD.asks
 
 
-def answer(function: Callable, found: list, arguments: tuple, options: dict[str, Any]) -> Any:
+class Unanswered(TypeError):
+    """None of the classes that were asked has an answer."""
+
+
+def answer(
+    function: Callable, found: list, arguments: tuple, options: dict[str, Any], named: bool = False
+) -> Any:
     """The result of the mode, or of the first overriding argument that has one.
 
+    Args:
+        named: whether they are told of keyword arguments where there are none.
+
     Raises:
-        TypeError: none of them has one.
+        Unanswered: none of them has one.
+        RuntimeError: the mode has a class method for its answers.
     """
     types = tuple(map(type, found))
     if hasattr(function, "arranged"):  # it has several ways to be called, of which one is told
         arguments = function.arranged(*arguments)
-    given = (function, types, arguments, options) if options else (function, types, arguments)
+    given = (
+        (function, types, arguments, options) if options or named else (function, types, arguments)
+    )
     if is_intercepted():
         mode = THREAD.modes.pop()
         try:
+            if isinstance(getattr(mode.__torch_function__, "__self__", None), type):
+                raise RuntimeError(
+                    "Defining your mode's `__torch_function__` as a classmethod is not supported, "
+                    "please make it a plain method"
+                )
             result = mode.__torch_function__(*given)
         finally:
             THREAD.modes.append(mode)
@@ -139,7 +156,7 @@ def answer(function: Callable, found: list, arguments: tuple, options: dict[str,
         if result is not NotImplemented:
             return result
     name = getattr(function, "__qualname__", function)
-    raise TypeError(
+    raise Unanswered(
         f"no implementation found for '{name}' on types that implement __torch_function__: "
         f"{[kind.__name__ for kind in types]}"
     )
@@ -316,9 +333,16 @@ _CALLED = (
 )  # fmt: skip
 
 
-def _property_of_subclass(accessed: Any) -> property:
-    accessors = (accessed.__get__, accessed.__set__, accessed.__delete__)
-    return property(*(overridable(accessor, accessor) for accessor in accessors))
+class _PropertyOfSubclass(property):
+    """A property of Tensor that asks first; the class itself shows Tensor's own."""
+
+    def __init__(self, own: Any) -> None:
+        accessors = (own.__get__, own.__set__, own.__delete__)
+        super().__init__(*(overridable(accessor, accessor) for accessor in accessors))
+        self.own = own
+
+    def __get__(self, instance: Any, owner: type | None = None) -> Any:
+        return self.own if instance is None else super().__get__(instance, owner)
 
 
 def _born(kind: type, **options: Any) -> None:
@@ -330,7 +354,7 @@ def _born(kind: type, **options: Any) -> None:
     if not _guarded:
         _guarded = True
         tell_entered()
-    for names, of_subclass in ((_READ, _property_of_subclass), (_CALLED, overridable)):
+    for names, of_subclass in ((_READ, _PropertyOfSubclass), (_CALLED, overridable)):
         for name in names:
             inherited = getattr(Tensor, name, None)
             if inherited is not None and getattr(kind, name) is inherited:

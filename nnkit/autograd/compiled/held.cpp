@@ -23,12 +23,6 @@ struct Held {
     PyObject* attributes;
 };
 
-bool is_int64(PyObject* value) {
-    int overflow = 0;
-    PyLong_AsLongLongAndOverflow(value, &overflow);
-    return overflow == 0;
-}
-
 PyObject* class_of(PyObject* value) { return reinterpret_cast<PyObject*>(Py_TYPE(value)); }
 
 // Whether nothing more has to be known of an argument: 1 or 0, -1 with an error set. Where anything
@@ -222,6 +216,12 @@ const PyType_Slot held_slots[] = {
 };
 
 }  // namespace
+
+bool is_int64(PyObject* value) {
+    int overflow = 0;
+    PyLong_AsLongLongAndOverflow(value, &overflow);
+    return overflow == 0;
+}
 
 PyObject* make_held_type(bool binds) {
     std::vector<PyType_Slot> slots(std::begin(held_slots), std::end(held_slots));

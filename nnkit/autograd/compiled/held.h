@@ -9,4 +9,7 @@ namespace nnkit {
 // methods of what has them as attributes; a new reference.
 PyObject* make_held_type(bool binds);
 
+// Whether an int fits 64 bits.
+bool is_int64(PyObject* value);
+
 }  // namespace nnkit

@@ -9,6 +9,7 @@
 #include "formula.h"
 #include "gpu_array.h"
 #include "half.h"
+#include "held.h"
 #include "owned.h"
 #include "tensor.h"
 
@@ -52,7 +53,7 @@ struct Op {
 constexpr Py_ssize_t most_arguments = 24;
 
 bool is_number(PyObject* object) {
-    return PyFloat_CheckExact(object) || PyLong_CheckExact(object);
+    return PyFloat_CheckExact(object) || (PyLong_CheckExact(object) && is_int64(object));
 }
 
 // Whether the storage of a view was written since the view got its history. What is no counter

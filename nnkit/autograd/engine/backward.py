@@ -18,6 +18,7 @@ from nnkit.autograd.engine.backward_pass import Pass
 from nnkit.autograd.engine.node import (
     RUNNING,
     SPARSE,
+    WITH_INDICES,
     AccumulateGrad,
     GradientEdge,
     Node,
@@ -151,8 +152,11 @@ def _first_gradient(tensor: Tensor, grad: Tensor | None, index: int) -> Tensor:
         return wrap(_ones_of(tensor), tensor._device)
     data = tensor._array
     _check_kind(grad)
-    given = grad.shape if _is_sparse_alone(grad, tensor) else grad._array.shape
-    return _fitted(grad, given, data.shape, data.dtype, index)
+    first: Any = grad
+    if tensor.__class__ in WITH_INDICES and grad.shape == tensor.shape:
+        first = tensor.own_of(grad)  # type: ignore[attr-defined]
+    given = grad.shape if _is_sparse_alone(grad, tensor) else first._array.shape
+    return _fitted(first, given, data.shape, data.dtype, index)
 
 
 def _fitted(grad: Tensor, given: tuple, shape: tuple, dtype: Any, index: int) -> Tensor:

@@ -12,7 +12,7 @@ from typing import Any
 
 from nnkit.autograd.arguments.dims import broadcasts
 from nnkit.autograd.batch.examples import lowest
-from nnkit.autograd.engine.leaves import of_old_shape
+from nnkit.autograd.engine.leaves import GRAD_DTYPES, of_old_shape
 from nnkit.autograd.engine.node import (
     LATEST,
     RUNNING,
@@ -146,6 +146,9 @@ class Pass:
         if isinstance(target, Node):
             self._send_to_node(target, index, grad)
             return
+        if GRAD_DTYPES and grad is not None and GRAD_DTYPES.get(id(target)) is not None:
+            form = grad.shape, GRAD_DTYPES[id(target)].array
+            grad = self._fitted(target._device, grad, form)
         waiting = self.leaves.get(target)
         if waiting is None:
             self.leaves[target] = grad
@@ -239,7 +242,7 @@ class Pass:
                     limits = () if plain or node.shows_unasked else (self._asked(node),)
                     results = node.gradients(B, grads, unpack, *limits)
                     if node.meta is not None:
-                        results = self._conform(node, results)
+                        results = self._conform(node, results, grads)
                 except Exception as error:
                     if explain is not None:
                         explain(node)
@@ -365,6 +368,7 @@ class Pass:
         """A gradient summed down to the shape of what it belongs to, and cast to its dtype."""
         shape, dtype = meta
         data = grad._array if self.lifted else grad
+        dtype = dtype or data.dtype  # None is that of a leaf which takes any
         if grad.__class__ in SPARSE or (data.shape == shape and data.dtype is dtype):
             return grad
         B = self.lifted or device.backend
@@ -380,11 +384,18 @@ class Pass:
             grad = B.sum_to(grad, shape)
         return grad if data.dtype is dtype else B.cast(grad, dtype)
 
-    def _conform(self, node: Node, results: Sequence) -> list:
-        """The gradients of inputs that may be smaller than what the rules return."""
+    def _conform(self, node: Node, results: Sequence, grads: Sequence) -> list:
+        """The gradients of inputs that may be smaller than what the rules return.
+
+        That of a number in a tensor has the dtype of the output, as in torch, until it is summed.
+        """
         conformed = []
         for result, meta in zip(results, node.meta, strict=True):
             if result is not None and meta is not None:
+                if not meta[0] and grads[0] is not None:
+                    found, given = (x._array if self.lifted else x for x in (result, grads[0]))
+                    if found.ndim and (found.dtype.kind == "c") is (given.dtype.kind == "c"):
+                        result = self._fitted(node.device, result, (found.shape, given.dtype))
                 result = self._fitted(node.device, result, meta)
             conformed.append(result)
         return conformed
@@ -541,8 +552,10 @@ class Pass:
             leaf._grad = sum_of(known, self._shown(grad, leaf._device), not self.lifted)
             return
         try:
+            place: Any = leaf.detach() if self.lifted else leaf._array
+            if place.dtype != grad.dtype:  # which `grad_dtype` allows
+                place = place.to(grad.dtype) if self.lifted else B.cast(place, grad.dtype)
             if self.lifted:
-                place = leaf.detach()
                 leaf._grad = self.lifted.overwrite(place, grad) if known is None else known + grad
             elif known is not None:
                 known._device.backend.add_(known._array, grad)
@@ -551,12 +564,12 @@ class Pass:
                 else:
                     wrote(known, "add_")
             elif grad.shape != leaf._array.shape:
-                leaf._grad = wrap(of_old_shape(B, leaf._array, grad, unshared), leaf._device)
+                leaf._grad = wrap(of_old_shape(B, place, grad, unshared), leaf._device)
             else:
                 # The gradient is the user's: no view, and nobody else's.
                 own = unshared and not is_view(grad)
-                if not (own and (grad.ndim < 2 or has_order_of(grad, leaf._array))):
-                    grad = B.overwrite(leaf._array, grad)
+                if not (own and (grad.ndim < 2 or has_order_of(grad, place))):
+                    grad = B.overwrite(place, grad)
                 leaf._grad = wrap(grad, leaf._device)
         except ValueError:
             raise RuntimeError(

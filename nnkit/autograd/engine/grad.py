@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
-from nnkit.autograd.arguments.overriding import overridable
+from nnkit.autograd.arguments.overriding import overridable, shown
 from nnkit.autograd.engine.backward import as_tuple, check_inputs, flag, primals_of, start
 from nnkit.autograd.engine.node import SPARSE, WITH_INDICES, GradientEdge, edge_of, target_of
 from nnkit.autograd.grad_mode import MODE
+from nnkit.autograd.op.promotion import ASKING, asking_among
 from nnkit.autograd.op.registry import OPS
 from nnkit.autograd.tensor import Tensor, wrap
 from nnkit.backend.device import cpu
@@ -77,7 +78,9 @@ def grad(
         )
     if is_grads_batched:
         return _batched(outputs, inputs, grad_outputs, retain, create_graph, allow_unused)
-    lifted = create_graph or MODE.transforms > 0  # whose tensors a gradient may be made of
+    # What a transform or a class that answers for operators stands behind is known as tensors.
+    asking = ASKING and asking_among((outputs, inputs, grad_outputs))
+    lifted = create_graph or MODE.transforms > 0 or bool(asking)
     results = captured(outputs, inputs, grad_outputs, retain, create_graph, lifted)
     for position, tensor in enumerate(inputs):
         if results[position] is not None:
@@ -96,7 +99,7 @@ def grad(
             found = wrap(tensor._device.backend.zeros_like(tensor._array), tensor._device)
             found._requires_grad = create_graph
             results[position] = found
-    return tuple(results)
+    return shown(tuple(results)) if asking else tuple(results)
 
 
 def _with_tangents(

@@ -6,6 +6,13 @@ from typing import Any
 
 from nnkit.backend.memory import strides_in_elements
 
+GRAD_DTYPES: dict[int, Any] = {}  # those that were set, by the identity of leaves; None for any
+
+
+def gradient_dtype(leaf: Any) -> Any:
+    """The dtype of the gradient of a leaf; None where it may have any."""
+    return GRAD_DTYPES.get(id(leaf), leaf.dtype)
+
 
 def of_old_shape(B: Any, data: Any, grad: Any, unshared: bool) -> Any:
     """The gradient of a leaf that has got another shape since: in torch itself if nobody else has

@@ -452,11 +452,9 @@ def _binary(op: Op, kind: str, refuses: tuple[str, ...], numbers: str) -> Any:
             d = x.dtype
             if d is f4 or d is f8 or d is i8:
                 if other.__class__ in weak:
-                    fast = d is not i8
-                    y = other
-                    if other.__class__ is int and not fast and -(1 << 63) <= other < 1 << 63:
-                        fast = True
-                        y = input._device.backend.full((), other, d)
+                    small = other.__class__ is int and -(1 << 63) <= other < 1 << 63
+                    fast = small or (other.__class__ is float and d is not i8)
+                    y = input._device.backend.full((), other, d) if small and d is i8 else other
                 else:
                     y = other._array
                     fast = y.dtype is d and input._device is other._device

@@ -120,7 +120,7 @@ def single(
     def call(*arguments: Any, **options: Any) -> Any:
         if MODE.enabled:
             given = [*_tensors(arguments), *_tensors(options.values())]
-            unseen = [t.is_inference() for t in given]
+            unseen = [t._is_inference() for t in given]
             if True in unseen:
                 if all(unseen) and alone != "recorded":
                     if alone and any(t._requires_grad for t in given):
@@ -187,7 +187,7 @@ def seen(value: Any) -> Any:
     """An inference tensor as autograd sees it beside others: with its history, not to be saved."""
     if value.__class__ in (list, tuple):
         return type(value)(map(seen, value))
-    if not isinstance(value, Tensor) or not value.is_inference():
+    if not isinstance(value, Tensor) or not value._is_inference():
         return value
     out = wrap(value._array, value._device)
     out._writes = SeenWrites()

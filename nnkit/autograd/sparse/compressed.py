@@ -341,7 +341,7 @@ def sum_of(input: CompressedTensor, dim: Any = None, keepdim: bool = False, *, d
 _add = _through_coordinates("add", True)
 _sum = _through_coordinates("sum", True)
 _KEEP = ("mul", "multiply", "__rmul__", "sparse_mask")
-_PRODUCTS = ("mm", "matmul", "addmm", "mv", "linear", "__matmul__", "__rmatmul__")
+_PRODUCTS = ("mm", "matmul", "addmm", "addmv", "mv", "linear", "__matmul__", "__rmatmul__")
 _OTHERS = ("to_dense",)
 _SHARED = (
     "size numel nelement dim ndimension storage_offset is_same_size new_tensor requires_grad_ item"

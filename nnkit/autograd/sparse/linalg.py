@@ -94,6 +94,13 @@ def addmm(input: Any, mat1: Any, mat2: Any, *, beta: Any = 1, alpha: Any = 1) ->
     return product + (input if beta == 1 else input * beta)
 
 
+@defines("addmv")
+def addmv(input: Any, mat: Any, vec: Any, *, beta: Any = 1, alpha: Any = 1) -> Tensor:
+    """``beta * input + alpha * (mat @ vec)``, which torch has of compressed matrices alone."""
+    product = mv(mat, vec) * alpha
+    return product if beta == 0 else product + input * beta
+
+
 @defines("bmm")
 def bmm(input: Any, mat2: Any) -> Tensor:
     if not isinstance(input, CoordinateTensor) or isinstance(mat2, SparseTensor):

@@ -23,7 +23,7 @@ from nnkit.backend.memory import layout
 # What concerns the values alone, or the object: the function itself serves.
 _OF_OBJECT = frozenset(
     "grad register_hook register_post_accumulate_grad_hook retain_grad is_floating_point is_complex"
-    " is_inference element_size is_pinned get_device backward is_signed".split()
+    " is_inference element_size is_pinned get_device backward is_signed result_type".split()
 )
 
 
@@ -69,7 +69,7 @@ class SparseTensor(Tensor):
             options["dtype"] = options.get("dtype") or out.dtype
         elif not any(isinstance(a, SparseTensor) for a in args):
             raise RuntimeError(f"{name}(): Tensor should be sparse where argument 'out' is")
-        return _into(out, found(*args, **options), name)
+        return into(out, found(*args, **options), name)
 
     # What Tensor asks of its own array
 
@@ -167,6 +167,13 @@ class SparseTensor(Tensor):
         kept = {k: v for k, v in self.__dict__.items() if k in (*self._names, "_shape")}
         return type(self).made(values, **{**kept, **changed})
 
+    def own_of(self, other: Tensor) -> Any:
+        """What another tensor of this shape has at the indices of this one."""
+        pairs = ((self.__dict__[name], other.__dict__.get(name)) for name in self._names)
+        if type(other) is type(self) and all(a is b or _same(a, b) for a, b in pairs):
+            return other
+        return self.functions["sparse_mask"](other, self.like(self.stored().detach()))
+
     @classmethod
     def made(cls, values: Tensor, **attributes: Any) -> Any:
         """A sparse tensor with the history of these values, on their memory."""
@@ -262,7 +269,13 @@ class SparseTensor(Tensor):
         return self._array.shape[0]
 
 
-def _into(out: Any, result: Any, name: str) -> Any:
+def _same(one: Any, other: Any) -> bool:
+    if isinstance(one, Tensor) and isinstance(other, Tensor):
+        return one.shape == other.shape and bool((one == other).all())
+    return bool(one == other)
+
+
+def into(out: Any, result: Any, name: str) -> Any:
     """Write a result into the argument ``out``."""
     if isinstance(out, SparseTensor) is not isinstance(result, SparseTensor):
         raise RuntimeError(

@@ -89,7 +89,7 @@ def deep_copy(self: Tensor, memo: dict) -> Tensor:
 
 def _count_set(tensor: Tensor) -> None:
     """Count a write, as torch does, which sets the memory of an empty tensor."""
-    if not tensor.is_inference():
+    if not tensor._is_inference():
         tensor._writes[:2] = 1, "set_"
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from typing import Any
 
+from nnkit.autograd.arguments.factory import dtype_of
 from nnkit.autograd.op.promotion import promoted_dtype
 from nnkit.autograd.op.public import PUBLIC
 from nnkit.autograd.tensor import Tensor
@@ -15,7 +16,6 @@ from nnkit.backend.dtype import (
     HALF,
     INTEGER,
     bfloat16,
-    default_dtype,
     dtype,
     float8_e4m3fn,
     float8_e4m3fnuz,
@@ -50,7 +50,15 @@ _FORMATS = {
 }
 
 
-class finfo:
+class _Limits:
+    dtype: str
+    __hash__ = None  # type: ignore[assignment]
+
+    def __eq__(self, other: object) -> bool:
+        return type(other) is type(self) and self.dtype == other.dtype  # type: ignore[attr-defined]
+
+
+class finfo(_Limits):
     """The limits of a floating-point dtype, as ``torch.finfo``; of a complex one, of its parts.
 
     Attributes: ``bits``, ``eps`` (the distance from 1 to the next number), ``max``, ``min``,
@@ -66,8 +74,8 @@ class finfo:
     """
 
     def __init__(self, type: Any = None) -> None:
-        d = default_dtype() if type is None else type
-        if not isinstance(d, dtype) or d.category < FLOATING:
+        d = dtype_of("finfo", type)
+        if d.category < FLOATING:
             raise TypeError(f"finfo() requires a floating point dtype, got {d!r}: use iinfo()")
         d = d.to_real()
         self.eps, self.max, self.smallest_normal, decimals = _FORMATS[d]
@@ -85,7 +93,7 @@ class finfo:
         )
 
 
-class iinfo:
+class iinfo(_Limits):
     """The limits of an integer dtype, as ``torch.iinfo``: ``bits``, ``min``, ``max``, ``dtype``.
 
     Raises:
@@ -98,12 +106,13 @@ class iinfo:
     """
 
     def __init__(self, type: Any) -> None:
-        if not isinstance(type, dtype) or type.category != INTEGER:
-            raise TypeError(f"iinfo() requires an integer dtype, got {type!r}: use finfo()")
-        self.bits = type.itemsize * 8
-        self.max = (1 << (self.bits - type.is_signed)) - 1
-        self.min = -self.max - 1 if type.is_signed else 0
-        self.dtype = type.name
+        d = dtype_of("iinfo", type)
+        if d.category != INTEGER:
+            raise TypeError(f"iinfo() requires an integer dtype, got {d!r}: use finfo()")
+        self.bits = d.itemsize * 8
+        self.max = (1 << (self.bits - d.is_signed)) - 1
+        self.min = -self.max - 1 if d.is_signed else 0
+        self.dtype = d.name
 
     def __repr__(self) -> str:
         return f"iinfo(min={self.min:g}, max={self.max:g}, dtype={self.dtype})"

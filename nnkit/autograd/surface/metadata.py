@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import numbers
+import weakref
 from collections.abc import Iterator
 from typing import Any
 
 from nnkit.autograd.arguments.annotations import held
 from nnkit.autograd.arguments.dims import normalize_dim
+from nnkit.autograd.engine.leaves import GRAD_DTYPES, gradient_dtype
 from nnkit.autograd.op.promotion import promoted_dtype
 from nnkit.autograd.op.public import METHODS, PUBLIC, attach, public
 from nnkit.autograd.tensor import Size, Tensor
@@ -283,6 +285,45 @@ for _name in ("ipu", "maia", "mkldnn", "mps", "mtia", "vulkan", "xla", "xpu"):
     _constant(f"is_{_name}", False, f"Whether it lives on a device of kind {_name}; it never does.")
 _constant("name", None, "A name torch once gave to variables.")
 _constant("names", None, "Names of dimensions; there are none.")
+
+
+def _grad_dtype(self: Tensor) -> dtype_type | None:
+    """The dtype of the gradient of a leaf, by default its own; None where it may have any.
+
+    Gradients that arrive are cast to it. It can be set before there is one.
+
+    Raises:
+        RuntimeError: it is no leaf, has a gradient of another dtype, or is given no dtype.
+
+    Example:
+        >>> import nnkit
+        >>> x = nnkit.ones(2, dtype=nnkit.bfloat16, requires_grad=True)
+        >>> x.grad_dtype = nnkit.float32
+        >>> x.sum().backward()
+        >>> x.grad
+        tensor([1., 1.])
+    """
+    if not self.is_leaf:
+        raise RuntimeError("grad_dtype can only be accessed on leaf tensors.")
+    return gradient_dtype(self)
+
+
+def _set_grad_dtype(self: Tensor, new: dtype_type | None) -> None:
+    if not self.is_leaf:
+        raise RuntimeError("grad_dtype can only be set on leaf tensors.")
+    if new is not None and not isinstance(new, dtype_type):
+        raise RuntimeError(f"grad_dtype must be a dtype or None, but got {type(new).__name__}")
+    if self._grad is not None and new not in (None, self._grad.dtype):
+        raise RuntimeError(
+            f"Cannot set grad_dtype to '{new}' because there is already a gradient with dtype "
+            f"'{self._grad.dtype}'"
+        )
+    if id(self) not in GRAD_DTYPES:
+        weakref.finalize(self, GRAD_DTYPES.pop, id(self), None)
+    GRAD_DTYPES[id(self)] = new
+
+
+Tensor.grad_dtype = property(_grad_dtype, _set_grad_dtype)  # type: ignore[attr-defined]
 
 
 def iterate(self: Tensor) -> Iterator[Tensor]:

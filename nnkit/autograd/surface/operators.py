@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from nnkit.autograd.arguments.overriding import NOBODY, ask, overridable
+from nnkit.autograd.arguments.overriding import NOBODY, Unanswered, ask, overridable
 from nnkit.autograd.grad_mode import is_grad_enabled
 from nnkit.autograd.op.promotion import OperandError
 from nnkit.autograd.op.public import METHODS, attach, known_as
@@ -28,6 +28,8 @@ def _operator(name: str, function: Callable) -> None:
     def forward(self: Tensor, other: Any) -> Tensor:
         try:
             return function(self, other)
+        except Unanswered:
+            return NotImplemented
         except TypeError:
             if isinstance(other, Tensor):
                 raise
@@ -43,6 +45,8 @@ def _reflected(name: str, function: Callable) -> None:
     def backward(self: Tensor, other: Any) -> Tensor:
         try:
             return function(other, self)
+        except Unanswered:
+            return NotImplemented
         except TypeError:
             if isinstance(other, Tensor):
                 raise

@@ -234,7 +234,9 @@ def _repr(self: Tensor, *, tensor_contents: Any = None) -> str:
     tangent = dual_of(self).tangent if carries else None
     if tangent is not None:
         notes.append(f"tangent={tangent}")
-    return noted(prefix + text, notes, len(prefix))
+    shown = noted(prefix + text, notes, len(prefix))
+    is_parameter = prefix != "tensor(" and getattr(self, "_is_param", False)
+    return f"Parameter({shown})" if is_parameter else shown
 
 
 def noted(text: str, notes: list[str], indent: int, on_new_line: bool = False) -> str:

@@ -77,7 +77,7 @@ def link_view(out: Tensor, source: Tensor, name: str, statics: tuple, several: b
     if not looks_into(out._array, source._array):
         return
     if source._writes.__class__ in (InferenceWrites, SeenWrites):
-        out._writes = UNTRACKED if source.is_inference() else source._writes
+        out._writes = UNTRACKED if source._is_inference() else source._writes
         return
     out._writes = source._writes
     out._viewed = source._writes[0]
@@ -254,7 +254,7 @@ def is_unseen(operands: Any) -> bool:
         if isinstance(operand, tuple):  # an index
             if not is_unseen([t for t in operand if isinstance(t, Tensor)]):
                 return False
-        elif operand is not None and not (isinstance(operand, Tensor) and operand.is_inference()):
+        elif operand is not None and not (isinstance(operand, Tensor) and operand._is_inference()):
             return False
     return True
 
@@ -324,7 +324,7 @@ def write(
         return wrote(x, operation)
     if compute is None:
         raise NotImplementedError(f"the derivative for '{operation}' is not implemented")
-    unseen = operation in UNSEEN or x.is_inference() and not tracked
+    unseen = operation in UNSEEN or x._is_inference() and not tracked
     modes: Any = no_grad() if unseen else nullcontext()
     with modes:
         # Tangents may be functions of what is written over.
@@ -456,7 +456,7 @@ def _same(x: Tensor) -> Tensor:
     """Another tensor with the memory and the history of ``x``."""
     refresh(x)
     before = wrap(x._array, x._device)
-    if MODE.inference and not x.is_inference():
+    if MODE.inference and not x._is_inference():
         before._writes = [0, None, MODE.origin]
     before._requires_grad = x._requires_grad
     before._edge = x._edge
@@ -542,7 +542,7 @@ def detach_(self: Tensor) -> Tensor:
     Raises:
         RuntimeError: it is a view, whose history belongs to its base.
     """
-    if MODE.inference or self.is_inference():
+    if MODE.inference or self._is_inference():
         return self
     if MODE.captures is not None:
         check_captured(self, "detach_")

@@ -89,12 +89,15 @@ def narrow(
     kernel: Callable, arguments: tuple, deciding: tuple, steps: Callable | None = None
 ) -> Any:
     """Run ``kernel`` in float32 on operands of half precision and round its result once, unless
-    another operand is wider; or run ``steps``, which rounds more often."""
-    floats = {a.dtype for a in arguments if isinstance(a, np.ndarray) and a.dtype.kind not in "iub"}
-    wide = [
-        a.astype(np.float32) if isinstance(a, np.ndarray) and a.dtype in HALF else a
-        for a in arguments
-    ]
+    another operand is wider; or run ``steps``, which rounds more often. Beside what has dimensions
+    a real 0-dim array counts as a number."""
+    arrays = [a for a in arguments if isinstance(a, np.ndarray) and a.dtype.kind not in "iub"]
+    halves = {id(a) for a in arrays if a.dtype in HALF}
+    if any(a.ndim for a in arrays if id(a) in halves):
+        halves.update(id(a) for a in arrays if not a.ndim and a.dtype.kind == "f")
+        arrays = [a for a in arrays if a.ndim or id(a) not in halves]
+    floats = {a.dtype for a in arrays}
+    wide = [a.astype(np.float32) if id(a) in halves else a for a in arguments]
     result = steps(*floats, *wide) if steps and len(floats) == 1 else kernel(*wide)
     if result.dtype.kind != "b" and len(floats) == 1:
         result = rounded(result, floats.pop())

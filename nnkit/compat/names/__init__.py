@@ -105,6 +105,23 @@ def _neg_view(input: Tensor) -> Tensor:
     return input._neg_view()
 
 
+def _assert_tensor_metadata(
+    a: Tensor, size: Any = None, stride: Any = None, dtype: Any = None, *, device: Any = None,
+    layout: Any = None,
+) -> None:  # fmt: skip
+    """RuntimeError where a tensor is not as it is said to be, which exported programs check."""
+    import nnkit
+
+    for what, expected, got in (
+        ("sizes", size and list(size), list(a.shape)),
+        ("strides", stride and list(stride), list(a.stride()) if stride else None),
+        ("dtype", dtype, a.dtype), ("device", device and nnkit.device(device), a.device),
+        ("layout", layout, a.layout),
+    ):  # fmt: skip
+        if expected is not None and expected != got:
+            raise RuntimeError(f"Tensor {what} mismatch! Expected: {expected}, Got: {got}")
+
+
 def _shape_as_tensor(input: Tensor) -> Tensor:
     """The lengths of a tensor's dimensions as int64."""
     import nnkit

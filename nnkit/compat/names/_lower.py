@@ -112,7 +112,7 @@ def native_layer_norm(
 def native_group_norm(
     input: Tensor, weight: Any, bias: Any, N: int, C: int, HxW: int, group: int, eps: float
 ) -> tuple[Tensor, Tensor, Tensor]:
-    variance, mean = nnkit.var_mean(input.reshape(N, group, -1), -1, correction=0)
+    variance, mean = nnkit.var_mean(input.reshape(N, group, C * HxW // group), -1, correction=0)
     return F.group_norm(input, group, weight, bias, eps), mean, (variance + eps).rsqrt()
 
 

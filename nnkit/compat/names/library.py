@@ -6,12 +6,16 @@ that was registered is. What is registered for tracing (fakes, batching) is not 
 
 from __future__ import annotations
 
+import ast
 import inspect
+import re
 from collections.abc import Callable
+from itertools import zip_longest
 from typing import Any
 
 import nnkit
 from nnkit import Tensor
+from nnkit.autograd.graph import increment_version
 from nnkit.compat.dispatch import THREAD
 from nnkit.compat.names._ops import OpOverloadPacket, ops
 from nnkit.compat.passing import nothing, unchanged
@@ -29,6 +33,7 @@ class CustomOpDef:
         self._kernels: dict[str | None, Callable] = {}
         self._signature: inspect.Signature | None = None
         self._opaque = False  # whether a derivative must be registered
+        self._written: set[str] = set()  # the parameters whose tensors are written
         self._backward: Callable | None = None
         self._setup: Callable | None = None
 
@@ -53,7 +58,16 @@ class CustomOpDef:
         return self._computed(tensors[0].device.type if tensors else "cpu", args, named)
 
     def _computed(self, device: str, args: tuple, named: dict[str, Any]) -> Any:
-        """The kernel's result; the innermost mode answers for it, as for one operator."""
+        """The kernel's result; what it has written is counted, since it may do so unseen."""
+        result = self._answered(device, args, named)
+        if self._written and self._signature is not None:
+            given = self._signature.bind(*args, **named).arguments
+            written = tree_leaves([given[name] for name in self._written if name in given])
+            increment_version([leaf for leaf in written if isinstance(leaf, Tensor)])
+        return result
+
+    def _answered(self, device: str, args: tuple, named: dict[str, Any]) -> Any:
+        """What the kernel gives, or the innermost mode, which answers as for one operator."""
         if not THREAD.modes:
             return self._kernel(device)(*args, **named)
         mode = THREAD.modes.pop()  # which is off while it answers
@@ -106,7 +120,8 @@ class CustomOpDef:
                         "was registered. Please use register_autograd to add one."
                     )
                 found = operator._backward(ctx, *gradients)
-                return tuple(tree_leaves(found, is_leaf=lambda leaf: leaf is None))
+                found = found if isinstance(found, tuple) else (found,)
+                return tuple(_gradients_of(tree_unflatten(leaves, structure), found))
 
         return Recorded.apply(*leaves)
 
@@ -127,6 +142,16 @@ class CustomOpDef:
     register_autocast = set_kernel_enabled = nothing
 
 
+def _gradients_of(arguments: tuple, found: tuple) -> list[Any]:
+    """The gradients of all leaves of the arguments: None alone stands for a whole argument, and
+    those that were left to their defaults need none."""
+    result: list[Any] = []
+    for argument, gradient in zip_longest(arguments, found):
+        leaves = tree_leaves(gradient, is_leaf=lambda leaf: leaf is None)
+        result += leaves if gradient is not None else [None] * len(tree_leaves(argument))
+    return result
+
+
 def _is_one(kinds: Any) -> bool:
     return kinds is None or isinstance(kinds, str)
 
@@ -138,11 +163,37 @@ def _defined(name: str) -> CustomOpDef | None:
     return getattr(packet, "_function", None)
 
 
-def _declare(name: str) -> CustomOpDef:
+def _declare(name: str, schema: str = "") -> CustomOpDef:
     space, _, inner = name.partition("::")
     made = CustomOpDef(name)
+    made._signature = _signature(schema)
     vars(getattr(ops, space))[inner.partition(".")[0]] = OpOverloadPacket(name, made)
     return made
+
+
+def _signature(schema: str) -> inspect.Signature | None:
+    """The parameters that a schema declares, ``(Tensor x, int n=2, *, float p) -> Tensor``."""
+    declared = re.match(r"[^(]*\((.*)\)\s*->", schema, re.DOTALL)
+    if declared is None:
+        return None
+    parameters, kind = [], inspect.Parameter.POSITIONAL_OR_KEYWORD
+    for part in re.split(r",(?![^(\[]*[)\]])", declared[1]):
+        declaration, has_default, default = part.strip().partition("=")
+        name = declaration.split()[-1] if declaration else ""
+        if name == "*":
+            kind = inspect.Parameter.KEYWORD_ONLY
+        elif name:
+            value = _literal(default.strip()) if has_default else inspect.Parameter.empty
+            parameters.append(inspect.Parameter(name, kind, default=value))
+    return inspect.Signature(parameters)
+
+
+def _literal(text: str) -> Any:
+    """A default value of a schema; what is no literal of Python's is a word."""
+    try:
+        return ast.literal_eval(text)
+    except (ValueError, SyntaxError):
+        return text
 
 
 def custom_op(
@@ -155,18 +206,30 @@ def custom_op(
     schema: str | None = None,
     tags: Any = None,
 ) -> Any:
-    """A decorator that makes a function an operator, which is called as the function is."""
+    """A decorator that makes a function an operator, which is called as the function is.
+
+    Raises:
+        ValueError: one of ``mutates_args`` is no parameter of the function.
+    """
     if fn is None:
-        return lambda f: custom_op(name, f, device_types=device_types)
+        options = {"mutates_args": mutates_args, "device_types": device_types}
+        return lambda f: custom_op(name, f, **options)
     made = _declare(name)
     made._signature, made._opaque = inspect.signature(fn), True
+    names = set(made._signature.parameters)
+    made._written = names if mutates_args == "unknown" else set(mutates_args)
+    if not made._written <= names:
+        raise ValueError(
+            f"custom_op: {made._written - names} in mutates_args were not found in the signature "
+            f"of {name}{made._signature}"
+        )
     made.register_kernel(device_types, fn)
     return made
 
 
 def triton_op(name: str, fn: Callable | None = None, /, **kwargs: Any) -> Any:
     """See `custom_op`."""
-    return custom_op(name, fn)
+    return custom_op(name, fn, **kwargs)
 
 
 def _operator(op: Any) -> CustomOpDef | None:
@@ -209,7 +272,7 @@ def register_autograd(
 
 def define(qualname: str, schema: str, *, lib: Any = None, tags: Any = None) -> None:
     """Define an operator, whose functions `impl` registers."""
-    _declare(qualname)
+    _declare(qualname, schema)
 
 
 def impl(where: Any, *what: Any, **kwargs: Any) -> Any:
@@ -234,7 +297,7 @@ class Library:
     def define(self, schema: str, *args: Any, **kwargs: Any) -> str:
         """Define an operator by its name and arguments, ``f(Tensor x) -> Tensor``."""
         name = schema.partition("(")[0].strip()
-        _declare(f"{self.ns}::{name}")
+        _declare(f"{self.ns}::{name}", schema)
         return name
 
     def impl(self, op_name: Any, fn: Any, dispatch_key: str = "", **kwargs: Any) -> None:

@@ -247,6 +247,8 @@ class ModuleState(ModuleTree):
         restore = _snapshot(self) if misfit else None
         for write in found.writes:
             write()
+        if errors:
+            raise RuntimeError(_report(self, keys if strict else None, errors))
         for hook in post_hooks:
             if hook(keys) is not None:
                 raise RuntimeError("load_state_dict: a post-hook must return None")
@@ -284,19 +286,21 @@ class ModuleState(ModuleTree):
             error = _misfit(key, tensor, value)
             if error is not None:
                 error_msgs.append(error)
-            elif get_swap_module_params_on_conversion():
-                writes.append(partial(_swap, key, tensor, value, assign))
+                continue
+            if tensor.is_meta and not value.is_meta and not assign:
+                warn(
+                    f"for {key}: copying from a non-meta parameter in the checkpoint to a meta "
+                    "parameter in the current model, which is a no-op. (Did you mean to pass "
+                    "`assign=True` to assign items in the state dictionary to their "
+                    "corresponding key in the module instead of copying them in place?)"
+                )
+            if get_swap_module_params_on_conversion():
+                write: Callable[[], Any] = partial(_swap, key, tensor, value, assign)
             elif assign:
-                writes.append(partial(_assign, self, name, tensor, value))
+                write = partial(_assign, self, name, tensor, value)
             else:
-                if tensor.is_meta and not value.is_meta:
-                    warn(
-                        f"for {key}: copying from a non-meta parameter in the checkpoint to a meta "
-                        "parameter in the current model, which is a no-op. (Did you mean to pass "
-                        "`assign=True` to assign items in the state dictionary to their "
-                        "corresponding key in the module instead of copying them in place?)"
-                    )
-                writes.append(partial(_copy, tensor, value))
+                write = partial(_copy, tensor, value)
+            writes.append(partial(_tried, write, key, error_msgs))
         extra_key = prefix + _EXTRA_STATE_KEY_SUFFIX
         if type(self).set_extra_state is not ModuleState.set_extra_state:
             if extra_key in state_dict:
@@ -357,8 +361,8 @@ class _Loading:
 def _misfit(key: str, tensor: Tensor, value: Any) -> str | None:
     if not is_tensor_like(value):
         return (
-            f'While copying the parameter named "{key}", expected a Tensor from checkpoint but '
-            f"received {type(value).__name__}"
+            f'While copying the parameter named "{key}", expected torch.Tensor or Tensor-like '
+            f"object from checkpoint but received {type(value)}"
         )
     if is_lazy(tensor) and not is_lazy(value):
         return None
@@ -375,6 +379,14 @@ def _misfit(key: str, tensor: Tensor, value: Any) -> str | None:
         f"size mismatch for {key}: copying a param with shape {value.shape} from checkpoint, "
         f"the shape in current model is {tensor.shape}."
     )
+
+
+def _tried(write: Callable[[], Any], key: str, errors: list[str]) -> None:
+    """Write one tensor; what it raises is one of the errors that are reported together."""
+    try:
+        write()
+    except Exception as error:
+        errors.append(f'While copying the parameter named "{key}", an exception occurred: {error}')
 
 
 def _copy(tensor: Any, value: Tensor) -> None:

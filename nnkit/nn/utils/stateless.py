@@ -46,15 +46,9 @@ def functional_call(
         tensor([[3.]])
     """
     given = _merged(parameters_and_buffers)
-    own: dict[str, Tensor] = dict(module.named_parameters(remove_duplicate=False))
-    own.update(module.named_buffers(remove_duplicate=False))
-    values = _tied(given, own) if tie_weights else given
-    unknown, missing = sorted(values.keys() - own.keys()), sorted(own.keys() - values.keys())
-    if strict and (unknown or missing):
-        raise RuntimeError(
-            f"functional_call: missing keys {missing}, unexpected keys {unknown} for "
-            f"{type(module).__name__}"
-        )
+    values = _tied(given, _own(module)) if tie_weights else given
+    if strict:
+        _check_names(values, _own(module), module)
     if args is None:
         args = ()
     elif not isinstance(args, tuple):
@@ -74,6 +68,25 @@ def functional_call(
 _MISSING: Any = object()
 
 
+def _own(module: Module) -> dict[str, Tensor]:
+    """All parameters and buffers of a module, each under all its names."""
+    own: dict[str, Tensor] = dict(module.named_parameters(remove_duplicate=False))
+    return {**own, **dict(module.named_buffers(remove_duplicate=False))}
+
+
+def _check_names(values: dict[str, Tensor], own: dict[str, Tensor], module: Module) -> None:
+    unknown, missing = sorted(values.keys() - own.keys()), sorted(own.keys() - values.keys())
+    complaints = [
+        f"{what} key(s): {', '.join(map(repr, names))}."
+        for what, names in (("Unexpected", unknown), ("Missing", missing))
+        if names
+    ]
+    if complaints:
+        raise RuntimeError(
+            "\n\t".join([f"functional_call: {type(module).__name__} has other names:", *complaints])
+        )
+
+
 def _merged(parameters_and_buffers: Any) -> dict[str, Tensor]:
     """The dict itself, or several in one."""
     if isinstance(parameters_and_buffers, dict):
@@ -89,7 +102,8 @@ def _merged(parameters_and_buffers: Any) -> dict[str, Tensor]:
             raise ValueError(f"functional_call: expected dicts, got {type(part).__name__}")
         if merged.keys() & part.keys():
             raise ValueError(
-                f"functional_call: {sorted(merged.keys() & part.keys())} stand in several dicts"
+                f"functional_call: {sorted(merged.keys() & part.keys())} appeared in multiple "
+                "dictionaries"
             )
         merged.update(part)
     return merged
@@ -97,15 +111,16 @@ def _merged(parameters_and_buffers: Any) -> dict[str, Tensor]:
 
 def _tied(given: dict[str, Tensor], own: dict[str, Tensor]) -> dict[str, Tensor]:
     """The given values under all names that the tensors they replace have in the module."""
-    replaced: dict[int, tuple[str, Tensor]] = {}
+    replaced: dict[int, Tensor] = {}
     for name in given.keys() & own.keys():
-        other, value = replaced.setdefault(id(own[name]), (name, given[name]))
+        value = replaced.setdefault(id(own[name]), given[name])
         if value is not given[name]:
+            names = sorted(key for key in given if own.get(key) is own[name])
             raise ValueError(
-                f"functional_call: {other} and {name} are one tensor and have several values: pass "
+                f"functional_call got multiple values for keys {names}, which are one tensor: pass "
                 "one of them, or tie_weights=False"
             )
-    tied = {name: replaced[id(t)][1] for name, t in own.items() if id(t) in replaced}
+    tied = {name: replaced[id(t)] for name, t in own.items() if id(t) in replaced}
     return {**given, **tied}
 
 

@@ -11,7 +11,15 @@ from nnkit.autograd.arguments.sizes import LARGEST, check_shape, integer
 from nnkit.autograd.op.public import public
 from nnkit.autograd.surface.limits import fitting
 from nnkit.autograd.tensor import Tensor
-from nnkit.backend.dtype import COMPLEX, FLOATING, INTEGER, bool_, default_dtype, int64
+from nnkit.backend.dtype import (
+    COMPLEX,
+    FLOATING,
+    INTEGER,
+    bool_,
+    default_dtype,
+    int64,
+    of_number,
+)
 from nnkit.backend.warning import warn
 
 
@@ -30,6 +38,7 @@ def arange(
     Raises:
         RuntimeError: ``step`` is 0 or leads away from ``end``, or a bound is infinite or NaN.
         TypeError: a bound is no number.
+        OverflowError: it is an int that neither int64 nor uint64 holds.
         NotImplementedError: the dtype is bool or complex.
 
     Example:
@@ -50,6 +59,7 @@ def arange(
     for parameter, value in given.items():
         if isinstance(value, complex):
             raise RuntimeError(f"arange(): argument '{parameter}' must be real, got {value}")
+        of_number(value)
     start, end, step = given.get("start", 0), given["end"], given.get("step", 1)
     default = int64 if all(isinstance(v, int) for v in (start, end, step)) else default_dtype()
     d = dtype_of("arange", dtype, default if out is None else out.dtype)

@@ -225,7 +225,7 @@ def isclose(
     if input.dtype.category < 2:
         input, other = input.double(), other.double()
     difference = (input - other).abs()
-    near = le(difference, (other * rtol).abs() + atol)
+    near = le(difference, (other * float(rtol)).abs() + float(atol))
     return logical_or(same, logical_and(isfinite(difference), near))
 
 

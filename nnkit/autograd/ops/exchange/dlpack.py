@@ -73,8 +73,20 @@ def from_dlpack(ext_tensor: Any, *, device: Any = None, copy: bool | None = None
 
 
 def _dlpack(self: Tensor, **options: Any) -> Any:
-    """The memory as a DLPack capsule."""
+    """The memory as a DLPack capsule.
+
+    Raises:
+        BufferError: the tensor has a history or is a conjugate that was not computed.
+        TypeError: ``stream`` is no integer; AssertionError: it is one, and this is on the CPU.
+    """
     check_has_memory("__dlpack__", self)
+    stream = options.get("stream")
+    if stream is not None and type(stream) is not int:
+        raise TypeError(f"__dlpack__(): stream must be int or None, got {type(stream).__name__}")
+    if self.is_cpu:
+        if stream not in (None, -1):
+            raise AssertionError(f"__dlpack__(): stream should be None on the CPU, got {stream}")
+        options.pop("stream", None)
     if self.requires_grad:
         raise BufferError("can't export tensors that require gradient, use tensor.detach()")
     if is_conj(self):

@@ -100,6 +100,12 @@ _slice_scatter = rule(
 )
 
 
+def _is_plain_index(index: Any) -> bool:
+    """Whether the classes of an index and of its parts are known to answer for no function."""
+    parts = index if index.__class__ is tuple else (index,)
+    return PLAIN.issuperset(map(type, parts))
+
+
 def getitem(self: Tensor, index: Any) -> Tensor:
     """``self[index]``: a view for ints, slices, None and Ellipsis, a copy for tensors and lists.
 
@@ -115,7 +121,7 @@ def getitem(self: Tensor, index: Any) -> Tensor:
         >>> x[x > 3]
         tensor([4, 5])
     """
-    if self.__class__ not in PLAIN or index.__class__ not in PLAIN or ENTERED:
+    if self.__class__ not in PLAIN or not _is_plain_index(index) or ENTERED:
         answered = ask(getitem, (self, index))
         if answered is not NOBODY:
             return answered
@@ -153,7 +159,8 @@ def setitem(self: Tensor, index: Any, value: Any) -> None:
         RuntimeError: its shape does not broadcast to the indexed part, or (tensor indices only)
             its dtype is not that of ``self``.
     """
-    if self.__class__ not in PLAIN or value.__class__ not in PLAIN or ENTERED:
+    plain = self.__class__ in PLAIN and value.__class__ in PLAIN
+    if not plain or not _is_plain_index(index) or ENTERED:
         if ask(setitem, (self, index, value)) is not NOBODY:
             return
     if MODE.batches:

@@ -13,7 +13,7 @@ from nnkit.autograd.tensor import Tensor
 from nnkit.backend.dtype import FLOATING, float64, int64, uint64
 
 
-@public
+@public(out=True)
 def hash_tensor(
     input: Tensor, dim: int | Sequence[int] | None = (), *, keepdim: bool = False, mode: int = 0
 ) -> Tensor:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import weakref
-from collections.abc import Iterator, MutableMapping
+from collections.abc import Iterator, Mapping, MutableMapping
+from copy import deepcopy
 from typing import Any
 
 
@@ -70,11 +71,38 @@ class WeakIdKeyDictionary(MutableMapping):
     def __len__(self) -> int:
         return len(self.data)
 
+    def __repr__(self) -> str:
+        return f"<{type(self).__name__} at {id(self):#x}>"
+
+    def __or__(self, other: Any) -> Any:
+        return self._joined(self, other) if isinstance(other, Mapping) else NotImplemented
+
+    def __ror__(self, other: Any) -> Any:
+        return self._joined(other, self) if isinstance(other, Mapping) else NotImplemented
+
+    def __ior__(self, other: Any) -> WeakIdKeyDictionary:
+        self.update(other)
+        return self
+
+    def _joined(self, *parts: Mapping) -> WeakIdKeyDictionary:
+        joined = type(self)(ref_type=self.ref_type)
+        for part in parts:
+            joined.update(part)
+        return joined
+
+    def keyrefs(self) -> list[Any]:
+        """The references to the keys, some of which may be gone by now."""
+        return list(self.data)
+
     def copy(self) -> WeakIdKeyDictionary:
         """Another dictionary with the same keys and values."""
-        return type(self)(self)
+        return self._joined(self)
 
     __copy__ = copy
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> WeakIdKeyDictionary:
+        """The same keys with copies of the values."""
+        return self._joined({key: deepcopy(value, memo) for key, value in self.items()})
 
 
 WeakTensorKeyDictionary = WeakIdKeyDictionary

@@ -8,6 +8,7 @@ from typing import Any
 
 from nnkit.nn import Module
 from nnkit.nn.utils.stateless import _swap
+from nnkit.nn.utils.stateless import functional_call as _functional_call  # noqa: F401
 
 
 @contextlib.contextmanager
