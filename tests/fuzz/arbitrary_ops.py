@@ -122,6 +122,13 @@ RULES: dict[str, Callable[[Difference], bool]] = {
         and "logcumsumexp(" in d.statement + d.earlier
         and re.search(r"jvp|hvp|hessian|jac|create_graph", d.statement + d.earlier) is not None
     ),
+    "which derivatives of derivatives keep something that one backward frees": lambda d: (
+        "backward(" in d.statement
+        and d.errors == ("RuntimeError", None)
+        and "backward(" in d.earlier
+        and "create_graph" in d.earlier
+        and re.search(r"jacobian\(|hessian\(|[jv]hp\(|hvp\(|vjp\(|jvp\(", d.earlier) is not None
+    ),
     "torch's gradients of addr are of two dtypes": lambda d: (
         "addr(" in d.earlier and d.errors == ("RuntimeError", None)
     ),
