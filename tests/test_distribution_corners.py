@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from types import ModuleType
 
 import pytest
@@ -114,3 +115,21 @@ def test_families_by_natural_parameters(name: str, torch: ModuleType) -> None:
         values = [*natural, d._log_normalizer(*natural)]
         found.append(flat([v.double().tolist() for v in values]))
     assert found[0] == pytest.approx(found[1], rel=1e-5, abs=1e-6)
+
+
+@pytest.mark.parametrize(
+    ("name", "values"),
+    [
+        ("logits", [math.inf, 0.0]), ("logits", [-math.inf, -math.inf]), ("probs", [0.0, 0.0]),
+        ("probs", [math.inf, 1.0]), ("probs", [-1.0, 3.0]),
+    ],
+)  # fmt: skip
+def test_classes_are_held_to_what_their_parameters_add_up_to(
+    lib: ModuleType, name: str, values: list[float]
+) -> None:
+    what = "Simplex()" if name == "probs" else "IndependentConstraint(Real(), 1)"
+    for make in (lib.distributions.Categorical, lib.distributions.OneHotCategorical):
+        with pytest.raises(ValueError, match=re.escape(f"to satisfy the constraint {what}")):
+            make(**{name: lib.tensor(values)})
+    shares = lib.distributions.Categorical(lib.tensor([-1.0, -3.0])).probs
+    assert shares.tolist() == [0.25, 0.75]

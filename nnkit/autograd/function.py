@@ -55,7 +55,7 @@ class FunctionNode(Node):
 
     def context(self) -> FunctionContext:
         """What stands for this node in the user's methods."""
-        return FunctionContext(self)
+        return self._function._context_type(self)
 
     def __getattr__(self, name: str) -> Any:
         if name[:2] == "__":
@@ -243,6 +243,7 @@ class Function:
         tensor(2.)
     """
 
+    _context_type: type[FunctionContext]
     _node_type: type[FunctionNode]
     _backward_cls: type[FunctionNode]
     generate_vmap_rule = False
@@ -262,7 +263,10 @@ class Function:
 
     def __init_subclass__(cls, **options: Any) -> None:
         super().__init_subclass__(**options)
-        cls._node_type = type(f"{cls.__name__}Backward", (FunctionNode,), {"_function": cls})
+        name = f"{cls.__name__}Backward"
+        home = {"__module__": Function.__module__}
+        cls._context_type = type(name, (FunctionContext,), {"__slots__": (), **home})
+        cls._node_type = type(name, (FunctionNode,), {"_function": cls, **home})
         cls._backward_cls = cls._node_type
 
     @staticmethod

@@ -30,6 +30,9 @@ def of_first_failure(
     return error(f"{name}: {element}{what.format(order=info[place])}")
 
 
+LinAlgError.__name__ = LinAlgError.__qualname__ = "_LinAlgError"  # as torch's class calls itself
+
+
 class OutOfMemoryError(RuntimeError):
     """The GPU's memory does not suffice; ``torch.cuda.OutOfMemoryError``."""
 

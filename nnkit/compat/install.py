@@ -16,6 +16,7 @@ from types import FunctionType, ModuleType
 from typing import Any
 
 import nnkit
+from nnkit.autograd.function import Function
 from nnkit.autograd.surface import return_types
 from nnkit.compat.layout import (
     ROOT,
@@ -224,6 +225,7 @@ def install(
         sys.meta_path.insert(0, FINDER)
     for value in list(vars(nnkit).values()):
         at_home(ROOT, value)
+    at_home(f"{ROOT}.autograd.function", Function)  # by which nodes are called
     for value in vars(return_types).values():
         at_home(f"{ROOT}.return_types", value)
     for value in vars(init).values():  # modes know by it that a parameter is filled

@@ -291,7 +291,7 @@ class Geometric(BinaryDistribution):
     ) -> None:
         super().__init__(probs, logits, validate_args)
         if logits is None:
-            self._check_parameter("probs", self.probs, self.probs > 0, "positive")
+            self._check_parameter("probs", self.probs, constraints.positive)
 
     mean = property(lambda self: 1.0 / self.probs - 1.0)
     mode = property(lambda self: self.probs.new_zeros(self.probs.shape))

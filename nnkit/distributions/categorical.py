@@ -43,17 +43,12 @@ class Categorical(Distribution):
         given = probs if logits is None else logits
         if given.ndim < 1:
             raise ValueError("Categorical: probs or logits must be at least one-dimensional")
-        super().__init__(given.shape[:-1], validate_args=validate_args)
         if logits is None:
-            total = probs.sum(-1, keepdim=True)
-            self._check_parameter(
-                "probs", probs, (probs >= 0).all(-1, True) & (total > 0), "a distribution"
-            )
-            self.__dict__["probs"] = probs / total
+            self.__dict__["probs"] = probs / probs.sum(-1, keepdim=True)
         else:
-            self._check_parameter("logits", logits, logits == logits, "real")
             self.__dict__["logits"] = logits - logits.logsumexp(-1, keepdim=True)
         self._num_events = given.shape[-1]
+        super().__init__(given.shape[:-1], validate_args=validate_args)
 
     @lazy_property
     def probs(self) -> Tensor:

@@ -41,7 +41,7 @@ class Uniform(Distribution):
     def __init__(self, low: Any, high: Any, validate_args: bool | None = None) -> None:
         self.low, self.high = parameters(low, high)
         super().__init__(self.low.shape, validate_args=validate_args)
-        self._check_parameter("low", self.low, self.low < self.high, "below high")
+        self._check_parameter("low", self.low, constraints.less_than(self.high))
 
     @constraints.dependent_property(is_discrete=False, event_dim=0)
     def support(self) -> Any:

@@ -68,7 +68,7 @@ class Distribution:
                 lazy = not found and isinstance(getattr(type(self), name, None), lazy_property)
                 if not lazy and not is_dependent(constraint):
                     value = getattr(self, name)
-                    self._check_parameter(name, value, constraint.check(value), repr(constraint))
+                    self._check_parameter(name, value, constraint)
         super().__init__()  # of another base, such as Module
 
     def _told_constraints(self) -> Any:
@@ -205,13 +205,13 @@ class Distribution:
             )
         return _instance
 
-    def _check_parameter(self, name: str, value: Tensor, valid: Tensor, what: str) -> None:
-        """ValueError unless all of ``valid`` holds for parameter ``name``."""
-        if self._validate_args and not bool(lowest(valid).all()):
+    def _check_parameter(self, name: str, value: Tensor, constraint: Any) -> None:
+        """ValueError unless parameter ``name`` is within the constraint."""
+        if self._validate_args and not bool(lowest(constraint.check(value)).all()):
             raise ValueError(
                 f"Expected parameter {name} ({type(value).__name__} of shape {tuple(value.shape)}) "
-                f"of distribution {self!r} to satisfy the constraint {what}, but found invalid "
-                f"values:\n{value}"
+                f"of distribution {self!r} to satisfy the constraint {constraint!r}, but found "
+                f"invalid values:\n{value}"
             )
 
     def _validate_sample(self, value: Any) -> None:

@@ -115,7 +115,7 @@ class HalfNormal(_Half):
 
     def __init__(self, scale: Any, validate_args: bool | None = None) -> None:
         super().__init__(Normal(0, scale, validate_args=False), AbsTransform(), validate_args)
-        self._check_parameter("scale", self.scale, self.scale > 0, "positive")
+        self._check_parameter("scale", self.scale, constraints.positive)
 
     mean = property(lambda self: self.scale * math.sqrt(2 / math.pi))
     variance = property(lambda self: self.scale.pow(2) * (1 - 2 / math.pi))
@@ -134,7 +134,7 @@ class HalfCauchy(_Half):
 
     def __init__(self, scale: Any, validate_args: bool | None = None) -> None:
         super().__init__(Cauchy(0, scale, validate_args=False), AbsTransform(), validate_args)
-        self._check_parameter("scale", self.scale, self.scale > 0, "positive")
+        self._check_parameter("scale", self.scale, constraints.positive)
 
     mean = property(lambda self: self.scale.new_full(self.scale.shape, math.inf))
     variance = property(lambda self: self.base_dist.variance)

@@ -18,6 +18,7 @@ from nnkit.autograd.arguments.dims import check_tensor
 from nnkit.autograd.arguments.overriding import answer, is_intercepted, is_passed, overriding
 from nnkit.autograd.ops.creation.factories import empty_like
 from nnkit.autograd.ops.creation.factories import eye as _eye
+from nnkit.autograd.ops.decomposition import rules
 from nnkit.autograd.ops.elementwise.comparison import where
 from nnkit.autograd.ops.exchange.interchange import tensor as _tensor
 from nnkit.autograd.ops.random.factories import randperm
@@ -381,7 +382,7 @@ def orthogonal_(tensor: Tensor, gain: float = 1, generator: Any = None) -> Tenso
         return tensor
     rows, columns = tensor.shape[0], tensor.numel() // tensor.shape[0]
     drawn = tensor.new_empty((rows, columns)).normal_(0, 1, generator=generator)
-    q, r = (drawn.T if rows < columns else drawn).qr()
+    q, r = rules.qr(drawn.T if rows < columns else drawn, "reduced")
     q = q * r.diagonal().sign()  # makes the distribution uniform (Mezzadri, 2006)
     return tensor.copy_((q.T if rows < columns else q).reshape(tensor.shape)).mul_(gain)
 

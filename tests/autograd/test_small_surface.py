@@ -187,3 +187,47 @@ def test_dtypes_that_gradients_cannot_have(lib: ModuleType) -> None:
             tensor.grad_dtype = value
     with raises(lib, RuntimeError, "accessed on leaf tensors"):
         (x * 2).grad_dtype  # noqa: B018
+
+
+ONCE = {
+    "Casting complex": lambda T: T.tensor([1 + 1j]).to(T.float32),
+    "Casting complex values": lambda T: T.ones(1).copy_(T.tensor([1 + 1j])),
+    "index_reduce": lambda T: T.ones(2).index_reduce(0, T.tensor([0]), T.ones(1), "prod"),
+    "reduce": lambda T: T.ones(2).scatter(0, T.tensor([0]), T.ones(1), reduce="add"),
+    "x.T": lambda T: T.ones(2, 2, 2).T,
+    "where received a uint8": lambda T: T.where(T.ones(1).byte(), T.ones(1), T.ones(1)),
+    "triangular_solve": lambda T: T.triangular_solve(T.ones(2, 1), T.eye(2)),
+    "chain_matmul": lambda T: T.chain_matmul(T.eye(2), T.eye(2)),
+    "cholesky": lambda T: T.cholesky(T.eye(2)),
+    "qr": lambda T: T.qr(T.eye(2)),
+    "lu": lambda T: T.lu(T.eye(2)),
+    "cross": lambda T: T.cross(T.ones(3), T.ones(3)),
+}
+
+
+@pytest.mark.parametrize("words", ONCE)
+def test_what_is_old_or_loses_something_warns(
+    lib: Any, words: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    if lib is nnkit:
+        monkeypatch.setattr("nnkit.backend.warning.ALWAYS", True)
+    else:
+        lib.set_warn_always(True)
+    try:
+        with pytest.warns(UserWarning, match=words):
+            ONCE[words](lib)
+    finally:
+        if lib is not nnkit:
+            lib.set_warn_always(False)
+
+
+def test_what_keeps_its_values_does_not_warn(lib: Any) -> None:
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        lib.tensor([1 + 1j]).to(lib.bool)
+        lib.tensor([1 + 1j]).real.to(lib.float64)
+        lib.ones(2).scatter(0, lib.tensor([0]), 2.0, reduce="multiply")
+        lib.cross(lib.ones(3), lib.ones(3), dim=0)
+        lib.nn.init.orthogonal_(lib.empty(2, 2))
+        lib.nn.functional.gumbel_softmax(lib.zeros(2))
+        lib.nn.utils.clip_grad_norm_(iter([]), 1.0)

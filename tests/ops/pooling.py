@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 
 import numpy as np
@@ -128,7 +129,8 @@ def avg_pool(axes: int) -> OpRow:
 def norm_pool(axes: int) -> OpRow:
     def samples(make: Maker) -> list[Sample]:
         x = make(1, 2, *SIZES[axes - 1])
-        return [Sample(x, 2, 2), Sample(x, 3.0, 2, 1), Sample(x[0], 1, 3, 2, True)]
+        sizes = [Sample(x, math.inf, 2), Sample(-x[0], -math.inf, 3, 2, True)]
+        return [Sample(x, 2, 2), Sample(x, 3.0, 2, 1), Sample(x[0], 1, 3, 2, True), *sizes]
 
     def zeros(make: Maker) -> list[Sample]:
         return [Sample(make(1, 1, *SIZES[axes - 1]) * 0, 2, 2)]

@@ -18,6 +18,7 @@ from nnkit.autograd.ops.softmax import softmax
 from nnkit.autograd.views.history import check_write, write
 from nnkit.backend.dtype import COMPLEX, INTEGER, to_float
 from nnkit.backend.memory import contiguous_format
+from nnkit.backend.warning import warn
 from nnkit.nn.functional.hard_activation import floating, in_place
 
 __all__ = [
@@ -342,6 +343,8 @@ def gumbel_softmax(
         >>> nnkit.nn.functional.gumbel_softmax(nnkit.zeros(2, 3), hard=True).sum(dim=1)
         tensor([1., 1.])
     """
+    if eps != 1e-10:
+        warn("`eps` parameter is deprecated and has no effect.")
     # In row order whatever the layout of logits, so that equal logits draw equal noise.
     noise = -empty_like(logits, memory_format=contiguous_format).exponential_().log()
     soft = softmax((logits + noise) / tau, dim)

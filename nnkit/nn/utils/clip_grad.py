@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Generator, Iterable
 
 from nnkit.autograd import Tensor, no_grad
 from nnkit.autograd.grad_mode import capturing
@@ -46,9 +46,9 @@ def clip_grad_norm_(
         >>> w.grad
         tensor([0.6000, 0.8000])
     """
-    once = isinstance(parameters, Iterator)
+    is_generator = isinstance(parameters, Generator)
     parameters = _listed(parameters)
-    if once and not parameters:
+    if is_generator and not parameters:
         warn("`parameters` is an empty generator, no gradient clipping will occur.")
     total_norm = get_total_norm(_grads(parameters), norm_type, error_if_nonfinite, foreach)
     clip_grads_with_norm_(parameters, max_norm, total_norm, foreach)

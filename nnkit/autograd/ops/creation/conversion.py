@@ -25,6 +25,8 @@ from nnkit.backend.device import device as Device
 from nnkit.backend.device import located
 from nnkit.backend.dtype import (
     ALIASES,
+    BOOL,
+    COMPLEX,
     DTYPES,
     FLOATING,
     SCALAR_TYPES,
@@ -39,6 +41,7 @@ from nnkit.backend.dtype import (
 from nnkit.backend.dtype import dtype as dtype_type
 from nnkit.backend.memory import axes_of, contiguous_format, format_of, preserve_format
 from nnkit.backend.memory import memory_format as memory_format_type
+from nnkit.backend.warning import warn_once
 
 _NUMBERS = (bool, int, float, complex)
 _WIDE = {float: float64, complex: complex128}  # what no digit of a number is lost in
@@ -110,7 +113,13 @@ def converted(input: Tensor, d: dtype_type, copy: bool = False) -> Tensor:
     """``input`` in dtype ``d``: itself where it has it already, unless a copy is asked for."""
     if input._array.dtype is d.array:
         return _copy(input) if copy else input
+    _warn_of_lost_parts(input.dtype, d)
     return (_cast if d.category >= FLOATING else _cut)(input, d.array)
+
+
+def _warn_of_lost_parts(source: dtype_type, target: dtype_type) -> None:
+    if source.category == COMPLEX and BOOL < target.category < COMPLEX:
+        warn_once("Casting complex values to real discards the imaginary part")
 
 
 def destination(name: str, given: tuple, named: dict[str, Any]) -> tuple:
@@ -339,6 +348,7 @@ def copy_(input: Tensor, other: Tensor | complex, non_blocking: bool = False) ->
     shape = input._array.shape
     if source._array.shape != shape:
         expanded_shape("copy_", source._array.shape, shape)
+    _warn_of_lost_parts(source.dtype, input.dtype)
     kernel = kernel_asked("copy_", source) or input._device.backend.copy_
     return write(input, "copy_", _overwrite, source, kernel=kernel)
 

@@ -13,6 +13,7 @@ from nnkit.autograd.ops.decomposition import rules as rules
 from nnkit.autograd.ops.elementwise.comparison import where
 from nnkit.autograd.surface import return_types
 from nnkit.autograd.tensor import Tensor
+from nnkit.backend.warning import warn_once
 
 # What functions refuse: most of them half precision too.
 WHOLE = ("bool", "integer")
@@ -131,6 +132,7 @@ def cholesky(input: Tensor, upper: bool = False) -> Tensor:
         tensor([[2., 0.],
                 [1., 2.]])
     """
+    warn_once("cholesky() is deprecated in favor of linalg.cholesky()")
     if not input._array.size:  # of any shape, as in torch
         return input.clone()
     check_square("cholesky", input, ())
@@ -158,6 +160,9 @@ def qr(input: Tensor, some: bool = True) -> Any:
         >>> nnkit.allclose(q @ r, nnkit.tensor([[3.0, 1.0], [4.0, 2.0]]))
         True
     """
+    warn_once(
+        "qr() is deprecated in favor of linalg.qr(), whose `some` is mode='reduced' or 'complete'"
+    )
     check_matrices("qr", input, WHOLE)
     return return_types.qr(rules.qr(input, "reduced" if some else "complete"))
 

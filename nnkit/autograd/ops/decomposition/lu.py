@@ -21,6 +21,7 @@ from nnkit.autograd.surface import return_types
 from nnkit.autograd.tensor import Tensor
 from nnkit.backend.dtype import INTEGER
 from nnkit.backend.errors import LinAlgError, of_first_failure
+from nnkit.backend.warning import warn_once
 
 
 def _grad_lu(B: Any, g: Any, out: Any, pivots: Any) -> Any:
@@ -190,6 +191,7 @@ def lu(A: Tensor, pivot: bool = True, get_infos: bool = False, out: tuple | None
         tensor([[2.0000, 2.0000],
                 [0.5000, 1.0000]])
     """
+    warn_once("lu() is deprecated in favor of linalg.lu_factor() and linalg.lu_factor_ex()")
     if not isinstance(pivot, bool):
         raise TypeError(f"lu(): argument 'pivot' must be bool, not {type(pivot).__name__}")
     results = factored("lu", A, pivot)

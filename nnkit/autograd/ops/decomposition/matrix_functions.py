@@ -21,6 +21,7 @@ from nnkit.autograd.surface import return_types
 from nnkit.autograd.tensor import Tensor, on_its_own
 from nnkit.backend.dtype import FLOATING, int64
 from nnkit.backend.memory import contiguous_format
+from nnkit.backend.warning import warn_once
 
 
 def _grad_matrix_exp(B: Any, g: Any, x: Any) -> Any:
@@ -166,6 +167,9 @@ def triangular_solve(
         tensor([[0.5000],
                 [0.2500]])
     """
+    warn_once(
+        "triangular_solve() is deprecated in favor of linalg.solve_triangular(), where A is first"
+    )
     rows = check_matrices("triangular_solve", input, ())[-2]
     check_matrices("triangular_solve", A, ())
     check_operands("triangular_solve", ("input", input), ("A", A))

@@ -14,6 +14,7 @@ from nnkit.autograd.ops.creation.factories import ones_like
 from nnkit.autograd.surface.limits import fitting, fitting_beside
 from nnkit.autograd.tensor import Tensor, wrap
 from nnkit.backend.dtype import BOOL, bool_
+from nnkit.backend.warning import warn_once
 
 _UNBOUNDED = "nnkit.tensor([1.0, -nnkit.inf, nnkit.inf, nnkit.nan])"  # of examples
 
@@ -154,6 +155,7 @@ def where(
             raise RuntimeError(
                 f"where(): expected condition to be a boolean tensor, got {condition.dtype}"
             )
+        warn_once("where received a uint8 condition tensor, which is deprecated: use a bool one")
         condition = ne(condition, 0)
     if isinstance(other, Tensor):
         x, y = promote("where", fitting_beside("where", input, other, True), other)

@@ -19,6 +19,7 @@ from nnkit.autograd.tensor import Tensor, on_its_own, wrap
 from nnkit.autograd.views.history import write
 from nnkit.backend.dtype import int64, python_number
 from nnkit.backend.reproducibility import refuse
+from nnkit.backend.warning import warn_once
 
 _gather = rule(
     "gather",
@@ -250,6 +251,11 @@ def scatter(
         raise TypeError(f"scatter(): argument 'src' must be Tensor, not {type(src).__name__}")
     index, given = _fitted(input, index, given)
     if reduce is not ...:
+        if given is not None:
+            warn_once(
+                "scatter(): the argument 'reduce' beside a Tensor src is deprecated: use "
+                "scatter_reduce(), which knows more of them"
+            )
         return _scatter_with(input, axis, index, src if given is None else given, reduce)
     if given is None:
         return _scatter_fill(input, index, axis, fitting("scatter", src, input.dtype))

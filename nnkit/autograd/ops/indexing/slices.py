@@ -24,6 +24,7 @@ from nnkit.autograd.tensor import Tensor, wrap
 from nnkit.autograd.views.history import write
 from nnkit.autograd.views.overlap import check_positions
 from nnkit.backend.dtype import COMPLEX, bool_, int64, of_number
+from nnkit.backend.warning import warn_once
 
 _index_select = rule(
     "index_select",
@@ -183,6 +184,7 @@ def index_reduce(
         >>> nnkit.index_reduce(x, 0, nnkit.tensor([0, 0]), source, "prod")
         tensor([12.,  1.])
     """
+    warn_once("index_reduce() is in beta and the API may change at any time.")
     check_reduce("index_reduce", input, reduce, REDUCTIONS[1:])
     axis, index = _slices("index_reduce", input, dim, index, source, RuntimeError)
     if input.ndim < 2 or not include_self:  # else torch goes slice by slice, with other functions

@@ -37,6 +37,7 @@ from nnkit.autograd.ops.linalg.products import (
 from nnkit.autograd.tensor import Tensor, on_its_own, wrap
 from nnkit.autograd.views.history import as_view
 from nnkit.backend.reference.linalg import parse
+from nnkit.backend.warning import warn_once
 
 _LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
 
@@ -264,6 +265,10 @@ def cross(input: Tensor, other: Tensor, dim: int | None = None) -> Tensor:
             f"{list(x.shape)} and {list(y.shape)}"
         )
     if dim is None:
+        warn_once(
+            "Using cross() without specifying the dim arg is deprecated: give it, or use "
+            "linalg.cross(), where it is -1 by default"
+        )
         found = [d for d, (m, n) in enumerate(zip(x.shape, y.shape)) if m == n == 3]
         if not found:
             raise RuntimeError(
@@ -409,6 +414,7 @@ def chain_matmul(*matrices: Tensor) -> Tensor:
         >>> nnkit.chain_matmul(nnkit.ones(1, 2), nnkit.ones(2, 3), nnkit.ones(3, 1))
         tensor([[6.]])
     """
+    warn_once("chain_matmul() is deprecated: use linalg.multi_dot(), which takes a list")
     matrices = check_tensors("chain_matmul", matrices)
     for i, matrix in enumerate(matrices):
         check_ndim("chain_matmul", f"matrices[{i}]", matrix._array.shape, 2)

@@ -19,8 +19,9 @@ from nnkit.autograd.op.promotion import check_dtype
 from nnkit.autograd.op.public import public
 from nnkit.autograd.op.rule import rule
 from nnkit.autograd.ops.elementwise.activation import relu
-from nnkit.autograd.ops.elementwise.arithmetic import abs, mul, sign
+from nnkit.autograd.ops.elementwise.arithmetic import abs, mul, neg, sign
 from nnkit.autograd.ops.elementwise.power import pow
+from nnkit.autograd.ops.pooling.max import max_pool1d, max_pool2d, max_pool3d
 from nnkit.autograd.tensor import Tensor, on_its_own
 from nnkit.backend.dtype import int64
 from nnkit.backend.memory import format_of_pooled
@@ -162,6 +163,11 @@ def _norm_pool(
 ) -> Tensor:  # fmt: skip
     check_tensor(name, input)
     count = math.prod(ints(name, "kernel_size", kernel_size, axes))
+    if norm_type in (math.inf, -math.inf):  # the largest, or smallest, size
+        pool = (max_pool1d, max_pool2d, max_pool3d)[axes - 1]
+        if norm_type > 0:
+            return pool(abs(input), kernel_size, stride, 0, 1, ceil_mode)
+        return neg(pool(neg(abs(input)), kernel_size, stride, 0, 1, ceil_mode))
     powers = pow(input, norm_type)
     mean = _pool(name, axes, powers, kernel_size, stride, 0, ceil_mode, True)
     # Through relu, so that the infinite slope of a root at 0 becomes a gradient of 0.
@@ -194,6 +200,8 @@ def lp_pool2d(
     ceil_mode: bool = False,
 ) -> Tensor:
     """The p-norm of each window: ``sum(x**p) ** (1/p)``, with gradient 0 where the sum is 0.
+
+    With p ``inf`` it is the largest size of an element, with ``-inf`` the smallest.
 
     Args:
         input: (N, C, H, W) or (C, H, W).

@@ -28,7 +28,7 @@ from nnkit.autograd.surface.metadata import is_conj, is_neg
 from nnkit.autograd.tensor import Size, Tensor
 from nnkit.backend.dtype import dtype as dtype_type
 from nnkit.backend.memory import owner
-from nnkit.backend.warning import warn
+from nnkit.backend.warning import warn, warn_once
 
 
 def _inverse(axes: tuple[int, ...]) -> tuple[int, ...]:
@@ -279,10 +279,9 @@ def t(input: Tensor) -> Tensor:
 def _T(self: Tensor) -> Tensor:
     """The dimensions in reverse order."""
     if self.ndim not in (0, 2):
-        warn(
-            f"The use of `x.T` on tensors of dimension other than 2 is deprecated, got "
-            f"{self.ndim} dimensions: use `x.mT` for batches of matrices or "
-            "`x.permute(*range(x.ndim)[::-1])` to reverse all of them."
+        warn_once(
+            "The use of `x.T` on tensors of dimension other than 2 is deprecated: use `x.mT` for "
+            "batches of matrices or `x.permute(*range(x.ndim)[::-1])` to reverse all of them."
         )
     return _permute(self, tuple(range(self.ndim - 1, -1, -1)))
 
