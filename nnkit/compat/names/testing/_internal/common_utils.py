@@ -13,6 +13,7 @@ from typing import Any
 import nnkit
 from nnkit.testing import assert_close
 from nnkit.testing import make_tensor as make_tensor
+from nnkit.testing.comparison import TOLERANCES
 
 SEED = 1234
 IS_LINUX, IS_MACOS = sys.platform == "linux", sys.platform == "darwin"
@@ -108,7 +109,7 @@ class TestCase(unittest.TestCase):
     ) -> dict[str, Any]:
         if atol is None and rtol is None and not (self.precision or self.rel_tol):
             return {}
-        defaults = [nnkit.testing.TOLERANCES.get(t.dtype.name, (0.0, 0.0)) for t in (a, b)]
+        defaults = [TOLERANCES.get(t.dtype.name, (0.0, 0.0)) for t in (a, b)]
         usual_rtol, usual_atol = (max(pair) for pair in zip(*defaults))
         return {
             "rtol": max(usual_rtol, self.rel_tol) if rtol is None else rtol,
