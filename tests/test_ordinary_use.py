@@ -290,9 +290,9 @@ def test_assert_close(lib: ModuleType) -> None:
     close(Table(column=[one]), Table(column=(one,)))
     differing = [
         (one, one + 1e-3, "not close"), (one, one.double(), "dtype"), (one, lib.ones(3), "shape"),
-        ([one], [one, one], "length"), ({"a": 1}, {"b": 1}, "keys"), (1, 2, "close"),
+        ([one], [one, one], "length"), ({"a": 1}, {"b": 1}, "keys"), (1, 2, "not equal"),
         (None, one, "None"),
-        ({"a": one}, {"a": one * 2}, "'a'"), (lib.tensor([True]), lib.tensor([False]), "1 of 1"),
+        ({"a": one}, {"a": one * 2}, "'a'"), (lib.tensor([True]), lib.tensor([False]), "1 / 1"),
     ]  # fmt: skip
     for actual, expected, noun in differing:
         with raises(lib, AssertionError, noun):

@@ -51,6 +51,9 @@ class HostMemoryError(RuntimeError, MemoryError):
         return cls(f"DefaultCPUAllocator: can't allocate memory: {what}")
 
 
+HostMemoryError.__name__ = HostMemoryError.__qualname__ = "RuntimeError"  # as a user sees it
+
+
 class DistError(RuntimeError):
     """Processes that should compute together do not; ``torch.distributed.DistError``."""
 

@@ -231,3 +231,18 @@ def test_what_keeps_its_values_does_not_warn(lib: Any) -> None:
         lib.nn.init.orthogonal_(lib.empty(2, 2))
         lib.nn.functional.gumbel_softmax(lib.zeros(2))
         lib.nn.utils.clip_grad_norm_(iter([]), 1.0)
+
+
+@pytest.mark.parametrize(
+    ("call", "name"),
+    [
+        (lambda T: T.add(T.ones(2), [1]), "TypeError"), (lambda T: T.ones(1) @ 2, "TypeError"),
+        (lambda T: T.atan2(T.ones(1), 2), "TypeError"),
+        (lambda T: T.linalg.inv(T.zeros(2, 2)), "_LinAlgError"),
+        (lambda T: T.empty(1 << 60), "RuntimeError"),
+    ],
+)  # fmt: skip
+def test_errors_are_called_as_in_torch(lib: Any, call: Any, name: str) -> None:
+    with pytest.raises(Exception) as caught:  # noqa: PT011
+        call(lib)
+    assert caught.type.__name__ == name

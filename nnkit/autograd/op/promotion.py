@@ -40,6 +40,9 @@ class OperandError(TypeError):
     """An operand is neither a Tensor nor a number."""
 
 
+OperandError.__name__ = OperandError.__qualname__ = "TypeError"  # what a user sees of it
+
+
 def scalar(value: Any) -> Any:
     """The number in a 0-dim tensor or in one of NumPy's scalars as Python's; else the value."""
     if isinstance(value, Tensor) and not value._array.ndim:
