@@ -218,8 +218,13 @@ def resolve_name(f: Callable) -> str | None:
         >>> nnkit.overrides.resolve_name(nnkit.Tensor.sum)
         'torch.Tensor.sum'
     """
+    import nnkit
+
+    name = getattr(f, "__name__", "")
+    if METHODS.get(name) is f and name.endswith("_"):  # in place, which is a method first of all
+        return f"torch.Tensor.{name}"
     for place, functions in get_overridable_functions().items():
         if any(function is f for function in functions):
-            name = place.__name__.replace("nnkit", "torch")
-            return f"{'torch.' if place is Tensor else ''}{name}.{f.__name__}"
-    return None
+            where = place.__name__.replace("nnkit", "torch")
+            return f"{'torch.' if place is Tensor else ''}{where}.{name}"
+    return f"torch.{name}" if vars(nnkit).get(name) is f else None

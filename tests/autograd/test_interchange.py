@@ -132,6 +132,13 @@ def test_dlpack_both_ways_shares_memory():
         np.from_dlpack(nnkit.zeros(1, requires_grad=True))
 
 
+def test_a_capsule_serves_once() -> None:
+    capsule = to_dlpack(nnkit.ones(2))
+    assert nnkit.from_dlpack(capsule).tolist() == [1.0, 1.0]
+    with pytest.raises(RuntimeError, match="consumed only once"):
+        nnkit.from_dlpack(capsule)
+
+
 def test_dlpack_takes_capsules_and_bfloat16():
     for kind in (nnkit.bfloat16, nnkit.float32, nnkit.bool):
         x = nnkit.arange(6.0).to(kind).reshape(2, 3).mT

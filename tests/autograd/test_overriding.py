@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import functools
 import threading
 from types import ModuleType
 from typing import Any
@@ -399,3 +400,10 @@ def test_modes_of_two_threads() -> None:
     leave.set()
     thread.join()
     assert log == ["other", "other"]
+
+
+def test_names_of_functions(lib: Any) -> None:
+    names = ("randn", "zeros_like", "Tensor.add_", "Tensor.sum", "nn.functional.relu", "linalg.inv")
+    for name in names:
+        function = functools.reduce(getattr, name.split("."), lib)
+        assert lib.overrides.resolve_name(function) == f"torch.{name}"

@@ -159,6 +159,14 @@ print(torch.multiprocessing.get_sharing_strategy(), torch.utils.model_zoo.load_u
             "NotImplementedError Could not",
         ),
         ("torch.nn.SyncBatchNorm(1)(torch.ones(2))", "ValueError expected at least 2D"),
+        (
+            "double(3)",
+            "RuntimeError own::double() Expected a value of type 'Tensor' for argument 'x'",
+        ),
+        (
+            "print(double(m.weight).grad_fn.name())",
+            "GeneratedBackwardFor_own_double_defaultBackward",
+        ),
         ("torch.ops.aten._sparse_addmm(1)", "NotImplementedError torch.ops.aten._sparse_addmm"),
         ("torch.ao.quantization.FakeQuantize()", "NotImplementedError torch.ao.quantization"),
         ("torch.sparse.SparseSemiStructuredTensor()", "NotImplementedError torch.sparse.semi"),

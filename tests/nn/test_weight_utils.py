@@ -250,6 +250,8 @@ def test_refuses(lib: ModuleType) -> None:
     for amount, error in ((1.5, ValueError), (99, ValueError), ("x", TypeError)):
         with raises(lib, error, "amount"):
             prune.l1_unstructured(nn.Linear(2, 2), "weight", amount)
+    with raises(lib, ValueError, "multidimensional tensors"):
+        prune.random_structured(nn.Linear(2, 2), "bias", amount=1, dim=0)
     with raises(lib, ValueError, "has to be pruned first"):
         prune.remove(nn.Linear(2, 2), "weight")
 

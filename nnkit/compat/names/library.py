@@ -83,6 +83,13 @@ class CustomOpDef:
             return args, kwargs
         bound = self._signature.bind(*args, **kwargs)
         bound.apply_defaults()
+        for name, value in bound.arguments.items():
+            wanted = self._signature.parameters[name].annotation
+            if wanted in (Tensor, "Tensor", "torch.Tensor") and not isinstance(value, Tensor):
+                raise RuntimeError(
+                    f"{self._qualname}() Expected a value of type 'Tensor' for argument '{name}' "
+                    f"but instead found type '{type(value).__name__}'."
+                )
         return bound.args, bound.kwargs
 
     def _kernel(self, device: str) -> Callable:
@@ -98,32 +105,30 @@ class CustomOpDef:
         """The result as one node of the graph, whose derivative is the registered formula."""
         operator = self
 
-        class Recorded(nnkit.autograd.Function):
-            @staticmethod
-            def forward(*inputs: Any) -> Any:
-                device = next(leaf for leaf in inputs if isinstance(leaf, Tensor)).device.type
-                return operator._computed(device, tree_unflatten(inputs, structure), named)
+        def forward(*inputs: Any) -> Any:
+            device = next(leaf for leaf in inputs if isinstance(leaf, Tensor)).device.type
+            return operator._computed(device, tree_unflatten(inputs, structure), named)
 
-            @staticmethod
-            def setup_context(ctx: Any, inputs: tuple, output: Any) -> None:
-                if operator._setup is None:
-                    return
-                told = {"keyword_only_inputs": named} if named else {}
-                inputs = tree_unflatten(inputs, structure)
-                operator._setup(ctx=ctx, inputs=inputs, output=output, **told)
+        def setup_context(ctx: Any, inputs: tuple, output: Any) -> None:
+            if operator._setup is None:
+                return
+            told = {"keyword_only_inputs": named} if named else {}
+            inputs = tree_unflatten(inputs, structure)
+            operator._setup(ctx=ctx, inputs=inputs, output=output, **told)
 
-            @staticmethod
-            def backward(ctx: Any, *gradients: Any) -> Any:
-                if operator._backward is None:
-                    raise RuntimeError(
-                        f"Trying to backward through {operator._qualname} but no autograd formula "
-                        "was registered. Please use register_autograd to add one."
-                    )
-                found = operator._backward(ctx, *gradients)
-                found = found if isinstance(found, tuple) else (found,)
-                return tuple(_gradients_of(tree_unflatten(leaves, structure), found))
+        def backward(ctx: Any, *gradients: Any) -> Any:
+            if operator._backward is None:
+                raise RuntimeError(
+                    f"Trying to backward through {operator._qualname} but no autograd formula "
+                    "was registered. Please use register_autograd to add one."
+                )
+            found = operator._backward(ctx, *gradients)
+            found = found if isinstance(found, tuple) else (found,)
+            return tuple(_gradients_of(tree_unflatten(leaves, structure), found))
 
-        return Recorded.apply(*leaves)
+        rules = {f.__name__: staticmethod(f) for f in (forward, setup_context, backward)}
+        name = f"GeneratedBackwardFor_{self._qualname.replace('::', '_')}_default"
+        return type(name, (nnkit.autograd.Function,), rules).apply(*leaves)
 
     def register_kernel(self, device_types: Any, func: Callable | None = None, /) -> Callable:
         """Let a function compute the operator on devices of some kinds; None means all."""

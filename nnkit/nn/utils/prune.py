@@ -228,6 +228,11 @@ class _Structured(BasePruningMethod):
         """How many slices there are."""
         if not isinstance(self.dim, int):
             raise TypeError(f"prune: argument 'dim' must be int, not {type(self.dim).__name__}")
+        if t.ndim < 2:
+            raise ValueError(
+                "Structured pruning can only be applied to multidimensional tensors. Found tensor "
+                f"of shape {t.shape} with {t.ndim} dims"
+            )
         return t.shape[self.dim]
 
     def _slices(self, t: Tensor, kept: Tensor, default_mask: Tensor) -> Tensor:
