@@ -132,13 +132,6 @@ def test_dlpack_both_ways_shares_memory():
         np.from_dlpack(nnkit.zeros(1, requires_grad=True))
 
 
-def test_a_capsule_serves_once() -> None:
-    capsule = to_dlpack(nnkit.ones(2))
-    assert nnkit.from_dlpack(capsule).tolist() == [1.0, 1.0]
-    with pytest.raises(RuntimeError, match="consumed only once"):
-        nnkit.from_dlpack(capsule)
-
-
 def test_dlpack_takes_capsules_and_bfloat16():
     for kind in (nnkit.bfloat16, nnkit.float32, nnkit.bool):
         x = nnkit.arange(6.0).to(kind).reshape(2, 3).mT
@@ -154,7 +147,7 @@ def test_dlpack_takes_capsules_and_bfloat16():
         nnkit.asarray(to_dlpack(x), dtype=nnkit.float64, copy=False)
     taken = to_dlpack(x)
     nnkit.from_dlpack(taken)
-    with pytest.raises(ValueError):
+    with pytest.raises(RuntimeError, match="consumed only once"):
         nnkit.from_dlpack(taken)
 
 
