@@ -300,7 +300,7 @@ def load(
         raise ValueError("f must be a file path in order to use the mmap argument")
     make = partial(_placed, map_location)
     if not callable(map_location) and not isinstance(map_location, dict) and map_location:
-        located(map_location)  # an unknown device is no fault of the file
+        _ = located(map_location).backend  # a device that is not there is no fault of the file
     options = {"encoding": "utf-8", **pickle_load_args}
     if weights_only:
         unpickle = partial(_read_data, encoding=options["encoding"])

@@ -339,3 +339,13 @@ def test_torch_values(tmp_path: Path, torch: ModuleType) -> None:
     others = [b"\x00\xff", b"", 1 + 2j, {1, 2}, bytearray(b"x"), nnkit.Size([2])]
     assert same(loaded["others"], others)
     assert loaded["kinds"] == [nnkit.float16, nnkit.device("cpu"), nnkit.bool]
+
+
+def test_a_device_that_is_not_there(lib: ModuleType) -> None:
+    if lib.cuda.is_available():
+        pytest.skip("there is one")
+    file = io.BytesIO()
+    lib.save(lib.ones(1), file)
+    file.seek(0)
+    with pytest.raises(RuntimeError):
+        lib.load(file, map_location="cuda:0")
