@@ -151,6 +151,11 @@ def gradient_in_format(B: Any, gradient: Any, like: Any, format: Callable = form
     return gradient if has_format else B.ordered(gradient, axes)
 
 
+def name_of_pool(pattern: str, axes: int) -> str:
+    """The node of a pool: torch's of one axis squeezes the result of that of two."""
+    return "SqueezeBackward1" if axes == 1 else pattern.format(f"{axes}D") + "Backward0"
+
+
 def grad_max_pool(B: Any, g_out: Any, x: Any, indices: Any) -> Any:
     """The gradient of a pool that takes the largest elements."""
     gradient = B.max_pool_grad(g_out, indices, tuple(x.shape))

@@ -5,6 +5,7 @@ Unrolled over the op's inputs, because every operation pays for both.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 # Where a rule's parameter comes from.
@@ -199,6 +200,22 @@ def print_node_code(op: Any) -> str:
         f"    return {result}",
     ]
     return "\n".join([*record, *gradients, *_saves_arrays(op)]) + "\n"
+
+
+def naming(record: Callable, node_type: Any, names: Callable[[Any, Any], str]) -> Callable:
+    """``record``, with each node of a class of the name that its operands and statics have."""
+    kinds: dict[str, type] = {}
+
+    def call(tensors: Any, statics: Any, edges: Any, outputs: Any, device: Any) -> Any:
+        node = record(tensors, statics, edges, outputs, device)
+        name = names(tensors, statics)
+        kind = kinds.get(name)
+        if kind is None:
+            kind = kinds[name] = type(name, (node_type,), {"__slots__": ()})
+        node.__class__ = kind
+        return node
+
+    return call
 
 
 def read_of(position: int, rule: Any) -> tuple[int, int] | None:

@@ -60,6 +60,7 @@ from nnkit.autograd.op.code import (
     SHAPE,
     STATIC,
     print_apply_code,
+    naming,
     print_node_code,
 )
 from nnkit.autograd.op.promotion import on_one_device, translated
@@ -114,13 +115,14 @@ class Op:
 
     __slots__ = (
         "alone", "along", "also", "apart", "broadcasts", "depends", "differentiable", "fixed",
-        "is_view", "joint", "linear", "materializes", "name", "node_name", "node_type",
+        "is_view", "joint", "linear", "materializes", "name", "names", "node_name", "node_type",
         "only_first", "order", "primitive", "private", "record", "reflected", "rules", "values",
     )  # fmt: skip
 
     def __init__(
         self, primitive: Primitive, rules: dict[str, Callable], joint: Callable | None,
-        node: str, view: bool, broadcasts: bool, nondifferentiable: tuple[str, ...],
+        node: str | Callable[[Any, Any], str], view: bool, broadcasts: bool,
+        nondifferentiable: tuple[str, ...],
         private: tuple[str, ...] = (), depends: str | None = None, alone: Any = None,
         apart: Any = (), also: Mapping[str, tuple[str, ...]] | None = None,
         fixed: tuple[str, ...] = (), linear: bool = False, order: tuple[str, ...] = (),
@@ -135,7 +137,8 @@ class Op:
         self.apart = apart
         self.fixed = fixed
         self.primitive = primitive
-        self.node_name = node
+        self.names = node if callable(node) else None
+        self.node_name = node if isinstance(node, str) else node_name_of(primitive.name)
         # The same of a number and a Tensor, where that is an operation of its own in torch.
         self.reflected: Op | None = None
         self.is_view = view
@@ -195,7 +198,8 @@ class Op:
         }  # fmt: skip
         bases: Any = (Refusing if self.node_name == "NotImplemented" else Node,)
         self.node_type = scope["NodeType"] = type(self.node_name, bases, members)
-        self.record = self._compiled(scope["record"])
+        record = self._compiled(scope["record"])
+        self.record = naming(record, self.node_type, self.names) if self.names else record
         return self.record
 
     def slots(self) -> tuple | None:
@@ -263,7 +267,7 @@ def guarded(name: str, out: Tensor, *saved: Tensor) -> Tensor:
 def rule(
     name: str,
     *,
-    node: str | None = None,
+    node: str | Callable[[Any, Any], str] | None = None,
     view: bool = False,
     broadcasts: bool = False,
     joint: Callable | None = None,
@@ -284,7 +288,8 @@ def rule(
 
     Args:
         name: the primitive, which the catalogue must know.
-        node: the node's class name; by default ``<Name>Backward0``.
+        node: the node's class name, by default ``<Name>Backward0``; or a function of the operands
+            and the statics that gives it, where torch has several functions for the primitive.
         view: whether the result shares its input's memory (basic views).
         broadcasts: whether an input may be smaller than what its rule returns; the engine then
             sums the gradient down to the input's shape.

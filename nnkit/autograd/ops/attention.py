@@ -45,7 +45,7 @@ _attention_in_steps, _attention = (
     )
     for node, alone, private, also in (
         ("UnsafeView", "recorded", ("q", "k"), {}),  # torch multiplies both by a number first
-        ("ScaledDotProductAttention", None, (), {"q": ("out",)}),
+        ("ScaledDotProductFlashAttentionForCpu", None, (), {"q": ("out",)}),
     )
 )  # fmt: skip
 F4 = float32.array

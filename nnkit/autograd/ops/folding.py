@@ -20,6 +20,7 @@ from nnkit.autograd.arguments.spatial import (
 from nnkit.autograd.op.public import public
 from nnkit.autograd.op.registry import OPS
 from nnkit.autograd.op.rule import rule
+from nnkit.autograd.op.single import single
 from nnkit.autograd.tensor import Tensor, on_its_own
 
 _im2col = rule(
@@ -188,6 +189,7 @@ def _factor(name: str, parameter: str, value: Any, input: Tensor) -> int:
 
 
 @public(method=False)
+@single(node="PixelShuffleBackward0", saves=False)
 def pixel_shuffle(input: Tensor, upscale_factor: int) -> Tensor:
     """``(*, C * r**2, H, W)`` as ``(*, C, H * r, W * r)``: channels become pixels.
 
@@ -216,6 +218,7 @@ def pixel_shuffle(input: Tensor, upscale_factor: int) -> Tensor:
 
 
 @public(method=False)
+@single(node="PixelUnshuffleBackward0", saves=False)
 def pixel_unshuffle(input: Tensor, downscale_factor: int) -> Tensor:
     """``(*, C, H * r, W * r)`` as ``(*, C * r**2, H, W)``: the inverse of `pixel_shuffle`.
 
@@ -238,6 +241,7 @@ def pixel_unshuffle(input: Tensor, downscale_factor: int) -> Tensor:
 
 
 @public(method=False)
+@single(node="ChannelShuffleBackward0", saves=False)
 def channel_shuffle(input: Tensor, groups: int) -> Tensor:
     """Channels (dimension 1) regrouped: the first of each group, then the second of each, ...
 

@@ -37,7 +37,7 @@ _layer_norm = rule(
     ),
 )
 _rms_norm = rule(
-    "rms_norm", alone="recorded", nondifferentiable=("variance",),
+    "rms_norm", node="MulBackward0", alone="recorded", nondifferentiable=("variance",),
     joint=lambda B, g_out, x, weight, variance, ndim, eps: _in_format(
         B, g_out, *B.rms_norm_grad(g_out, x, weight, variance, ndim, eps)
     ),
@@ -63,7 +63,7 @@ def _grad_group_norm(
 
 # torch's is a batch norm of its input by rows.
 _instance_norm = rule(
-    "group_norm", alone="recorded", node="NativeBatchNormBackward0", nondifferentiable=STATISTICS,
+    "group_norm", alone="recorded", node="ViewBackward0", nondifferentiable=STATISTICS,
     joint=_grad_group_norm,
 )
 _group_norm = rule(

@@ -18,9 +18,18 @@ from nnkit.autograd.tensor import Tensor
 Widths = tuple[tuple[int, int], ...]
 
 _adjoint = lambda B, g, widths, mode: B.pad_mode_adjoint(g, widths, mode)
-_circular = rule("pad_mode", x=_adjoint)
+_NAMES = {"reflect": "ReflectionPad", "replicate": "ReplicationPad"}
+
+
+def _name(operands: Any, statics: Any) -> str:
+    """torch has a function for each number of axes behind the channels."""
+    widths, mode = statics
+    return f"{_NAMES[mode]}{len(widths) - (1 if any(widths[1]) else 2) or 1}DBackward0"
+
+
+_circular = rule("pad_mode", node="CopySlices", x=_adjoint)
 _pad_mode = rule(
-    "pad_mode", depends="backward", also={"x": ("x",)},
+    "pad_mode", node=_name, depends="backward", also={"x": ("x",)},
     x=lambda B, g, x, widths, mode: gradient_in_format(B, _adjoint(B, g, widths, mode), x),
 )  # fmt: skip
 rule("pad_mode_adjoint", g=lambda B, g_out, widths, mode: B.pad_mode(g_out, widths, mode))

@@ -19,8 +19,22 @@ from nnkit.autograd.ops.dropout import dropout as drop
 from nnkit.autograd.tensor import Tensor
 from nnkit.backend.dtype import COMPLEX, FLOATING, int64, promote_types
 
+
+def _named(step: str) -> Callable[[Any, Any], str]:
+    """The node of a layer's output: that of its one step, in which ``{}`` stands for the first of
+    the statics, or of all of them side by side."""
+
+    def name(operands: Any, statics: Any) -> str:
+        if len(statics[-2]) > 1:
+            return "CatBackward0"
+        return f"{step.format(str(statics[0]).title())}Backward0"
+
+    return name
+
+
 _rnn_layer = rule(
-    "rnn_layer", node="RnnLayerBackward0", alone="composed",
+    "rnn_layer",
+    node=_named("{}"), alone="composed",
     private=("bias_ih", "bias_hh", "output"),
     joint=lambda B, g_output, g_h_n, x, h0, weight_ih, weight_hh, bias_ih, bias_hh, output,
     nonlinearity, batch_sizes, reverse, needs: B.rnn_layer_grad(
@@ -29,7 +43,7 @@ _rnn_layer = rule(
     ),
 )
 _lstm_layer = rule(
-    "lstm_layer", node="LstmLayerBackward0", alone="composed",
+    "lstm_layer", node=_named("Mul"), alone="composed",
     nondifferentiable=("gates", "cells"), private=("bias_ih", "bias_hh", "output"),
     joint=lambda B, g_output, g_h_n, g_c_n, x, h0, c0, weight_ih, weight_hh, bias_ih, bias_hh,
     weight_hr, output, gates, cells, batch_sizes, reverse, needs: B.lstm_layer_grad(
@@ -38,7 +52,7 @@ _lstm_layer = rule(
     ),
 )
 _gru_layer = rule(
-    "gru_layer", node="GruLayerBackward0", alone="composed",
+    "gru_layer", node=_named("Add"), alone="composed",
     nondifferentiable=("gates", "candidates"), private=("bias_ih", "bias_hh", "output"),
     joint=lambda B, g_output, g_h_n, x, h0, weight_ih, weight_hh, bias_ih, bias_hh, output, gates,
     candidates, batch_sizes, reverse, needs: B.gru_layer_grad(

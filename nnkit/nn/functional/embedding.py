@@ -6,6 +6,7 @@ from typing import Any
 
 from nnkit.autograd import Tensor, no_grad
 from nnkit.autograd.op.registry import OPS
+from nnkit.autograd.op.single import single
 from nnkit.autograd.ops import embedding as ops
 from nnkit.autograd.tensor import on_its_own
 from nnkit.backend.dtype import FLOATING, float64, int64, promote_types
@@ -231,6 +232,19 @@ def embedding_bag(
     factors = None if factors is None else factors.reshape(-1).narrow(0, 0, index.shape[0])
     if max_norm is not None:
         _renormalize(weight, input, max_norm, norm_type)
+    counted = left_out if padding < 0 else 0
+    return _pooled(
+        weight, factors, index, bags, count, counted, padding, mode, scale_grad_by_freq, sparse
+    )
+
+
+@single(name="embedding_bag", node="EmbeddingBagBackward0")
+def _pooled(
+    weight: Tensor, factors: Tensor | None, index: Tensor, bags: Tensor, count: int, counted: int,
+    padding: int, mode: str, scale_grad_by_freq: bool, sparse: bool,
+) -> Tensor:  # fmt: skip
+    """The sum, mean or maximum of each of ``count`` bags, the last one of which has ``counted``
+    indices more than there are."""
     held = count
     if padding >= 0:  # what is padded goes into one bag more
         held, bags = count + 1, bags.masked_fill(index == padding, count)
@@ -255,6 +269,6 @@ def embedding_bag(
     if mode != "mean":
         return pooled
     sizes = bags.bincount(minlength=held)[:count]
-    if left_out and padding < 0:
-        sizes[-1:] += left_out
+    if counted:
+        sizes[-1:] += counted
     return pooled / sizes.clamp(min=1).to(weight.dtype).unsqueeze(1)

@@ -9,6 +9,7 @@ from nnkit.autograd.arguments.casting import call_cast
 from nnkit.autograd.grad_mode import MODE
 from nnkit.autograd.op.promotion import require
 from nnkit.autograd.op.rule import check_constant, guarded, real_gradient
+from nnkit.autograd.op.single import single
 from nnkit.autograd.ops.elementwise.activation import log_sigmoid
 from nnkit.autograd.ops.elementwise.transcendental import xlogy
 from nnkit.autograd.ops.linalg.linear import linear
@@ -219,6 +220,11 @@ def binary_cross_entropy(
         return ops.binary_cross_entropy(input, target, reduction)
     weight = weight.expand(input.shape)
     check_constant(name, "weight", weight)
+    return _weighted(input, target, weight, reduction)
+
+
+@single(name="binary_cross_entropy", node="BinaryCrossEntropyBackward0")
+def _weighted(input: Tensor, target: Tensor, weight: Tensor, reduction: str) -> Tensor:
     losses = ops.binary_cross_entropy(input, target, "none") * weight
     return reduced(in_dtype_of("binary_cross_entropy", input, losses), reduction)
 

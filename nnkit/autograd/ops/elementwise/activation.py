@@ -15,6 +15,7 @@ from nnkit.autograd.op.promotion import check_dtype
 from nnkit.autograd.op.public import PUBLIC, public
 from nnkit.autograd.op.registry import LIFTED
 from nnkit.autograd.op.rule import rule
+from nnkit.autograd.op.single import single
 from nnkit.autograd.ops.creation.conversion import contiguous
 from nnkit.autograd.surface.generator import source_of
 from nnkit.autograd.surface.limits import check_numbers, fitting, fitting_beside
@@ -252,6 +253,7 @@ def check_floating(name: str, input: Tensor, or_complex: bool = False) -> None:
 
 
 @public(method=False)
+@single(node="CeluBackward0")
 def celu(input: Tensor, alpha: float = 1.0) -> Tensor:
     """``max(0, x) + min(0, alpha * (exp(x / alpha) - 1))``
 
@@ -300,6 +302,7 @@ def _selu(elu: Callable, input: Tensor) -> Tensor:
 
 
 @public(method=False)
+@single(node="RreluWithNoiseBackward0")
 def rrelu(
     input: Tensor, lower: float = 1.0 / 8, upper: float = 1.0 / 3, training: bool = False,
     generator: Any = None,

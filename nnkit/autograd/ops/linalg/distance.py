@@ -20,6 +20,7 @@ from nnkit.backend.dtype import FLOATING
 
 
 @public(method=False)
+@single(node="NormBackward1")
 def pairwise_distance(
     x1: Tensor, x2: Tensor, p: float = 2.0, eps: float = 1e-6, keepdim: bool = False
 ) -> Tensor:

@@ -46,9 +46,22 @@ def _viewed(x: Tensor, weight: Tensor, bias: Tensor | None) -> tuple[str, ...]:
     return ("weight",) if x._array.ndim > 1 else ("x", "weight")
 
 
-_linear = rule(
-    "linear", node="AddmmBackward0", apart=_viewed, order=("bias", "x", "weight"),
-    x=_grad_linear_x, weight=_grad_linear_weight, bias=_grad_linear_bias,
+def _name_of_linear(operands: Any, statics: Any) -> str:
+    """The node of `linear` of other than a matrix, or without bias: torch's product of matrices has
+    been given the dimensions of the input."""
+    x, _, bias = operands
+    if bias is None:
+        names = {1: "SqueezeBackward4", 2: "MmBackward0"}
+        return names.get(x.ndim, "UnsafeViewBackward0")
+    return "ViewBackward0" if x.ndim != 2 else "AddmmBackward0"
+
+
+_linear_of_any, _linear = (
+    rule(
+        "linear", node=node, apart=_viewed, order=("bias", "x", "weight"),
+        x=_grad_linear_x, weight=_grad_linear_weight, bias=_grad_linear_bias,
+    )
+    for node in (_name_of_linear, "AddmmBackward0")
 )  # fmt: skip
 
 
@@ -112,7 +125,9 @@ def linear(input: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
         # Torch makes one matrix of the input, which may be a copy: so the input may be written.
         out = _linear(input.reshape(-1, shape[1]), weight, bias)
         return on_its_own(out.reshape(*x.shape[:-1], shape[0]))
-    return _linear(input, weight, bias)
+    if x.ndim == 2 and bias is not None:
+        return _linear(input, weight, bias)
+    return _linear_of_any(input, weight, bias)
 
 
 def _unusual_linear(input: Any, weight: Any, bias: Any) -> Tensor:
@@ -146,7 +161,7 @@ def _unusual_linear(input: Any, weight: Any, bias: Any) -> Tensor:
             f"linear(): argument 'bias' must have shape [{w.shape[0]}] for out_features, "
             f"got {list(rest[0].shape)}"
         )
-    product = _linear(input, weight, None)
+    product = _linear_of_any(input, weight, None)
     if bias is None:
         return product
     out = product + bias

@@ -70,17 +70,26 @@ def elementwise_loss(
     stepwise: tuple[str, ...] = (),
     by_rows: tuple[str, ...] = (),
     divided: str = "first",
+    node: str | None = None,
     **rules: Any,
 ) -> Callable:
     """An op ``name(x, target; reduction, *scalars)`` from the formula of one element's loss and
-    the formulas of its derivatives. A mean divides the gradient first or last."""
+    the formulas of its derivatives. A mean divides the gradient first or last. ``node`` is that of
+    an element's loss where torch makes the loss of several operations, of which a reduction is the
+    last."""
     elements = pointwise(
         f"{name}_elements", body, scalars=scalars, function=False, stepwise=stepwise,
         by_rows=by_rows, **rules,
     )
     position = elements.op.primitive.arrays.index
     reduced: Any = {x: _reduced(elements.op.rules[position(x)].function, divided) for x in rules}
-    return rule(name, private=private, also=also, alone=alone, **reduced)
+    named = node and _named_by_reduction(node)
+    return rule(name, node=named, private=private, also=also, alone=alone, **reduced)
+
+
+def _named_by_reduction(node: str) -> Callable[[Any, Any], str]:
+    names = {"none": node, "mean": "MeanBackward0", "sum": "SumBackward0"}
+    return lambda operands, statics: names[statics[0]]
 
 
 def _reduced(gradient: Callable, divided: str) -> Callable:
@@ -103,7 +112,7 @@ mse_loss = elementwise_loss(
     x=lambda g, x, target: g * 2 * (x - target), target=lambda g, x, target: g * 2 * (target - x),
 )
 l1_loss = elementwise_loss(
-    "l1_loss", lambda x, target: fn.abs(x - target), private=("x", "target"),
+    "l1_loss", lambda x, target: fn.abs(x - target), node="AbsBackward0", private=("x", "target"),
     x=lambda g, x, target: g * fn.sign(x - target),
     target=lambda g, x, target: -(g * fn.sign(x - target)),
 )
@@ -160,13 +169,14 @@ binary_cross_entropy_with_logits = elementwise_loss(
     also={"target": ("target",)},
 )
 kl_div = elementwise_loss(
-    "kl_div", lambda x, target: times_log(target, target) - target * x,
+    "kl_div", lambda x, target: times_log(target, target) - target * x, node="SubBackward0",
     stepwise=("forward", "backward"), x=lambda g, target: -g * target,
     # NaN at 0, as torch's
     target=lambda g, x, target: -g * x + times_log_grad(g, target, target) + g * target / target,
 )
 kl_div_log_target = elementwise_loss(
-    "kl_div_log_target", lambda x, target: fn.exp(target) * (target - x), private=("x", "target"),
+    "kl_div_log_target", lambda x, target: fn.exp(target) * (target - x), node="MulBackward0",
+    private=("x", "target"),
     stepwise=("forward", "backward"), x=lambda g, target: -(g * fn.exp(target)),
     target=lambda g, x, target: g * fn.exp(target) + g * (target - x) * fn.exp(target),
 )
@@ -178,13 +188,14 @@ hinge_embedding_loss = elementwise_loss(
     "hinge_embedding_loss",
     lambda x, target, margin: fn.where(fn.eq(target, 1), 0, fn.maximum(margin - x, 0))
     + fn.where(fn.eq(target, -1), 0, x),
-    scalars=("margin",), private=("x", "target"), stepwise=("forward", "backward"),
-    alone="recorded",
+    scalars=("margin",), node="AddBackward0", private=("x", "target"),
+    stepwise=("forward", "backward"), alone="recorded",
     x=lambda g, x, target, margin: fn.where(fn.eq(target, -1), 0, g)
     - fn.where(fn.logical_or(fn.eq(target, 1), fn.logical_not(x <= margin)), 0, g),
 )
 poisson_nll_loss = elementwise_loss(
-    "poisson_nll_loss", lambda x, target: fn.exp(x) - target * x, private=("x",),
+    "poisson_nll_loss", lambda x, target: fn.exp(x) - target * x, node="SubBackward0",
+    private=("x",),
     stepwise=("forward", "backward"),
     x=lambda g, x, target: g * fn.exp(x) - g * target, target=lambda g, x: -g * x,
 )
@@ -204,12 +215,25 @@ def _cross_entropy_rule(
     return grad
 
 
+def _name_of_labelled(operands: Any, statics: Any) -> str:
+    """The node of a loss of class labels: torch has one for scores, and one for images of them, to
+    which it reshapes what has another number of dimensions."""
+    ignore_index, reduction, *smoothing = statics
+    ndim = operands[0].ndim
+    if any(smoothing):
+        return "AddBackward0"
+    if ndim > 2:
+        return "ViewBackward0" if reduction == "none" and ndim != 4 else "NllLoss2DBackward0"
+    return "NllLossBackward0"
+
+
 _cross_entropy = rule(
-    "cross_entropy", node="NllLossBackward0", nondifferentiable=("probabilities",), apart=("x",),
+    "cross_entropy", node=_name_of_labelled, nondifferentiable=("probabilities",), apart=("x",),
     x=_cross_entropy_rule,
 )
 _nll_loss = rule(
     "nll_loss",
+    node=_name_of_labelled,
     depends="backward",
     x=lambda B, g, x, target, weight, ignore_index, reduction: B.nll_loss_grad(
         g, x, target, weight, ignore_index, reduction

@@ -16,6 +16,7 @@ from nnkit.autograd.arguments.spatial import (
     gradient_in_format,
     in_order,
     ints,
+    name_of_pool,
     refuse_empty,
 )
 from nnkit.autograd.op.promotion import check_defined
@@ -54,14 +55,18 @@ def _check_gradient(g: Any) -> None:
 
 
 _adaptive_avg_pool = rule(
-    "adaptive_avg_pool", node="AdaptiveAvgPool2DBackward0", depends="backward", x=_grad_avg
+    "adaptive_avg_pool",
+    depends="backward",
+    x=_grad_avg,
+    node=lambda operands, statics: name_of_pool("AdaptiveAvgPool{}", len(statics[0])),
 )
 rule(
     "adaptive_avg_pool_grad",
     g=lambda B, g_out, g_shape: B.adaptive_avg_pool(g_out, tuple(g_shape[2:])),
 )
 _adaptive_max_pool = rule(
-    "adaptive_max_pool", node="AdaptiveMaxPool2DBackward0", nondifferentiable=("indices",),
+    "adaptive_max_pool", nondifferentiable=("indices",),
+    node=lambda operands, statics: name_of_pool("AdaptiveMaxPool{}", len(statics[0])),
     depends="backward", x=_grad_max,
 )  # fmt: skip
 

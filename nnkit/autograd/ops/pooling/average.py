@@ -13,6 +13,7 @@ from nnkit.autograd.arguments.spatial import (
     gradient_in_format,
     ints,
     like_input,
+    name_of_pool,
     pooled_input,
 )
 from nnkit.autograd.op.promotion import check_dtype
@@ -29,7 +30,8 @@ from nnkit.backend.memory import format_of_pooled
 __all__ = ["avg_pool1d", "avg_pool2d", "avg_pool3d", "lp_pool1d", "lp_pool2d", "lp_pool3d"]
 
 _avg_pool = rule(
-    "avg_pool", node="AvgPool2DBackward0", depends="backward",
+    "avg_pool", depends="backward",
+    node=lambda operands, statics: name_of_pool("AvgPool{}", len(statics[0])),
     x=lambda B, g, x, kernel, stride, padding, ceil_mode, count_include_pad, divisor: (
         gradient_in_format(
             B,

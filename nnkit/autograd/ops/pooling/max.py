@@ -19,6 +19,7 @@ from nnkit.autograd.arguments.spatial import (
     in_order,
     ints,
     like_input,
+    name_of_pool,
     pooled_input,
     samples_of,
 )
@@ -42,16 +43,18 @@ __all__ = [
 ]  # fmt: skip
 
 _max_pool = rule(
-    "max_pool", node="MaxPool2DWithIndicesBackward0", nondifferentiable=("indices",),
+    "max_pool", nondifferentiable=("indices",),
+    node=lambda operands, statics: name_of_pool("MaxPool{}WithIndices", len(statics[0])),
     depends="backward", x=grad_max_pool,
 )  # fmt: skip
 _fractional_max_pool = rule(
-    "fractional_max_pool", node="FractionalMaxPool2DBackward0", nondifferentiable=("indices",),
+    "fractional_max_pool", nondifferentiable=("indices",),
+    node=lambda operands, statics: name_of_pool("FractionalMaxPool{}", len(statics[0])),
     depends="backward", x=grad_max_pool,
 )  # fmt: skip
 _max_unpool = rule(
     "max_unpool",
-    node="MaxUnpool2DBackward0",
+    node=lambda operands, statics: name_of_pool("MaxUnpool{}", len(statics[0]) - 2),
     linear=True,
     x=lambda B, g, indices: B.max_pool_gather(g, indices),
 )

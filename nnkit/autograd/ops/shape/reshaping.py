@@ -60,13 +60,13 @@ _swapaxes = rule(
 )  # fmt: skip
 _mT = rule("mT", node="TransposeBackward0", view=True, x=lambda B, g: B.mT(g))
 _expand = rule("expand", view=True, broadcasts=True, x=lambda B, g: g)
-_squeeze = [
-    rule(
+_squeeze = {  # by torch's numbers; other ops, which drop one dimension, take the last
+    n: rule(
         "squeeze", node=f"SqueezeBackward{n}", view=True,
         x=lambda B, g, x_shape: g if g.shape == x_shape else B.reshape(g, x_shape),
     )
-    for n in range(3)
-]  # fmt: skip
+    for n in (0, 2, 1)
+}  # fmt: skip
 _unsqueeze = rule("unsqueeze", view=True, x=lambda B, g, x_shape: B.reshape(g, x_shape))
 
 
