@@ -79,7 +79,6 @@ CALLS: dict[str, Callable[[Any], Any]] = {
     },
     "smoothing": _labelled("cross_entropy", label_smoothing=0.1),
     **{f"bags: {mode}": _bag(mode) for mode in ("sum", "mean", "max")},
-    "bags of a sparse table": _bag("sum", sparse=True),
     "celu": _of("celu", LINE),
     "rrelu": _of("rrelu", LINE),
     "rrelu in training": _of("rrelu", LINE, training=True),

@@ -24,6 +24,8 @@ _NAMES = {"reflect": "ReflectionPad", "replicate": "ReplicationPad"}
 def _name(operands: Any, statics: Any) -> str:
     """torch has a function for each number of axes behind the channels."""
     widths, mode = statics
+    if mode == "circular":
+        return "CopySlices"
     return f"{_NAMES[mode]}{len(widths) - (1 if any(widths[1]) else 2) or 1}DBackward0"
 
 

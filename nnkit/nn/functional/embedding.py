@@ -233,7 +233,8 @@ def embedding_bag(
     if max_norm is not None:
         _renormalize(weight, input, max_norm, norm_type)
     counted = left_out if padding < 0 else 0
-    return _pooled(
+    pool = _pooled.__wrapped__ if sparse else _pooled  # one node for all would add up the rows
+    return pool(
         weight, factors, index, bags, count, counted, padding, mode, scale_grad_by_freq, sparse
     )
 
