@@ -273,3 +273,28 @@ def test_memory_is_flat_without_the_garbage_collector() -> None:
             assert len(gc.get_objects()) - before < 10
         finally:
             gc.enable()
+
+
+@pytest.mark.parametrize("reduction", ["mean", "sum", "none"])
+@pytest.mark.parametrize("dtype", ["bfloat16", "float16"])
+def test_labels_in_half_precision(dtype: str, reduction: str, torch: ModuleType) -> None:
+    """What torch rounds between its operations, and in which order it adds up losses."""
+
+    def found(T: Any) -> list:
+        T.manual_seed(3)
+        results = []
+        for count in (1, 7, 17, 300):
+            x = (T.randn(count, 6) * 3).to(getattr(T, dtype)).requires_grad_()
+            labels, weight = T.randint(0, 6, (count,)), T.rand(6).to(x.dtype)
+            for options in (
+                {}, {"weight": weight}, {"ignore_index": 2}, {"weight": weight, "ignore_index": 2},
+                {"label_smoothing": 0.1}, {"label_smoothing": 0.1, "weight": weight},
+            ):  # fmt: skip
+                loss = T.nn.functional.cross_entropy(x, labels, reduction=reduction, **options)
+                (gradient,) = T.autograd.grad(loss.sum(), x)
+                results += [loss.tolist(), gradient.tolist()]
+            results.append(T.nn.functional.nll_loss(x, labels, reduction=reduction).tolist())
+        return results
+
+    for mine, other in zip(found(nnkit), found(torch), strict=True):
+        assert np.asarray(mine) == pytest.approx(np.asarray(other), nan_ok=True, rel=1e-7)

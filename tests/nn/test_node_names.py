@@ -50,6 +50,10 @@ def _bag(mode: str, **options: Any) -> Callable[[Any], Any]:
     )
 
 
+def _copied(T: Any) -> Any:
+    return T.zeros(2, 3).copy_(_x(T, 2, 3))
+
+
 LINE, IMAGE, VOLUME = (2, 4, 8), (2, 4, 8, 8), (1, 4, 8, 8, 8)
 CALLS: dict[str, Callable[[Any], Any]] = {
     "linear of a matrix": _layer("Linear", 4, 2, shape=(3, 4)),
@@ -97,6 +101,8 @@ CALLS: dict[str, Callable[[Any], Any]] = {
             ("bilinear", IMAGE), ("bicubic", IMAGE), ("trilinear", VOLUME),
         )
     },
+    "copied": _copied,
+    "circular": _of("pad", IMAGE, (1, 1, 1, 1), "circular"),
     "smoothed": _of("interpolate", IMAGE, size=3, mode="bilinear", antialias=True),
     **{
         f"{mode} {len(shape)} {pad}": _of("pad", shape, pad, mode)

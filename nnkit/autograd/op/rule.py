@@ -59,8 +59,8 @@ from nnkit.autograd.op.code import (
     SAVED,
     SHAPE,
     STATIC,
-    print_apply_code,
     naming,
+    print_apply_code,
     print_node_code,
 )
 from nnkit.autograd.op.promotion import on_one_device, translated
@@ -196,6 +196,8 @@ class Op:
             "shows_unasked": bool(self.primitive.sequences),
             "__module__": "nnkit.autograd", **saved_attributes(self),
         }  # fmt: skip
+        if self.node_name in ("CopyBackwards", "CopySlices"):  # of no function of torch's
+            members["space"] = "torch::autograd::"
         bases: Any = (Refusing if self.node_name == "NotImplemented" else Node,)
         self.node_type = scope["NodeType"] = type(self.node_name, bases, members)
         record = self._compiled(scope["record"])

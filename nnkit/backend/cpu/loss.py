@@ -109,9 +109,6 @@ def cross_entropy_grad(g, probabilities, target, weight, ignore_index, reduction
 
 
 def nll_loss(x, target, weight, ignore_index, reduction):
-    if x.dtype in HALF:
-        wide = nll_loss(x.astype(np.float32), target, _wide(weight), ignore_index, reduction)
-        return wide.astype(x.dtype)
     classes = x.shape[1] if x.ndim > 1 else x.shape[0]
     labels, ignored = _labels("nll_loss", target, classes, ignore_index)
     losses = np.negative(x.reshape(-1)[_flat_index(labels, x.shape)])
@@ -242,10 +239,24 @@ def _block_losses(scores, labels, p, axis, weight, label_smoothing):
 def _reduce(losses, weights, reduction, shape) -> np.ndarray:
     if reduction == "none":
         return losses.reshape(shape)
-    total = _add(losses)
+    add = _add_in_steps if losses.dtype in HALF else _add
+    total = add(losses)
     if reduction == "mean":
-        total = total / losses.dtype.type(losses.size if weights is None else _add(weights))
+        total = total / losses.dtype.type(losses.size if weights is None else add(weights))
     return np.asarray(total)
+
+
+def _add_in_steps(x: np.ndarray) -> Any:
+    """The sum as torch's loop over labels has it in half precision, rounded after each addition:
+    all but the first in blocks of 16, the sums of which are added in blocks again."""
+    zero, rest = x.dtype.type(0), x[1:]
+    total = zero
+    while rest.size:
+        whole = rest.size // 16 * 16
+        total = total + sum(rest[whole:], zero)
+        blocks = rest[:whole].reshape(-1, 16).T
+        rest = sum(blocks, np.zeros(blocks.shape[1], x.dtype))
+    return total + x[0] if x.size else zero
 
 
 def _shares(g, labels, ignored, weight, reduction, dtype) -> tuple[np.ndarray, np.ndarray]:

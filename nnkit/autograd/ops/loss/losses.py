@@ -276,10 +276,32 @@ def cross_entropy(
                 "cross_entropy(): expected target dtype to be Long beside weight and "
                 "label_smoothing, but got Byte"
             )
-    if not label_smoothing and input._array.dtype in HALF:  # torch rounds the logarithms
-        scores = log_softmax(input, int(input.ndim > 1))
-        return nll_loss(scores, target, weight, ignore_index, reduction)
+    if x.dtype in HALF:
+        return _in_steps(input, target, weight, ignore_index, reduction, label_smoothing)
     return _cross_entropy(input, target, weight, ignore_index, reduction, label_smoothing)[0]
+
+
+def _in_steps(
+    input: Tensor, target: Tensor, weight: Tensor | None, ignore_index: int, reduction: str,
+    label_smoothing: float,
+) -> Tensor:  # fmt: skip
+    """`cross_entropy` in half precision, to which torch rounds between its operations."""
+    axis = 1 if input.ndim > 1 else 0
+    scores = log_softmax(input, axis)
+    loss = _nll_loss(scores, target, weight, ignore_index, reduction)
+    if not label_smoothing:
+        return loss
+    weighted = scores
+    if weight is not None:
+        weighted = scores * weight.reshape(-1, *[1] * max(input.ndim - 2, 0))
+    ignored = target == ignore_index
+    smooth = (-weighted.sum(axis)).masked_fill(ignored, 0)
+    if reduction != "none":
+        smooth = smooth.sum()
+    if reduction == "mean":
+        kept = ~ignored
+        smooth = smooth / (kept if weight is None else weight[target[kept].long()]).sum()
+    return (1 - label_smoothing) * loss + smooth * (label_smoothing / input.shape[axis])
 
 
 def nll_loss(
