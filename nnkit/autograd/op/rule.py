@@ -197,7 +197,7 @@ class Op:
             "__module__": "nnkit.autograd", **saved_attributes(self),
         }  # fmt: skip
         if self.node_name in ("CopyBackwards", "CopySlices"):  # of no function of torch's
-            members["space"] = "torch::autograd::"
+            members["space"] = node_module.OF_NO_OP
         bases: Any = (Refusing if self.node_name == "NotImplemented" else Node,)
         self.node_type = scope["NodeType"] = type(self.node_name, bases, members)
         record = self._compiled(scope["record"])
