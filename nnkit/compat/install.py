@@ -252,7 +252,9 @@ def at_home(module: str, value: Any) -> None:
     if (value.__module__ or "").partition(".")[0] != nnkit.__name__:
         return
     own = ROOT + value.__module__.removeprefix(nnkit.__name__).removeprefix(".compat.names")
-    places = (homes().get((part(each), value.__name__)) for each in (module, own))
+    places = [homes().get((part(each), value.__name__)) for each in (module, own)]
+    if value.__name__ in defined().get(own, ()):  # another of that name may lie elsewhere
+        places.insert(0, own)
     home = next(filter(None, places), None)
     if home is None and part(module) == module:
         home = module

@@ -279,3 +279,19 @@ torch.nn.Identity()(torch.ones(1))
 print(log)
 """
     assert run(program) == "[1]"
+
+
+def test_classes_of_one_name_are_pickled_apart() -> None:
+    program = """
+import pickle
+import torch
+from torch.nn.utils import prune
+for kind in (torch.nn.Identity, prune.Identity, torch.utils.data.Sampler, torch.optim.AdamW):
+    print(kind.__module__, pickle.loads(pickle.dumps(kind)) is kind)
+print(pickle.loads(pickle.dumps(torch.nn.Sequential(torch.nn.Identity()))))
+"""
+    assert run(program).splitlines() == [
+        "torch.nn.modules.linear True", "torch.nn.utils.prune True",
+        "torch.utils.data.sampler True", "torch.optim.adamw True", "Sequential(", "  (0): Identity()",
+        ")",
+    ]  # fmt: skip
