@@ -11,6 +11,7 @@ from typing import Any
 
 from tests.programs import (
     attention,
+    estimation,
     gradients,
     images,
     language,
@@ -25,7 +26,7 @@ from tests.programs import (
 
 SUBJECTS = (
     *(learning, images, recurrent, language, attention, gradients, workflow, recipes),
-    *(methods, models, science),
+    *(methods, models, science, estimation),
 )
 PROGRAMS: dict[str, Callable[[Any], list]] = {
     program.__name__: program for subject in SUBJECTS for program in subject.PROGRAMS
