@@ -21,6 +21,9 @@ class LinAlgError(RuntimeError):
     """A matrix is singular, or not positive definite; ``torch.linalg.LinAlgError``."""
 
 
+LinAlgError.__name__ = LinAlgError.__qualname__ = "_LinAlgError"  # as torch's class calls itself
+
+
 def of_first_failure(
     error: type[RuntimeError], name: str, what: str, info: list[int], is_batch: bool
 ) -> RuntimeError:
@@ -28,9 +31,6 @@ def of_first_failure(
     place = next(place for place, order in enumerate(info) if order)
     element = f"(Batch element {place}): " * is_batch
     return error(f"{name}: {element}{what.format(order=info[place])}")
-
-
-LinAlgError.__name__ = LinAlgError.__qualname__ = "_LinAlgError"  # as torch's class calls itself
 
 
 class OutOfMemoryError(RuntimeError):

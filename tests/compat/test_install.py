@@ -292,6 +292,6 @@ print(pickle.loads(pickle.dumps(torch.nn.Sequential(torch.nn.Identity()))))
 """
     assert run(program).splitlines() == [
         "torch.nn.modules.linear True", "torch.nn.utils.prune True",
-        "torch.utils.data.sampler True", "torch.optim.adamw True", "Sequential(", "  (0): Identity()",
-        ")",
+        "torch.utils.data.sampler True", "torch.optim.adamw True",
+        "Sequential(", "  (0): Identity()", ")",
     ]  # fmt: skip

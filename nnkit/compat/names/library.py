@@ -126,7 +126,8 @@ class CustomOpDef:
             found = found if isinstance(found, tuple) else (found,)
             return tuple(_gradients_of(tree_unflatten(leaves, structure), found))
 
-        rules = {f.__name__: staticmethod(f) for f in (forward, setup_context, backward)}
+        parts: tuple[Callable, ...] = (forward, setup_context, backward)
+        rules = {part.__name__: staticmethod(part) for part in parts}
         name = f"GeneratedBackwardFor_{self._qualname.replace('::', '_')}_default"
         return type(name, (nnkit.autograd.Function,), rules).apply(*leaves)
 
