@@ -126,8 +126,10 @@ class CustomOpDef:
             found = found if isinstance(found, tuple) else (found,)
             return tuple(_gradients_of(tree_unflatten(leaves, structure), found))
 
-        parts: tuple[Callable, ...] = (forward, setup_context, backward)
-        rules = {part.__name__: staticmethod(part) for part in parts}
+        rules: dict[str, Any] = {
+            "forward": staticmethod(forward), "setup_context": staticmethod(setup_context),
+            "backward": staticmethod(backward),
+        }  # fmt: skip
         name = f"GeneratedBackwardFor_{self._qualname.replace('::', '_')}_default"
         return type(name, (nnkit.autograd.Function,), rules).apply(*leaves)
 
