@@ -67,10 +67,14 @@ def compile(
     backend: Any = "inductor",
     mode: str | None = None,
     options: Any = None,
+    name: str | None = None,
     disable: bool = False,
+    recompile_limit: int | None = None,
+    isolate_recompiles: bool = False,
+    shapes_spec: Any = None,
 ) -> Any:
     """`nnkit.compile`. What is no one program here, though it may be in torch, runs eagerly with a
-    warning, also with ``fullgraph``; options of torch's backends mean nothing."""
+    warning, also with ``fullgraph``; options of torch's compiler and its backends mean nothing."""
     from nnkit.compiler import compile
 
     return compile(model, dynamic=dynamic, mode=mode, disable=disable)
