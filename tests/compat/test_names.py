@@ -167,10 +167,7 @@ print(torch.multiprocessing.get_sharing_strategy(), torch.utils.model_zoo.load_u
             "print(double(m.weight).grad_fn.name())",
             "GeneratedBackwardFor_own_double_defaultBackward",
         ),
-        (
-            "print(torch._int_mm(torch.full((1, 2), 100).char(), torch.full((2, 1), 100).char()))",
-            "tensor([[20000]], dtype=torch.int32)",
-        ),
+        ("i = torch.full((1, 1), 99).char(); print(torch._int_mm(i, i))", "tensor([[9801]], dtype="),
         ("torch.ops.aten._sparse_addmm(1)", "NotImplementedError torch.ops.aten._sparse_addmm"),
         ("torch.ao.quantization.FakeQuantize()", "NotImplementedError torch.ao.quantization"),
         ("torch.sparse.SparseSemiStructuredTensor()", "NotImplementedError torch.sparse.semi"),
