@@ -167,7 +167,7 @@ print(torch.multiprocessing.get_sharing_strategy(), torch.utils.model_zoo.load_u
             "print(double(m.weight).grad_fn.name())",
             "GeneratedBackwardFor_own_double_defaultBackward",
         ),
-        ("i = torch.full((1, 1), 99).char(); print(torch._int_mm(i, i))", "tensor([[9801]], dtype="),
+        ("i = torch.full((1, 1), 99).char(); print(torch._int_mm(i, i))", "tensor([[9801]]"),
         ("torch.ops.aten._sparse_addmm(1)", "NotImplementedError torch.ops.aten._sparse_addmm"),
         ("torch.ao.quantization.FakeQuantize()", "NotImplementedError torch.ao.quantization"),
         ("torch.sparse.SparseSemiStructuredTensor()", "NotImplementedError torch.sparse.semi"),
