@@ -547,6 +547,15 @@ def _in_place(
     return bind_write(label, label, inputs, dtypes, write_in_place, 2 if weak else 0, name in EXACT)
 
 
+def attempting(
+    apply: Callable, dtypes: tuple = (F4, F8), numbers: int = 0, masks: int = 0
+) -> Callable:
+    """The op ``apply`` of a formula on operands that need no promotion; None where it takes more.
+    ``numbers`` and ``masks`` are those of `bind_op`."""
+    op: Op = apply.op  # pyright: ignore[reportFunctionMemberAccess]
+    return bind_op(op, declined, dtypes=dtypes, numbers=numbers, masks=masks)
+
+
 def writing(apply: Callable, operation: str) -> Callable:
     """The op ``apply`` of a formula as one that writes into its first operand; None where that
     takes more than its kernel. Messages call the write ``operation``."""

@@ -7,9 +7,8 @@ from collections.abc import Callable
 from typing import Any
 
 from nnkit.autograd.arguments.dims import check_tensor
-from nnkit.autograd.compiled import bind_op
 from nnkit.autograd.grad_mode import MODE
-from nnkit.autograd.op.pointwise import F4, F8, declined, fn, pointwise, writing
+from nnkit.autograd.op.pointwise import attempting, fn, pointwise, writing
 from nnkit.autograd.op.promotion import check_dtype, promote, promoted_dtype, scalar
 from nnkit.autograd.op.public import public
 from nnkit.autograd.op.rule import real_gradient, refusal
@@ -161,7 +160,7 @@ def clamp_max(input: Tensor, max: Tensor | complex) -> Tensor:
     return _clamp_max(*_beside("clamp_max", input, max))
 
 
-_attempt_clamp = bind_op(_clamp_between.op, declined, dtypes=(F4, F8))
+_attempt_clamp = attempting(_clamp_between)
 _write_clamp = writing(_clamp_between, "clamp_")
 
 

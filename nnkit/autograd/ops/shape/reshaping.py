@@ -195,7 +195,7 @@ def flatten(input: Tensor, start_dim: int = 0, end_dim: int = -1) -> Tensor:
         return reshape(input, 1)
     if start == end:
         return input
-    size = Size(shape[start : end + 1]).numel()
+    size = math.prod(shape[start : end + 1])
     return _reshape(input, (*shape[:start], size, *shape[end + 1 :]))
 
 
@@ -239,6 +239,8 @@ def permute(input: Tensor, *order: Any, dims: int | Sequence[int] | None = None)
     """
     check_tensor("permute", input)
     given = sizes_of("permute", order, dims, "dims")
+    if sorted(given) == [*range(input._array.ndim)]:
+        return _permute(input, given)
     if len(given) != input.ndim:
         raise RuntimeError(
             "permute(): number of dimensions in the tensor input does not match the length of the "
