@@ -120,7 +120,7 @@ class iinfo(_Limits):
 
 def _held(value: float, d: dtype) -> bool:
     """Whether a number is no larger than the finite ones of a floating dtype."""
-    return not math.isfinite(value) or abs(value) <= finfo(d).max
+    return not math.isfinite(value) or abs(value) <= _FORMATS[d.to_real()][1]
 
 
 def fitting(name: str, value: Any, d: dtype, single: bool = False) -> Any:

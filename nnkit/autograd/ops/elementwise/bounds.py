@@ -15,10 +15,10 @@ from nnkit.autograd.op.rule import real_gradient, refusal
 from nnkit.autograd.ops.creation.conversion import converted
 from nnkit.autograd.ops.creation.factories import complex_
 from nnkit.autograd.ops.shape.strided import imag, real
-from nnkit.autograd.surface.limits import LARGEST, finfo, fitting_beside
+from nnkit.autograd.surface.limits import LARGEST, finfo, fitting_beside, iinfo
 from nnkit.autograd.tensor import Tensor
 from nnkit.autograd.views.history import is_unseen, write
-from nnkit.backend.dtype import BOOL, COMPLEX, FLOATING, python_number
+from nnkit.backend.dtype import BOOL, COMPLEX, FLOATING, INTEGER, python_number
 
 maximum = pointwise(
     "maximum",
@@ -218,6 +218,10 @@ def clamp(
         if isinstance(bound, complex):
             raise RuntimeError(f"clamp(): argument '{parameter}' must be real, got {bound}")
     numbers = not isinstance(min, Tensor) and not isinstance(max, Tensor)
+    if min.__class__ is max.__class__ is int and input.dtype.category == INTEGER:
+        limits = iinfo(input.dtype)
+        if limits.min <= min <= limits.max and limits.min <= max <= limits.max:
+            return _clamp_between(input, min, max)
     if numbers and input.dtype.category == FLOATING:
         low = -math.inf if min is None else fitting_beside("clamp", min, input)
         high = math.inf if max is None else fitting_beside("clamp", max, input)
