@@ -288,7 +288,7 @@ PyObject* median(Arguments arguments) {
 // median_all(x; ignore_nan)
 PyObject* median_all(Arguments arguments) {
     Array x = arguments.array(0);
-    if (!x || !is_sortable(x) || x.size() == 0) return decline();
+    if (!x || !x.is_behaved() || !is_sortable(x) || x.size() == 0) return decline();
     if (x.size() > Index{std::numeric_limits<std::int32_t>::max()}) return decline();
     const bool ignore_nan = arguments.truth(1);
     Owned plain = in_order(x);
