@@ -135,3 +135,20 @@ def test_views_have_the_strides_of_their_twins():
                 ours = kernel(layout, shape)
                 assert (ours.shape, ours.strides) == (theirs.shape, theirs.strides)
                 np.testing.assert_array_equal(ours, theirs)
+
+
+def test_turned_views_and_pieces_are_those_of_their_twins():
+    cases = (
+        ("permute", (2, 0, 1)), ("permute", (0, 2, 1)), ("swapaxes", 0, 2), ("swapaxes", -1, 1),
+        ("mT",), ("split", (1, 2, 1), 2), ("split", (2, 1), 0), ("split", (0, 3), 0),
+        ("unbind", 0), ("unbind", 2), ("unbind", 1),
+    )  # fmt: skip
+    for layout in [*layouts(make((3, 1, 4), np.float32)), np.zeros((3, 0, 4), np.float32)]:
+        for name, *arguments in cases:
+            kernel = getattr(B, name)
+            ours, theirs = kernel(layout, *arguments), kernel.twin(layout, *arguments)
+            pairs = zip(ours, theirs, strict=True) if isinstance(ours, tuple) else [(ours, theirs)]
+            for one, other in pairs:
+                assert (one.shape, one.strides) == (other.shape, other.strides)
+                assert one.ctypes.data == other.ctypes.data
+                assert one.flags.writeable == other.flags.writeable
