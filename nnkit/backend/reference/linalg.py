@@ -133,11 +133,11 @@ class _Planned(NamedTuple):
 def _planned(equation: str, shapes: tuple) -> tuple[tuple, int]:
     """The calls that contract operands of these shapes, and the place of the result."""
     B = _Planner(shapes)
-    result = _contracted(B, B.operands, equation)
+    result = _contracted(B, tuple(B.operands), equation)
     return tuple(B.steps), result.place
 
 
-def _contracted(B: Any, operands: list, equation: str) -> Any:
+def _contracted(B: Any, operands: tuple, equation: str) -> Any:
     inputs, output = parse(equation, tuple(len(x.shape) for x in operands))
     sizes = _sizes(operands, inputs)
     acc, labels = None, ()

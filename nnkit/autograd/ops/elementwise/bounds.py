@@ -218,7 +218,7 @@ def clamp(
         if isinstance(bound, complex):
             raise RuntimeError(f"clamp(): argument '{parameter}' must be real, got {bound}")
     numbers = not isinstance(min, Tensor) and not isinstance(max, Tensor)
-    if min.__class__ is max.__class__ is int and input.dtype.category == INTEGER:
+    if type(min) is int and type(max) is int and input.dtype.category == INTEGER:
         limits = iinfo(input.dtype)
         if limits.min <= min <= limits.max and limits.min <= max <= limits.max:
             return _clamp_between(input, min, max)

@@ -143,7 +143,7 @@ def where(
         tensor([0., 2.])
     """
     for value in (input, other):
-        if value.__class__ in (int, float) and not -LARGEST <= value <= LARGEST:
+        if isinstance(value, (int, float)) and not -LARGEST <= value <= LARGEST:
             break
     else:
         out = _attempt_where(condition, input, other)

@@ -11,14 +11,15 @@ constexpr Index work_of_task = 32768;
 
 // Where each bag begins among positions that are in the order of their bags, and where the last one
 // ends; false for another order.
-bool find_starts(const std::int64_t* bags, Index positions, Index count, Index* starts) {
+bool find_starts(Array bags, Index count, Index* starts) {
+    const std::int64_t* bag_of = bags.data<std::int64_t>();
     Index bag = 0;
     starts[0] = 0;
-    for (Index i = 0; i < positions; ++i) {
-        if (bags[i] < bag || bags[i] >= count) return false;
-        while (bag < bags[i]) starts[++bag] = i;
+    for (Index i = 0; i < bags.size(); ++i) {
+        if (bag_of[i] < bag || bag_of[i] >= count) return false;
+        while (bag < bag_of[i]) starts[++bag] = i;
     }
-    while (bag < count) starts[++bag] = positions;
+    while (bag < count) starts[++bag] = bags.size();
     return true;
 }
 
@@ -82,7 +83,7 @@ PyObject* bag_sum(Arguments arguments) {
     }
     if (!index.is_plain() || index.size() != bags.size() || count < 0) return decline();
     Scratch<Index> starts(count + 1), rows(index.size());
-    if (!find_starts(bags.data<std::int64_t>(), bags.size(), count, starts.data())) return decline();
+    if (!find_starts(bags, count, starts.data())) return decline();
     Bounds bounds{table.shape(0)};
     with_position(index, [&](auto position) {
         const auto* from = index.data<decltype(position)>();
@@ -135,7 +136,7 @@ PyObject* bag_max(Arguments arguments) {
         return decline();
     }
     Scratch<Index> starts(count + 1);
-    if (!find_starts(bags.data<std::int64_t>(), bags.size(), count, starts.data())) return decline();
+    if (!find_starts(bags, count, starts.data())) return decline();
     if (x.type() == Type::float32) return largest_of_bags<float>(x, starts.data(), count);
     if (x.type() == Type::float64) return largest_of_bags<double>(x, starts.data(), count);
     return decline();

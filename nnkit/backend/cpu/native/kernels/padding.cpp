@@ -23,7 +23,8 @@ struct Padding {
     // The widths of an array of this shape; negative ones crop, where a value is put.
     bool read(int axes, const npy_intp* inner, PyObject* widths, Mode mode) {
         ndim = axes;
-        if (ndim < 1 || !PyTuple_CheckExact(widths) || PyTuple_GET_SIZE(widths) != ndim) return false;
+        if (ndim < 1 || !PyTuple_CheckExact(widths)) return false;
+        if (PyTuple_GET_SIZE(widths) != ndim) return false;
         for (int a = 0; a < ndim; ++a) {
             Index pair[2];
             if (read_integers(PyTuple_GET_ITEM(widths, a), pair, 2) != 2) return false;
@@ -156,7 +157,8 @@ PyObject* pad_mode(Arguments arguments) {
 // The rows of one part of the gradient, all that is along the axes from `first` on, to those that
 // they were copied from.
 template <class T>
-void add_rows(const Padding& padding, const T* gradient, Index rows, const npy_intp* steps, T* out) {
+void add_rows(const Padding& padding, const T* gradient, Index rows, const npy_intp* steps,
+              T* out) {
     const int last = padding.ndim - 1;
     const Index width = padding.shape[last];
     const Index *source = padding.sources[last].data(), begin = padding.begin, end = padding.end;
@@ -175,7 +177,8 @@ PyObject* pad_mode_adjoint(Arguments arguments) {
     npy_intp inner[most_axes], steps[most_axes];
     if (!is_floating(g) || g.ndim() < 1 || g.ndim() > most_axes) return decline();
     const int ndim = g.ndim();
-    if (!PyTuple_CheckExact(arguments[1]) || PyTuple_GET_SIZE(arguments[1]) != ndim) return decline();
+    if (!PyTuple_CheckExact(arguments[1])) return decline();
+    if (PyTuple_GET_SIZE(arguments[1]) != ndim) return decline();
     int first = ndim - 1;  // of the axes that are padded
     for (int a = ndim - 1; a >= 0; --a) {
         Index pair[2];

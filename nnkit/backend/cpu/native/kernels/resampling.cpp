@@ -62,14 +62,15 @@ bool fill(Index old, Index fresh, PyObject* factor, Mode mode, bool aligned, Tab
         if (mode == Mode::linear && !aligned && position < 0) position = 0;
         if (!(std::fabs(position) < T(1 << 30))) return false;
         const T whole = std::floor(position), way = position - whole, rest = T(1) - way;
-        const T weights[2][most_taps] = {
-            {rest, way}, {keys_far(way + T(1)), keys_near(way), keys_near(rest), keys_far(rest + T(1))}};
+        const T linear[most_taps] = {rest, way};
+        const T cubic[most_taps] = {keys_far(way + T(1)), keys_near(way), keys_near(rest),
+                                    keys_far(rest + T(1))};
         const Index first = static_cast<Index>(whole) - (mode == Mode::cubic ? 1 : 0);
         for (int k = 0; k < table->taps; ++k) {
             const auto at = static_cast<std::size_t>(i);
             const Index place = std::clamp<Index>(first + k, 0, old - 1);
             table->places[k][at] = static_cast<std::int32_t>(place);
-            if (table->weighs) table->weights[k][at] = weights[mode == Mode::cubic][k];
+            if (table->weighs) table->weights[k][at] = (mode == Mode::cubic ? cubic : linear)[k];
         }
     }
     return true;
@@ -83,7 +84,8 @@ template <class T, class Run> void by_taps(const Table<T>& table, Run run) {
 }
 
 // out[o][i][n] = sum over k of weight[k][i] * x[o][place[k][i]][n]
-template <class T> void sample(const Table<T>& table, const T* x, Index outer, Index inner, T* out) {
+template <class T>
+void sample(const Table<T>& table, const T* x, Index outer, Index inner, T* out) {
     by_taps(table, [&](auto taps) {
         const std::int32_t* places[most_taps];
         const T* weights[most_taps];
@@ -161,7 +163,8 @@ struct Request {
         if (!is_floating(x) || x.ndim() < 3 || x.ndim() > 2 + most_spatial) return false;
         axes = x.ndim() - 2;
         Index* into = sizes + (whole_shape ? 0 : 2);
-        if (read_integers(arguments[1], into, 2 + axes) != axes + (whole_shape ? 2 : 0)) return false;
+        const int count = axes + (whole_shape ? 2 : 0);
+        if (read_integers(arguments[1], into, 2 + axes) != count) return false;
         PyObject* scales = arguments[2];
         if (!PyTuple_CheckExact(scales) || PyTuple_GET_SIZE(scales) != axes) return false;
         if (x.size() == 0 || !PyUnicode_Check(arguments[3])) return false;

@@ -186,7 +186,8 @@ template <class Kind, class S>
 void across_rows(const AxisView& slices, const S* a, const S* b, S* out) {
     using T = Computed<S>;
     Index count = slices.count, inner = slices.inner;
-    Index width = std::clamp<Index>(elements_of_tile / count / 16 * 16, narrowest_tile, widest_tile);
+    Index width = elements_of_tile / count / 16 * 16;
+    width = std::clamp<Index>(width, narrowest_tile, widest_tile);
     Index tiles = (inner + width - 1) / width;
     Index grain = std::max<Index>(1, elements_of_piece / (count * std::min(width, inner)));
     const bool copies =
