@@ -124,6 +124,7 @@ PyObject* arange(Arguments arguments) {
     if (number == NPY_INT64) {
         const Index start = arguments.integer(0), stop = arguments.integer(1);
         const Index step = arguments.integer(2);
+        if (step == 0) return decline();
         const Index count = (stop - start + step - (step > 0 ? 1 : -1)) / step;
         return numbered<std::int64_t>(std::max<Index>(count, 0),
                                       [=](Index i) { return start + i * step; });

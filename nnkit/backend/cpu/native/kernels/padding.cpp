@@ -74,9 +74,14 @@ struct Padding {
 };
 
 Mode read_mode(PyObject* name) {
-    if (PyUnicode_CompareWithASCIIString(name, "reflect") == 0) return Mode::reflect;
-    return PyUnicode_CompareWithASCIIString(name, "replicate") == 0 ? Mode::replicate
-                                                                    : Mode::circular;
+    if (!PyUnicode_Check(name)) throw Declined();
+    auto is = [name](const char* known) {
+        return PyUnicode_CompareWithASCIIString(name, known) == 0;
+    };
+    if (is("reflect")) return Mode::reflect;
+    if (is("replicate")) return Mode::replicate;
+    if (is("circular")) return Mode::circular;
+    throw Declined();
 }
 
 bool is_operand(Array x) {

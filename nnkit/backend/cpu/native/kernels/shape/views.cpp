@@ -92,7 +92,7 @@ PyObject* expand(Arguments arguments) {
 int axis_of(Array x, Index axis) {
     if (!is_seen(x)) return -1;
     if (axis < 0) axis += x.ndim();
-    return axis < x.ndim() ? static_cast<int>(axis) : -1;
+    return axis >= 0 && axis < x.ndim() ? static_cast<int>(axis) : -1;
 }
 
 // split(x; sizes, axis)
