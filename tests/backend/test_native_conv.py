@@ -193,3 +193,14 @@ def test_infinity_stays_in_its_window() -> None:
     out = B.conv(x, np.ones((20, 2, 3, 3), np.float32), None, (1, 1), (0, 0), (1, 1), 1)
     assert np.isinf(out[..., 3, 3]).all()
     assert np.isfinite(out).sum() == out.size - 20
+
+
+@pytest.mark.parametrize("length", [5, 16, 19])
+def test_infinity_behind_a_line_is_not_counted(length: int) -> None:
+    """A gradient of the weight reads lines of the input by whole vectors."""
+    x = np.ones((1, 1, 3, length + 2), np.float32)
+    x[0, 0, 0, -1] = np.inf
+    g = np.zeros((1, 2, 3, length), np.float32)
+    g[0, 0] = 1
+    weight = B.conv_grad_weight(g, x, (2, 1, 1, 3), (1, 1), (0, 0), (1, 1), 1)
+    np.testing.assert_array_equal(weight[0, 0, 0], (3 * length, 3 * length, np.inf))

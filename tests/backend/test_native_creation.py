@@ -46,7 +46,35 @@ def fill_cases(dtype: np.dtype) -> Iterator[tuple]:
         yield x.copy() if 0 in x.strides else x, 3
 
 
+def aranges(dtype: np.dtype) -> Iterator[tuple]:
+    if dtype.kind in "iuf":
+        for start, stop, step in (
+            (0, 0, 1),
+            (3, 100, 7),
+            (-5, -40, -3),
+            (0, 200_000, 1),
+            (2, 3, 4),
+        ):
+            yield start, stop, step, dtype
+        if dtype.kind == "f":
+            for start, stop, step in (
+                (0.0, 1.0, 0.1),
+                (-2.5, 7, 0.75),
+                (0, -3, -1.0),
+                (5, 4.9, -1),
+            ):
+                yield start, stop, step, dtype
+
+
+def linspaces(dtype: np.dtype) -> Iterator[tuple]:
+    if dtype.kind == "f":
+        for steps in (0, 1, 2, 5, 6, 100_001):
+            for start, stop in ((0, 1), (-3.7, 12.9), (5, -5.5), (0.1, 0.1)):
+                yield start, stop, steps, dtype
+
+
 CASES = {
+    "arange": aranges, "linspace": linspaces,
     "zeros": zeros_cases, "full": full_cases, "fill_": fill_cases,
     "zeros_like": like_cases, "ones_like": like_cases,
 }  # fmt: skip

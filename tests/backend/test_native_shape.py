@@ -26,6 +26,10 @@ def test_copies(shape, dtype):
         check("tile", layout, (2, *(1,) * (len(shape) // 2), *(3,) * ((len(shape) + 1) // 2)))
         check("pad", layout, tuple((i, 2 - i) for i in range(len(shape))), 1)
         check("pad", layout, ((1, -1), (-1, 2), (0, 0), (3, 1))[: len(shape)], 1)
+        for mode, width in (("reflect", -1), ("replicate", 1), ("circular", 0)):
+            widths = tuple((min(i, n + width), min(2, n + width)) for i, n in enumerate(shape))
+            if shape and 0 not in shape:
+                check("pad_mode", layout, widths, mode)
         for axes in ((), (0,), tuple(range(len(shape)))[::2]):
             if len(axes) <= len(shape):
                 check("flip", layout, axes)
@@ -34,6 +38,26 @@ def test_copies(shape, dtype):
             check("triu", layout, offset)
         check("copy_", np.zeros(shape, dtype), layout, copies=(0,))
         check("copy_", np.zeros((2, *shape), dtype), layout, copies=(0,))
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64, *HALVES])
+@pytest.mark.parametrize("mode", ["reflect", "replicate", "circular"])
+def test_adjoint_of_padding(mode, dtype):
+    tolerance = {np.float32: 1e-6, np.float64: 1e-14}.get(dtype, 1e-2)
+    for shape in ((7,), (5, 3), (3, 1, 6), (2, 19, 33, 5)):
+        widths = (
+            ((0, 0),) * (len(shape) - 1) + ((2, 0),)
+            if len(shape) < 3
+            else ((0, 0), *((min(n - 1, 2), 0) for n in shape[1:-1]), (1, 3))
+        )
+        padded = tuple(n + sum(pair) for n, pair in zip(shape, widths, strict=True))
+        for g in layouts(make(padded, dtype)):
+            got = B.pad_mode_adjoint(g, widths, mode)
+            want = B.pad_mode_adjoint.twin(g, widths, mode)
+            assert got.dtype == want.dtype
+            np.testing.assert_allclose(
+                got.astype(np.float64), want.astype(np.float64), tolerance, 10 * tolerance
+            )
 
 
 @pytest.mark.parametrize("dtype", [np.float32, np.int64, np.bool_])
@@ -111,3 +135,20 @@ def test_views_have_the_strides_of_their_twins():
                 ours = kernel(layout, shape)
                 assert (ours.shape, ours.strides) == (theirs.shape, theirs.strides)
                 np.testing.assert_array_equal(ours, theirs)
+
+
+def test_turned_views_and_pieces_are_those_of_their_twins():
+    cases = (
+        ("permute", (2, 0, 1)), ("permute", (0, 2, 1)), ("swapaxes", 0, 2), ("swapaxes", -1, 1),
+        ("mT",), ("split", (1, 2, 1), 2), ("split", (2, 1), 0), ("split", (0, 3), 0),
+        ("unbind", 0), ("unbind", 2), ("unbind", 1),
+    )  # fmt: skip
+    for layout in [*layouts(make((3, 1, 4), np.float32)), np.zeros((3, 0, 4), np.float32)]:
+        for name, *arguments in cases:
+            kernel = getattr(B, name)
+            ours, theirs = kernel(layout, *arguments), kernel.twin(layout, *arguments)
+            pairs = zip(ours, theirs, strict=True) if isinstance(ours, tuple) else [(ours, theirs)]
+            for one, other in pairs:
+                assert (one.shape, one.strides) == (other.shape, other.strides)
+                assert one.ctypes.data == other.ctypes.data
+                assert one.flags.writeable == other.flags.writeable

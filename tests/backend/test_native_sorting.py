@@ -42,6 +42,13 @@ def medians() -> Iterator[tuple]:
             yield x, axis, keepdims
 
 
+def medians_of_all() -> Iterator[tuple]:
+    for x in arrays():
+        yield from ((x, ignore_nan) for ignore_nan in (False, True) if x.size)
+    nothing = np.full(5, np.nan, np.float32)
+    yield from ((nothing, ignore_nan) for ignore_nan in (False, True))
+
+
 def shares(count: int) -> list[int]:
     return sorted({k for k in (0, 1, 5, 40, count // 2, count) if k <= count})
 
@@ -78,11 +85,11 @@ def counts() -> Iterator[tuple]:
 
 CASES = {
     "sort": orders, "argsort": orders, "topk": topks, "kthvalue": kthvalues, "median": medians,
-    "searchsorted": searches, "bincount": counts,
+    "searchsorted": searches, "bincount": counts, "median_all": medians_of_all,
 }  # fmt: skip
 
 
-@pytest.mark.parametrize("name", ["sort", "argsort", "searchsorted", "bincount"])
+@pytest.mark.parametrize("name", ["sort", "argsort", "searchsorted", "bincount", "median_all"])
 def test_equals_twin(name: str) -> None:
     for arguments in CASES[name]():
         compare(getattr(B, name), *arguments, same_order=False)

@@ -103,6 +103,28 @@ def _is_index(value: Any) -> bool:
     return True
 
 
+def shape_for(
+    name: str, numel: int, given: tuple, keyword: Any = None, parameter: str = "size"
+) -> tuple[int, ...]:
+    """`complete_shape` of `sizes_of`, which plain ints that fit do without."""
+    sizes = given[0] if len(given) == 1 and isinstance(given[0], tuple) else given
+    known, unknown = 1, -1
+    for position, n in enumerate(sizes):
+        if n.__class__ is not int or n < -1 or (n < 0 <= unknown):
+            break
+        if n < 0:
+            unknown = position
+        else:
+            known *= n
+    else:
+        if keyword is None and given:
+            if unknown < 0 and known == numel:
+                return tuple(sizes)
+            if unknown >= 0 and known and not numel % known:
+                return (*sizes[:unknown], numel // known, *sizes[unknown + 1 :])
+    return complete_shape(name, sizes_of(name, given, keyword, parameter), numel)
+
+
 def complete_shape(name: str, shape: tuple[int, ...], numel: int) -> tuple[int, ...]:
     """``shape`` with its -1 worked out.
 

@@ -93,6 +93,7 @@ def bind_op(
     numbers: int = 0,
     exact: bool = False,
     link: Callable | None = None,
+    masks: int = 0,
 ) -> Callable:
     """The compiled form of an op on Tensors.
 
@@ -101,9 +102,11 @@ def bind_op(
         twin: gets the operands that need more than to be unwrapped.
         connect: records the node where ``op.record`` does not say all of it; no formula needs it.
         dtypes: for a formula, what its operands may have.
-        numbers: which operands may be numbers: 2 for the second, 3 for either of the first two.
+        numbers: which operands may be numbers, a bit for each: 2 for the second, 3 for either of
+            the first two.
         exact: whether half precision does not round the second before it computes.
         link: of an op that gives views what makes its results views.
+        masks: which operands of a formula are bool, whatever the others are, a bit for each.
     """
     if MODULE is None:
         return twin
@@ -113,14 +116,14 @@ def bind_op(
     several = len(primitive.outputs) > 1 or primitive.many
     simple = (op.only_first or not several) and not op.broadcasts
     return MODULE.bind_op(
-        twin, op, connect, op.name, dtypes, optional, flowing, len(op.rules), numbers, exact,
-        several, simple, None, link,
+        twin, op, connect, op.name, dtypes, optional, flowing, len(op.rules), numbers, masks,
+        exact, several, simple, None, link,
     )  # fmt: skip
 
 
 def bind_write(
     name: str, operation: str, inputs: int, dtypes: tuple, twin: Callable, numbers: int = 0,
-    exact: bool = False,
+    exact: bool = False, masks: int = 0,
 ) -> Callable:  # fmt: skip
     """The compiled form of what writes into a Tensor where that becomes no history.
 
@@ -132,12 +135,14 @@ def bind_write(
         twin: gets the operands that need more.
         numbers: 2 where the second operand may be a number.
         exact: whether half precision does not round that before it computes.
+        masks: which operands are bool, whatever the others are, a bit for each.
     """
     if MODULE is None:
         return twin
     return MODULE.bind_op(
-        twin, None, None, name, dtypes, 0, 0, inputs, numbers, exact, False, True, operation, None
-    )
+        twin, None, None, name, dtypes, 0, 0, inputs, numbers, masks, exact, False, True,
+        operation, None,
+    )  # fmt: skip
 
 
 def bind_entry(twin: type) -> Any:

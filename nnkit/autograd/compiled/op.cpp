@@ -44,7 +44,8 @@ struct Op {
     unsigned optional;    // inputs that may be None, a bit for each
     unsigned flowing;     // inputs that a gradient flows to
     int inputs;
-    int numbers;          // which of the operands may be a number: a bit for each of the first two
+    unsigned numbers;     // operands that may be numbers, a bit for each
+    unsigned masks;       // operands of a formula that are bool, whatever the others are
     bool exact;           // whether half precision does not round the second one
     bool several;         // outputs
     bool simple;          // the first output's node needs no more than `record` gives it
@@ -98,21 +99,24 @@ struct Look {
     }
 };
 
-// Arrays that need no promotion, and numbers beside them; whether all have one shape.
+// Arrays that need no promotion, and numbers and masks beside them; whether all have one shape.
 bool are_alike(const Op* op, PyObject* const* operands, bool* of_one_shape) {
-    int leading = is_number(operands[0]) ? 1 : 0;
+    int leading = 0;
+    auto is_mask = [&](int i) { return (op->masks >> i & 1) != 0; };
+    while (leading < op->inputs && (is_mask(leading) || is_number(operands[leading]))) ++leading;
+    if (leading == op->inputs) return false;
     Look first(operands[leading]);
-    if (first.dtype == nullptr || (leading != 0 && !first.takes_numbers())) return false;
+    if (first.dtype == nullptr) return false;
     Py_ssize_t known = 0, count = PyTuple_GET_SIZE(op->dtypes);
     while (known < count && PyTuple_GET_ITEM(op->dtypes, known) != first.dtype) ++known;
     if (known == count) return false;
-    for (int i = leading + 1; i < op->inputs; ++i) {
+    for (int i = 0; i < op->inputs; ++i) {
         Look other(operands[i]);
         if (other.dtype == nullptr) {
             if (!first.takes_numbers()) return false;
             continue;  // a number
         }
-        if (other.dtype != first.dtype) return false;
+        if (is_mask(i) ? other.number() != NPY_BOOL : other.dtype != first.dtype) return false;
         if (!first.same_shape(other)) *of_one_shape = false;
     }
     return true;
@@ -215,7 +219,7 @@ private:
             PyObject* operand = arguments_[i];
             if (!is_tensor(operand)) {
                 bool absent = operand == Py_None && (op_->optional >> i & 1);
-                bool number = i < 2 && (op_->numbers >> i & 1) && is_number(operand);
+                bool number = (op_->numbers >> i & 1) && is_number(operand);
                 if (!absent && !number) return false;
                 keep(operand);
                 continue;
@@ -234,10 +238,10 @@ private:
         if (device_ == nullptr) return false;
         bool formula = op_->dtypes != Py_None;
         if (formula && !are_alike(op_, values_, &of_one_shape_)) return false;
-        bool reflected = op_->numbers != 0 && is_number(values_[0]);
+        bool reflected = (op_->numbers & 1) != 0 && is_number(values_[0]);
         if (reflected && wanted_ && modes.enabled) return false;  // another node
         if (reflected && !round_number(0, 1)) return false;
-        bool rounds = op_->numbers != 0 && !op_->exact && is_number(values_[1]);
+        bool rounds = (op_->numbers & 2) != 0 && !op_->exact && is_number(values_[1]);
         if (rounds && !round_number(1, 0)) return false;
         for (Py_ssize_t i = op_->inputs; i < count_; ++i) {
             if (formula && !is_number(arguments_[i])) return false;
@@ -362,6 +366,10 @@ private:
     bool tell_shapes(PyObject* node) const {
         Owned looks(PyTuple_New(op_->inputs));
         for (int i = 0; looks && i < op_->inputs; ++i) {
+            if (!is_tensor(arguments_[i])) {
+                PyTuple_SET_ITEM(looks.object(), i, Py_NewRef(Py_None));
+                continue;
+            }
             Owned shape(PyObject_GetAttr(values_[i], names().shape));
             Owned dtype(PyObject_GetAttr(values_[i], names().dtype));
             PyObject* look = shape && dtype ? PyTuple_Pack(2, shape.object(), dtype.object())
@@ -480,10 +488,10 @@ PyTypeObject* op_type = nullptr;
 
 PyObject* bind_op(PyObject*, PyObject* args) {
     PyObject *twin, *rules, *connect, *name, *dtypes, *operation, *link;
-    unsigned optional, flowing;
-    int inputs, numbers, exact, several, simple;
-    if (!PyArg_ParseTuple(args, "OOOUOIIiipppOO:bind_op", &twin, &rules, &connect, &name, &dtypes,
-                          &optional, &flowing, &inputs, &numbers, &exact, &several, &simple,
+    unsigned optional, flowing, numbers, masks;
+    int inputs, exact, several, simple;
+    if (!PyArg_ParseTuple(args, "OOOUOIIiIIpppOO:bind_op", &twin, &rules, &connect, &name, &dtypes,
+                          &optional, &flowing, &inputs, &numbers, &masks, &exact, &several, &simple,
                           &operation, &link)) {
         return nullptr;
     }
@@ -505,6 +513,7 @@ PyObject* bind_op(PyObject*, PyObject* args) {
     op->flowing = flowing;
     op->inputs = inputs;
     op->numbers = inputs > 1 ? numbers : 0;
+    op->masks = masks;
     op->exact = exact != 0;
     op->several = several != 0;
     op->simple = simple != 0;

@@ -49,8 +49,10 @@ from nnkit.backend.algebra import FORMULAS, register_formula
 from nnkit.backend.dtype import (
     BOOL,
     FLOATING,
+    INTEGER,
     OF_ARRAY,
     bfloat16,
+    bool_,
     float16,
     float32,
     float64,
@@ -60,9 +62,10 @@ from nnkit.backend.dtype import (
 )
 from nnkit.backend.formula import Formula, fn
 
-__all__ = ["declined", "fn", "over_input", "pointwise", "writing"]
+__all__ = ["attempting", "declined", "fn", "over_input", "pointwise", "writing"]
 
 F4, F8 = float32.array, float64.array
+INTEGERS = tuple([d.array for d in OF_ARRAY.values() if d.category == INTEGER and not d.is_stored])
 HALVES = float16.array, bfloat16.array
 # The ops that take dtypes which are only stored; unsigned integers are also what becomes floats.
 _OF_STORED = {
@@ -385,12 +388,20 @@ def _halves(refuses: tuple[str, ...]) -> tuple:
     return tuple([d for d in HALVES if OF_ARRAY[d].kinds.isdisjoint(refuses)])
 
 
+def _whole(kind: str, refuses: tuple[str, ...]) -> tuple:
+    """The dtypes without fractions in which an op computes as they are."""
+    integers = () if kind == "float" or "integer" in refuses else INTEGERS
+    bits_alone = "floating" in refuses and "bool" not in refuses
+    return (*integers, bool_.array) if bits_alone else integers
+
+
 def _unary(op: Op, kind: str, refuses: tuple[str, ...]) -> Any:
     name = op.name
     count = len(op.primitive.statics)
     f4, f8 = _unchecked(refuses)
 
-    attempt = bind_op(op, declined, dtypes=(f4, f8, *_halves(refuses)) if f4 else ())
+    floating = (f4, f8, *_halves(refuses)) if f4 else ()
+    attempt = bind_op(op, declined, dtypes=(*floating, *_whole(kind, refuses)))
 
     def unary(input: Any, *scalars: Any) -> Tensor:
         out = attempt(input, *scalars)
@@ -430,7 +441,7 @@ def _binary(op: Op, kind: str, refuses: tuple[str, ...], numbers: str) -> Any:
     f4, f8 = _unchecked(refuses)
     i8 = None if kind == "float" or "integer" in refuses else int64.array
 
-    dtypes = tuple([d for d in ((f4, f8, *_halves(refuses)) if f4 else ()) + (i8,) if d])
+    dtypes = (*((f4, f8, *_halves(refuses)) if f4 else ()), *_whole(kind, refuses))
     places = {"both": 3, "other": 2, "none": 0}[numbers]
     compiled = functools.partial(bind_op, op, dtypes=dtypes, numbers=places, exact=name in EXACT)
     attempt = compiled(declined)
@@ -545,6 +556,15 @@ def _in_place(
     dtypes = fast if FORMULAS[name].stepwise else (*fast, *_halves(refuses))
     inputs = len(op.primitive.arrays)
     return bind_write(label, label, inputs, dtypes, write_in_place, 2 if weak else 0, name in EXACT)
+
+
+def attempting(
+    apply: Callable, dtypes: tuple = (F4, F8), numbers: int = 0, masks: int = 0
+) -> Callable:
+    """The op ``apply`` of a formula on operands that need no promotion; None where it takes more.
+    ``numbers`` and ``masks`` are those of `bind_op`."""
+    op: Op = apply.op  # pyright: ignore[reportFunctionMemberAccess]
+    return bind_op(op, declined, dtypes=dtypes, numbers=numbers, masks=masks)
 
 
 def writing(apply: Callable, operation: str) -> Callable:

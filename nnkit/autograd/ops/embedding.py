@@ -35,6 +35,16 @@ _embedding = rule(
 )
 
 
+bag_sum = rule(
+    "bag_sum",
+    node="EmbeddingBagBackward0",
+    linear=True,
+    weight=lambda B, g, index, bags, weight_shape: B.embedding_grad(
+        B.index_select(g, bags, 0), index, weight_shape[0], None, False
+    ),
+)
+
+
 def _grad_bag_max(B: Any, g_out: Any, rows: Any, x_shape: tuple) -> Any:
     if not x_shape[0]:
         return B.getitem(g_out, (slice(0, 0),))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import operator
 from typing import Any
 
@@ -60,8 +61,8 @@ def _widths(name: str, pad: Any, ndim: int) -> Widths:
     return ((0, 0),) * (ndim - len(pairs)) + tuple(reversed(pairs))
 
 
-def _check_sizes(name: str, input: Tensor, widths: Widths, mode: str) -> None:
-    shape = input._array.shape
+@functools.lru_cache(maxsize=512)
+def _check_sizes(name: str, shape: tuple[int, ...], widths: Widths, mode: str) -> None:
     size = [n + before + after for n, (before, after) in zip(shape, widths)]
     kept = [n + min(before, 0) + min(after, 0) for n, (before, after) in zip(shape, widths)]
     if mode in ("constant", "circular"):  # their pieces are cut out first
@@ -92,7 +93,7 @@ def constant_pad_nd(input: Tensor, pad: Any, value: complex = 0) -> Tensor:
     check_tensor("constant_pad_nd", input)
     value = fitting("constant_pad_nd", value, input.dtype)
     widths = _widths("constant_pad_nd", pad, input.ndim)
-    _check_sizes("constant_pad_nd", input, widths, "constant")
+    _check_sizes("constant_pad_nd", input._array.shape, widths, "constant")
     return in_format_of(input, OPS["pad"](input, widths, value))
 
 
@@ -124,7 +125,7 @@ def pad(input: Tensor, pad: Any, mode: str = "constant", value: float | None = N
         raise TypeError(f"pad(): argument 'mode' must be str, not {type(mode).__name__}")
     widths = _widths("pad", pad, input.ndim)
     if mode == "constant":
-        _check_sizes("pad", input, widths, mode)
+        _check_sizes("pad", input._array.shape, widths, mode)
         value = fitting("pad", 0 if value is None else value, input.dtype)
         return in_format_of(input, OPS["pad"](input, widths, value))
     if mode not in ("reflect", "replicate", "circular"):
@@ -145,7 +146,7 @@ def pad(input: Tensor, pad: Any, mode: str = "constant", value: float | None = N
             f"pad(): Expected {axes + 1}D or {axes + 2}D (batch mode) tensor with possibly 0 batch "
             f"size and other non-zero dimensions for input, but got: {list(input.shape)}"
         )
-    _check_sizes("pad", input, widths, mode)
+    _check_sizes("pad", input._array.shape, widths, mode)
     if mode != "circular":
         check_dtype("pad", input.dtype, ("bool",))
     out = _pad_with_itself(input, widths, mode)
@@ -166,17 +167,29 @@ _TOO_WIDE = {
 }
 
 
-def _pad_with_itself(input: Tensor, widths: Widths, mode: str) -> Tensor:
+@functools.lru_cache(maxsize=512)
+def _divided(shape: tuple[int, ...], widths: Widths, mode: str) -> tuple[Widths, Widths, bool]:
+    """Widths of which some cut off as those that do and those that pad; and whether any cuts off.
+
+    Raises:
+        RuntimeError: there is not as much to repeat.
+    """
     if mode == "replicate":
-        widths = tuple(_within_edge(n, *pair) for n, pair in zip(input._array.shape, widths))
+        widths = tuple(_within_edge(n, *pair) for n, pair in zip(shape, widths))
     cut = tuple((min(before, 0), min(after, 0)) for before, after in widths)
     more = tuple((max(before, 0), max(after, 0)) for before, after in widths)
-    # A reflection goes on behind what is cut off; a circle is closed where it was cut.
-    cut_first = mode == "circular" and any(map(any, cut))
-    x = OPS["pad"](input, cut, 0) if cut_first else input
-    for n, pair in zip(x.shape, more):
+    if mode == "circular":
+        shape = tuple(n + sum(pair) for n, pair in zip(shape, cut))
+    for n, pair in zip(shape, more):
         if any(pair) and (n == 0 or (mode != "replicate" and max(pair) > n - (mode == "reflect"))):
             reason = _TOO_WIDE.get(mode, "there is no edge to repeat")
             raise RuntimeError(f"pad(): {reason}, but got: padding {pair} for size {n}")
-    x = (_circular if mode == "circular" else _pad_mode)(x, more, mode)
-    return OPS["pad"](x, cut, 0) if any(map(any, cut)) and not cut_first else x
+    return cut, more, any(map(any, cut))
+
+
+def _pad_with_itself(input: Tensor, widths: Widths, mode: str) -> Tensor:
+    cut, more, cuts = _divided(input._array.shape, widths, mode)
+    if mode == "circular":  # a circle is closed where it was cut
+        return _circular(OPS["pad"](input, cut, 0) if cuts else input, more, mode)
+    x = _pad_mode(input, more, mode)  # a reflection goes on behind what is cut off
+    return OPS["pad"](x, cut, 0) if cuts else x

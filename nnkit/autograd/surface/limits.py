@@ -120,7 +120,7 @@ class iinfo(_Limits):
 
 def _held(value: float, d: dtype) -> bool:
     """Whether a number is no larger than the finite ones of a floating dtype."""
-    return not math.isfinite(value) or abs(value) <= finfo(d).max
+    return not math.isfinite(value) or abs(value) <= _FORMATS[d.to_real()][1]
 
 
 def fitting(name: str, value: Any, d: dtype, single: bool = False) -> Any:
@@ -135,6 +135,8 @@ def fitting(name: str, value: Any, d: dtype, single: bool = False) -> Any:
         RuntimeError: it overflows.
     """
     category = d.category
+    if value.__class__ is int and 0 <= value <= 127 and category in (INTEGER, FLOATING):
+        return value if category == INTEGER else float(value)  # every dtype holds those
     if category == FLOATING and value.__class__ is float:
         fits = d is float64 or (single and d is not float32) or _held(value, d)
     elif category == COMPLEX:
@@ -168,7 +170,7 @@ def fitting_beside(name: str, value: Any, other: Tensor, single: bool = False) -
     if kind not in (int, float, complex):
         return value
     exact = kind is int or other._array.dtype not in HALF
-    if exact and kind is not complex and 0 <= value <= 127:  # every dtype holds those
+    if exact and kind is not complex and 0 <= value <= 127:
         return value
     d = promoted_dtype(name, value, other)
     return held(fitting(name, value, d, single), d)

@@ -60,8 +60,7 @@ def arange(start: Any, stop: Any, step: Any, dtype: np.dtype) -> np.ndarray:
     steps = np.arange(max(count, 0), dtype=np.int64 if dtype.kind in "iu" else F8)
     if step != 1:
         steps *= step
-    if start != 0:
-        steps += start
+    steps += start
     return steps.astype(dtype, copy=False)
 
 

@@ -36,6 +36,12 @@ def embedding_renorm_(B, weight, index, max_norm, norm_type):
     return B.index_copy_(weight, index, B.cast(shrunk, weight.dtype), 0)
 
 
+def bag_sum(B, weight, index, bags, count):
+    """The sum of the rows of each bag of indices, which are in the order of their bags."""
+    rows = B.index_select(weight, index, 0)
+    return B.index_select_adjoint(rows, bags, 0, (count, weight.shape[1]))
+
+
 def bag_max(B, x, bags, count):
     """The maximum of the rows of each bag, column by column, and the row it stands in; 0 and -1
     for an empty bag. Of equal ones the first counts."""

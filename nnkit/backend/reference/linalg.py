@@ -6,7 +6,7 @@ from __future__ import annotations
 import functools
 import math
 from collections.abc import Callable
-from typing import Any
+from typing import Any, NamedTuple
 
 Labels = tuple[Any, ...]  # letters, or for the dimensions of an ellipsis -1, -2, ... from the right
 
@@ -77,7 +77,68 @@ def cross(B: Any, x: Any, y: Any, axis: int) -> Any:
 
 def einsum(B: Any, operands: tuple, equation: str) -> Any:
     """Contract the operands from left to right, each pair by one matrix product."""
-    inputs, output = parse(equation, tuple(x.ndim for x in operands))
+    shapes = tuple([tuple(x.shape) for x in operands])
+    # A size that is traced is an int of another class, which a plan that is kept would forget.
+    are_plain = all(size.__class__ is int for shape in shapes for size in shape)
+    plan = _planned if are_plain else _planned.__wrapped__
+    steps, last = plan(equation, shapes)
+    arrays = list(operands)
+    for name, places, statics in steps:
+        arrays.append(getattr(B, name)(*[arrays[k] for k in places], *statics))
+    return arrays[last]
+
+
+class _Planner:
+    """An algebra of shapes: it notes the calls, with the place of each operand among all arrays."""
+
+    def __init__(self, shapes: tuple) -> None:
+        self.steps: list[tuple] = []
+        self.operands = [_Planned(shape, k) for k, shape in enumerate(shapes)]
+
+    def _note(self, shape: tuple, name: str, operands: tuple, *statics: Any) -> _Planned:
+        self.steps.append((name, tuple(x.place for x in operands), statics))
+        return _Planned(shape, len(self.operands) + len(self.steps) - 1)
+
+    def permute(self, x: _Planned, order: tuple) -> _Planned:
+        return self._note(tuple(x.shape[k] for k in order), "permute", (x,), order)
+
+    def reshape(self, x: _Planned, shape: tuple) -> _Planned:
+        return self._note(shape, "reshape", (x,), shape)
+
+    def diagonal(self, x: _Planned, offset: int, first: int, second: int) -> _Planned:
+        kept = tuple(n for k, n in enumerate(x.shape) if k not in (first, second))
+        shape = (*kept, x.shape[first])
+        return self._note(shape, "diagonal", (x,), offset, first, second)
+
+    def sum(self, x: _Planned, axes: tuple, keepdims: bool) -> _Planned:
+        shape = tuple(n for k, n in enumerate(x.shape) if k not in axes)
+        return self._note(shape, "sum", (x,), axes, keepdims)
+
+    def mul(self, x: _Planned, y: _Planned) -> _Planned:
+        shape = tuple(b if a == 1 else a for a, b in zip(x.shape, y.shape, strict=True))
+        return self._note(shape, "mul", (x, y))
+
+    def bmm(self, x: _Planned, y: _Planned) -> _Planned:
+        return self._note((*x.shape[:2], y.shape[2]), "bmm", (x, y))
+
+
+class _Planned(NamedTuple):
+    """What is known of an array before there is one: its shape, and its place among all."""
+
+    shape: tuple
+    place: int
+
+
+@functools.lru_cache(maxsize=256)
+def _planned(equation: str, shapes: tuple) -> tuple[tuple, int]:
+    """The calls that contract operands of these shapes, and the place of the result."""
+    B = _Planner(shapes)
+    result = _contracted(B, tuple(B.operands), equation)
+    return tuple(B.steps), result.place
+
+
+def _contracted(B: Any, operands: tuple, equation: str) -> Any:
+    inputs, output = parse(equation, tuple(len(x.shape) for x in operands))
     sizes = _sizes(operands, inputs)
     acc, labels = None, ()
     summed = {a for a in sizes if a not in output}

@@ -8,6 +8,7 @@ from nnkit.autograd import Tensor, no_grad
 from nnkit.autograd.op.registry import OPS
 from nnkit.autograd.op.single import single
 from nnkit.autograd.ops import embedding as ops
+from nnkit.autograd.ops.creation.ranges import arange
 from nnkit.autograd.tensor import on_its_own
 from nnkit.backend.dtype import FLOATING, float64, int64, promote_types
 from nnkit.backend.warning import warn
@@ -98,7 +99,7 @@ def embedding(
 
 def _bags(input: Tensor, offsets: Any, include_last_offset: bool, whole: bool) -> tuple:
     """The flat indices, the bag of each, and the number of bags; with ``whole`` the last one ends
-    with the input, whatever the last offset is."""
+    with the input, whatever the last offset is. The bags follow each other."""
     if input.ndim == 2:
         if offsets is not None:
             raise ValueError(
@@ -112,8 +113,8 @@ def _bags(input: Tensor, offsets: Any, include_last_offset: bool, whole: bool) -
                 f"embedding_bag: step must be nonzero, got an input of shape {[count, length]}, "
                 "whose bags have no indices"
             )
-        bags = input.new_tensor(range(count)).repeat_interleave(length)
-        return input.reshape(-1), bags, count
+        numbers = arange(count, device=input.device).unsqueeze(1)
+        return input.reshape(-1), numbers.expand(count, length).reshape(-1), count
     if offsets.ndim != 1:
         raise ValueError(f"embedding_bag: offsets has to be a 1D Tensor, got {offsets.ndim}D")
     ops.check_indices("embedding_bag", offsets, "offsets")
@@ -137,6 +138,24 @@ def _bags(input: Tensor, offsets: Any, include_last_offset: bool, whole: bool) -
     numbers = offsets.new_tensor(range(len(lengths)))
     bags = numbers.repeat_interleave(offsets.new_tensor(lengths)).long()
     return input.narrow(0, 0, bags.shape[0]), bags, len(lengths)
+
+
+def _sums(weight: Tensor, index: Tensor, bags: Tensor, count: int) -> Tensor | None:
+    """The sums of bags, or None for an index outside the table, about which `_rows` says more."""
+    try:
+        return ops.bag_sum(weight, index, bags, count)
+    except IndexError:
+        return None
+
+
+def _rows(weight: Tensor, index: Tensor, padding: int, by_frequency: bool, sparse: bool) -> Tensor:
+    try:
+        return ops.embedding(weight, index, padding, by_frequency, sparse)
+    except IndexError as error:  # torch's type, though `embedding` has the better one
+        found = str(error).removeprefix("embedding(): ")
+        raise RuntimeError(
+            f"embedding_bag(): Expected idx >= 0 && idx < num_embeddings, but {found}"
+        ) from None
 
 
 def embedding_bag(
@@ -247,28 +266,29 @@ def _pooled(
     """The sum, mean or maximum of each of ``count`` bags, the last one of which has ``counted``
     indices more than there are."""
     held = count
-    if padding >= 0:  # what is padded goes into one bag more
-        held, bags = count + 1, bags.masked_fill(index == padding, count)
-        if mode == "max":  # whose rows of a bag follow each other
-            order = bags.argsort(stable=True)
-            index, bags = index[order], bags[order]
-    try:
-        rows = ops.embedding(weight, index, padding, scale_grad_by_freq, sparse)
-    except IndexError as error:  # torch's type, though `embedding` has the better one
-        found = str(error).removeprefix("embedding(): ")
-        raise RuntimeError(
-            f"embedding_bag(): Expected idx >= 0 && idx < num_embeddings, but {found}"
-        ) from None
-    if factors is not None:
-        rows = rows * factors.unsqueeze(1)
-    if mode == "max":
-        pooled = ops.bag_max(rows, bags, held)[0]
-    else:
-        pooled = OPS["index_select_adjoint"](rows, bags, 0, (held, weight.shape[1]))
+    plain = mode != "max" and padding < 0 and factors is None and not weight._device.depth
+    pooled = (
+        _sums(weight, index, bags, count) if plain and not (scale_grad_by_freq or sparse) else None
+    )
+    if pooled is None:
+        if padding >= 0:  # what is padded goes into one bag more
+            held, bags = count + 1, bags.masked_fill(index == padding, count)
+            if mode == "max":  # whose rows of a bag follow each other
+                order = bags.argsort(stable=True)
+                index, bags = index[order], bags[order]
+        rows = _rows(weight, index, padding, scale_grad_by_freq, sparse)
+        if factors is not None:
+            rows = rows * factors.unsqueeze(1)
+        if mode == "max":
+            pooled = ops.bag_max(rows, bags, held)[0]
+        else:
+            pooled = OPS["index_select_adjoint"](rows, bags, 0, (held, weight.shape[1]))
     if padding >= 0:
         pooled = on_its_own(pooled[:count])
     if mode != "mean":
         return pooled
+    if input.ndim == 2 and padding < 0:
+        return pooled / max(input.shape[1], 1)
     sizes = bags.bincount(minlength=held)[:count]
     if counted:
         sizes[-1:] += counted

@@ -7,9 +7,16 @@ from collections.abc import Callable
 from typing import Any
 
 from nnkit.autograd.arguments.dims import broadcast_shape, check_tensor
-from nnkit.autograd.compiled import bind_op
 from nnkit.autograd.forward.dual import fixed_zeros_like
-from nnkit.autograd.op.pointwise import F4, F8, declined, fn, is_plain_operand, pointwise, writing
+from nnkit.autograd.op.pointwise import (
+    F4,
+    F8,
+    attempting,
+    fn,
+    is_plain_operand,
+    pointwise,
+    writing,
+)
 from nnkit.autograd.op.promotion import check_dtype, check_steps, promote, promoted_dtype
 from nnkit.autograd.op.public import PUBLIC, public
 from nnkit.autograd.op.registry import OPS
@@ -205,8 +212,8 @@ BY_NUMBER: dict[str, Any] = {
 }
 _lerp_near = pointwise("lerp_near", lambda x, y, weight: x + weight * (y - x), **BY_NUMBER)
 _lerp_far = pointwise("lerp_far", lambda x, y, weight: y - (y - x) * (1 - weight), **BY_NUMBER)
-_write_lerp_near = writing(_lerp_near, "lerp_")
-_write_lerp_far = writing(_lerp_far, "lerp_")
+_attempts_of_lerp = tuple([attempting(by) for by in (_lerp_near, _lerp_far)])
+_writes_of_lerp = tuple([writing(by, "lerp_") for by in (_lerp_near, _lerp_far)])
 _addcmul = pointwise(
     "addcmul", lambda x, y, z, value: x + value * y * z, scalars=("value",), function=False,
     x=lambda g: g, y=lambda g, z, value: g * fn.conj(z * value),
@@ -217,6 +224,7 @@ _addcdiv = pointwise(
     x=lambda g: g, y=lambda g, z, value: g * fn.conj(value / z),
     z=lambda g, y, z, value: -g * fn.conj(value * y / (z * z)),
 )
+_attempt_addcmul, _attempt_addcdiv = attempting(_addcmul), attempting(_addcdiv)
 
 
 def scaled(x: Tensor, factor: Any) -> Tensor:
@@ -255,7 +263,7 @@ def _product(plain: Any, other: Any, alpha: Any) -> Any:
     return bool(other * alpha) if alpha.__class__ is bool else other * alpha
 
 
-_attempts = {by: bind_op(by.op, declined, dtypes=(F4, F8)) for by in (_add_scaled, _sub_scaled)}
+_attempts = {by: attempting(by) for by in (_add_scaled, _sub_scaled)}
 
 
 def _combined(plain: Any, by: Any, input: Any, other: Any, alpha: Any) -> Tensor:
@@ -408,12 +416,18 @@ def round(
     return _round_to(input, finer, coarser)
 
 
+def _attempt_by_weight(attempts: tuple, input: Tensor, end: Tensor, weight: Any) -> Tensor | None:
+    """What the first of two attempts does, or the second for a number from 0.5 on; None for
+    others."""
+    if weight.__class__ is float and -LARGEST <= weight <= LARGEST:
+        return attempts[builtins.abs(weight) >= 0.5](input, end, weight)
+    return None
+
+
 def _lerp_in_place(self: Tensor, end: Tensor, weight: Tensor | complex) -> Tensor:
-    if weight.__class__ is float and -LARGEST <= weight <= LARGEST:  # type: ignore
-        attempt = _write_lerp_near if builtins.abs(weight) < 0.5 else _write_lerp_far
-        out = attempt(self, end, weight)
-        if out is not None:
-            return out
+    out = _attempt_by_weight(_writes_of_lerp, self, end, weight)
+    if out is not None:
+        return out
     return write(self, "lerp_", lerp, end, weight)
 
 
@@ -430,6 +444,9 @@ def lerp(input: Tensor, end: Tensor, weight: Tensor | complex) -> Tensor:
         >>> nnkit.lerp(nnkit.tensor([0.0, 10.0]), nnkit.tensor([1.0, 20.0]), 0.5)
         tensor([ 0.5000, 15.0000])
     """
+    out = _attempt_by_weight(_attempts_of_lerp, input, end, weight)
+    if out is not None:
+        return out
     for t in (end, weight):
         if isinstance(t, Tensor) and t.dtype is not input.dtype and (t is end or t.ndim):
             raise RuntimeError(f"lerp(): expected dtype {input.dtype}, got {t.dtype}")
@@ -449,6 +466,14 @@ def _real(name: str, value: Any, operand: Tensor) -> None:
         raise RuntimeError(f"{name}(): value {value} cannot be converted to {operand.dtype}")
 
 
+def _attempt_by_value(attempt: Callable, *operands_and_value: Any) -> Tensor | None:
+    """What ``attempt`` does, unless the number at the end may overflow; None for others."""
+    value = operands_and_value[-1]
+    if value.__class__ in (int, float) and -LARGEST <= value <= LARGEST:
+        return attempt(*operands_and_value)
+    return None
+
+
 def _in_place_by_value(apply: Any) -> Callable:
     """``addcmul_`` and ``addcdiv_``: one kernel that writes."""
     plain = apply.op.name
@@ -458,10 +483,9 @@ def _in_place_by_value(apply: Any) -> Callable:
     def write_in_place(
         self: Tensor, tensor1: Tensor, tensor2: Tensor, *, value: complex = 1
     ) -> Tensor:
-        if value.__class__ in (int, float) and -LARGEST <= value <= LARGEST:  # type: ignore
-            out = attempt(self, tensor1, tensor2, value)
-            if out is not None:
-                return out
+        out = _attempt_by_value(attempt, self, tensor1, tensor2, value)
+        if out is not None:
+            return out
         return write(self, name, PUBLIC[plain], tensor1, tensor2, value=value)
 
     write_in_place.__name__ = write_in_place.__qualname__ = name
@@ -481,6 +505,9 @@ def addcmul(input: Tensor, tensor1: Tensor, tensor2: Tensor, *, value: complex =
         >>> nnkit.addcmul(x, x, x, value=10)
         tensor([11., 42.])
     """
+    out = _attempt_by_value(_attempt_addcmul, input, tensor1, tensor2, value)
+    if out is not None:
+        return out
     operands = promote("addcmul", input, tensor1, tensor2, parameters=THREE)
     check_dtype("addcmul", operands[0].dtype, ("bool",), operands)
     _real("addcmul", value, operands[0])
@@ -500,6 +527,9 @@ def addcdiv(input: Tensor, tensor1: Tensor, tensor2: Tensor, *, value: complex =
         >>> nnkit.addcdiv(x, nnkit.tensor([1.0, 1.0]), nnkit.tensor([2.0, 4.0]), value=2)
         tensor([2.0000, 2.5000])
     """
+    out = _attempt_by_value(_attempt_addcdiv, input, tensor1, tensor2, value)
+    if out is not None:
+        return out
     if tensor1.dtype.category < FLOATING and tensor2.dtype.category < FLOATING:
         raise RuntimeError(
             "Integer division with addcdiv is no longer supported, expected floating tensors: use "

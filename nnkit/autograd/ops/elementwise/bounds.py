@@ -7,19 +7,18 @@ from collections.abc import Callable
 from typing import Any
 
 from nnkit.autograd.arguments.dims import check_tensor
-from nnkit.autograd.compiled import bind_op
 from nnkit.autograd.grad_mode import MODE
-from nnkit.autograd.op.pointwise import F4, F8, declined, fn, pointwise, writing
+from nnkit.autograd.op.pointwise import attempting, fn, pointwise, writing
 from nnkit.autograd.op.promotion import check_dtype, promote, promoted_dtype, scalar
 from nnkit.autograd.op.public import public
 from nnkit.autograd.op.rule import real_gradient, refusal
 from nnkit.autograd.ops.creation.conversion import converted
 from nnkit.autograd.ops.creation.factories import complex_
 from nnkit.autograd.ops.shape.strided import imag, real
-from nnkit.autograd.surface.limits import LARGEST, finfo, fitting_beside
+from nnkit.autograd.surface.limits import LARGEST, finfo, fitting_beside, iinfo
 from nnkit.autograd.tensor import Tensor
 from nnkit.autograd.views.history import is_unseen, write
-from nnkit.backend.dtype import BOOL, COMPLEX, FLOATING, python_number
+from nnkit.backend.dtype import BOOL, COMPLEX, FLOATING, INTEGER, python_number
 
 maximum = pointwise(
     "maximum",
@@ -161,7 +160,7 @@ def clamp_max(input: Tensor, max: Tensor | complex) -> Tensor:
     return _clamp_max(*_beside("clamp_max", input, max))
 
 
-_attempt_clamp = bind_op(_clamp_between.op, declined, dtypes=(F4, F8))
+_attempt_clamp = attempting(_clamp_between)
 _write_clamp = writing(_clamp_between, "clamp_")
 
 
@@ -219,6 +218,10 @@ def clamp(
         if isinstance(bound, complex):
             raise RuntimeError(f"clamp(): argument '{parameter}' must be real, got {bound}")
     numbers = not isinstance(min, Tensor) and not isinstance(max, Tensor)
+    if type(min) is int and type(max) is int and input.dtype.category == INTEGER:
+        limits = iinfo(input.dtype)
+        if limits.min <= min <= limits.max and limits.min <= max <= limits.max:
+            return _clamp_between(input, min, max)
     if numbers and input.dtype.category == FLOATING:
         low = -math.inf if min is None else fitting_beside("clamp", min, input)
         high = math.inf if max is None else fitting_beside("clamp", max, input)

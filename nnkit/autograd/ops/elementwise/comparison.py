@@ -7,13 +7,13 @@ from typing import Any
 
 from nnkit.autograd.arguments.dims import check_tensor
 from nnkit.autograd.grad_mode import no_grad
-from nnkit.autograd.op.pointwise import fn, pointwise
+from nnkit.autograd.op.pointwise import F4, F8, attempting, fn, pointwise
 from nnkit.autograd.op.promotion import promote
 from nnkit.autograd.op.public import public
 from nnkit.autograd.ops.creation.factories import ones_like
-from nnkit.autograd.surface.limits import fitting, fitting_beside
+from nnkit.autograd.surface.limits import LARGEST, fitting, fitting_beside
 from nnkit.autograd.tensor import Tensor, wrap
-from nnkit.backend.dtype import BOOL, bool_
+from nnkit.backend.dtype import BOOL, bool_, int64
 from nnkit.backend.warning import warn_once
 
 _UNBOUNDED = "nnkit.tensor([1.0, -nnkit.inf, nnkit.inf, nnkit.nan])"  # of examples
@@ -122,6 +122,7 @@ _where = pointwise(
     node="WhereBackward0", x=lambda g, condition: fn.where(condition, g, 0),
     y=lambda g, condition: fn.where(condition, 0, g),
 )
+_attempt_where = attempting(_where, (F4, F8, int64.array), numbers=0b110, masks=0b001)
 
 
 @public(out=True, method=False)
@@ -142,6 +143,13 @@ def where(
         >>> nnkit.where(x > 0, x, 0.0)
         tensor([0., 2.])
     """
+    for value in (input, other):
+        if isinstance(value, (int, float)) and not -LARGEST <= value <= LARGEST:
+            break
+    else:
+        out = _attempt_where(condition, input, other)
+        if out is not None:
+            return out
     if input is None and other is None:
         return condition.nonzero(as_tuple=True)
     if input is None or other is None:

@@ -7,7 +7,9 @@ from typing import Any
 
 from nnkit.autograd.arguments.dims import broadcast_shape, check_tensor
 from nnkit.autograd.batch.examples import by_example, is_batched
+from nnkit.autograd.compiled import bind_write
 from nnkit.autograd.grad_mode import MODE
+from nnkit.autograd.op.pointwise import F4, F8, declined
 from nnkit.autograd.op.public import METHODS, public
 from nnkit.autograd.op.registry import OPS
 from nnkit.autograd.op.rule import rule
@@ -16,7 +18,7 @@ from nnkit.autograd.ops.creation.conversion import contiguous
 from nnkit.autograd.ops.creation.memory_format import in_order_of
 from nnkit.autograd.ops.indexing.scattering import same_dtype
 from nnkit.autograd.ops.shape import reshaping as shapes
-from nnkit.autograd.surface.limits import fitting
+from nnkit.autograd.surface.limits import LARGEST, fitting
 from nnkit.autograd.tensor import Tensor, wrap
 from nnkit.autograd.views.history import write
 from nnkit.autograd.views.overlap import check_positions
@@ -78,7 +80,14 @@ def _mask_of(name: str, input: Tensor, mask: Any) -> tuple[int, ...]:
     return broadcast_shape(name, [input._array.shape, mask._array.shape])
 
 
+_write_fill = bind_write("masked_fill_", "masked_fill_", 2, (F4, F8), declined, masks=0b10)
+
+
 def _masked_fill_in_place(self: Tensor, mask: Tensor, value: Tensor | complex) -> Tensor:
+    if value.__class__ in (int, float) and -LARGEST <= value <= LARGEST:  # type: ignore
+        out = _write_fill(self, mask, value)
+        if out is not None:
+            return out
     fill = lambda B, x, mask, value: B.masked_fill_(x, mask._array, getattr(value, "_array", value))
     check_positions("masked_fill_", self, (mask,))
     return write(self, "masked_fill_", masked_fill, mask, value, overlapping=fill)

@@ -17,6 +17,7 @@ from nnkit.autograd.arguments.dims import (
     expanded_shape,
     normalize_dim,
     normalize_dims,
+    shape_for,
     sizes_of,
 )
 from nnkit.autograd.arguments.overriding import overridable
@@ -87,8 +88,7 @@ def reshape(input: Tensor, *sizes: Any, shape: Sequence[int] | None = None) -> T
                 [3, 4, 5]])
     """
     check_tensor("reshape", input)
-    wanted = sizes_of("reshape", sizes, shape, "shape")
-    return _reshape(input, complete_shape("reshape", wanted, input._array.size))
+    return _reshape(input, shape_for("reshape", input._array.size, sizes, shape, "shape"))
 
 
 @public(namespace=False)
@@ -116,8 +116,7 @@ def view(
         dtype = shape[0]
     if dtype is not None:
         return _bitcast(input, dtype)
-    wanted = sizes_of("view", shape, size)
-    return _view(input, complete_shape("view", wanted, input._array.size))
+    return _view(input, shape_for("view", input._array.size, shape, size))
 
 
 def _obstacle(shape: tuple, strides: tuple, offset: int, here: int, there: int) -> str | None:
@@ -195,7 +194,7 @@ def flatten(input: Tensor, start_dim: int = 0, end_dim: int = -1) -> Tensor:
         return reshape(input, 1)
     if start == end:
         return input
-    size = Size(shape[start : end + 1]).numel()
+    size = math.prod(shape[start : end + 1])
     return _reshape(input, (*shape[:start], size, *shape[end + 1 :]))
 
 
@@ -239,6 +238,8 @@ def permute(input: Tensor, *order: Any, dims: int | Sequence[int] | None = None)
     """
     check_tensor("permute", input)
     given = sizes_of("permute", order, dims, "dims")
+    if sorted(given) == [*range(input._array.ndim)]:
+        return _permute(input, given)
     if len(given) != input.ndim:
         raise RuntimeError(
             "permute(): number of dimensions in the tensor input does not match the length of the "

@@ -55,22 +55,22 @@ def _formula(formula: Formula) -> str | None:
     lines += _loop(
         printed,
         [f"[[maybe_unused]] const T {a} = {a}_[i];" for a in formula.arrays],
-        [f"result[i] = {printed.results[0]};"],
+        [f"result[i] = Result({printed.results[0]});"],
     )
-    predicate, stepwise = (
-        str(bool(mark)).lower() for mark in (printed.is_predicate[0], formula.stepwise)
-    )
+    stepwise = str(formula.stepwise).lower()
+    loops = [f"{loop}<{t}, {t}>" for t in ("float", "double")]
+    if printed.is_predicate[0]:
+        loops += [f"{loop}<{t}, bool>" for t in ("float", "double")]
     deciding = "".join(str(formula.arrays.index(a)) for a in formula.deciding)
     return (
-        "template <class T>\n"
+        "template <class T, class Result>\n"
         f"void {loop}([[maybe_unused]] const T* const* operands,\n"
-        "    [[maybe_unused]] const double* scalars, T* __restrict result, Index count) {\n"
+        "    [[maybe_unused]] const double* scalars, Result* __restrict result, Index count) {\n"
         + _indented(lines)
         + "}\n"
         f'const FormulaRegistration register_{formula.name}({{"{formula.name}", '
         f"{fingerprint(trace)}u, {len(formula.arrays)}, {len(formula.scalars)},\n"
-        f'    "{deciding}", {predicate}, {stepwise}, {max(1, printed.cost)}, {loop}<float>, '
-        f"{loop}<double>}});\n"
+        f'    "{deciding}", {stepwise}, {max(1, printed.cost)}, {", ".join(loops)}}});\n'
     )
 
 

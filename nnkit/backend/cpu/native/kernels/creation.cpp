@@ -1,4 +1,7 @@
 // New arrays: uninitialised, or filled with one value.
+#include <algorithm>
+#include <cmath>
+
 #include "half.h"
 #include "moving.h"
 #include "owned.h"
@@ -25,7 +28,7 @@ PyObject* make_like(Arguments arguments) {
     return empty_in_order_of(x, x.descriptor());
 }
 
-constexpr Index bytes_of_piece = 1 << 18;
+constexpr Index bytes_of_piece = 1 << 18, elements_of_piece = 1 << 16;
 
 PyObject* with_zeros(PyObject* result) {
     if (result == nullptr) return nullptr;
@@ -93,10 +96,68 @@ PyObject* ones_like(Arguments arguments) {
     return one ? with_value(make_like(arguments), one.object()) : nullptr;
 }
 
+// A new array of `count` elements of T, each of which `at(i)` gives.
+template <class T, class At> PyObject* numbered(Index count, At at) {
+    PyObject* result = empty<T>({count});
+    if (result == nullptr) return nullptr;
+    T* to = Array(result).data<T>();
+    parallel_for(count, elements_of_piece, [=](Index begin, Index end) {
+        for (Index i = begin; i < end; ++i) to[i] = static_cast<T>(at(i));
+    });
+    return result;
+}
+
+// Whether an argument is a number that a double holds exactly.
+bool is_exact(Arguments arguments, Index i) {
+    return PyFloat_CheckExact(arguments[i]) ||
+           (PyLong_CheckExact(arguments[i]) && std::fabs(arguments.number(i)) < 0x1p53);
+}
+
+int number_of_dtype(PyObject* dtype) {
+    return PyArray_DescrCheck(dtype) ? reinterpret_cast<PyArray_Descr*>(dtype)->type_num : -1;
+}
+
+// arange(; start, stop, step, dtype): in double precision, or in int64
+PyObject* arange(Arguments arguments) {
+    const int number = number_of_dtype(arguments[3]);
+    for (Index i = 0; i < 3; ++i) if (!is_exact(arguments, i)) return decline();
+    if (number == NPY_INT64) {
+        const Index start = arguments.integer(0), stop = arguments.integer(1);
+        const Index step = arguments.integer(2);
+        if (step == 0) return decline();
+        const Index count = (stop - start + step - (step > 0 ? 1 : -1)) / step;
+        return numbered<std::int64_t>(std::max<Index>(count, 0),
+                                      [=](Index i) { return start + i * step; });
+    }
+    const double start = arguments.number(0), step = arguments.number(2);
+    const double count = std::ceil((arguments.number(1) - start) / step);
+    auto at = [=](Index i) { return start + static_cast<double>(i) * step; };
+    if (!(count < 0x1p53)) return decline();
+    const Index whole = std::max<Index>(static_cast<Index>(count), 0);
+    if (number == NPY_FLOAT) return numbered<float>(whole, at);
+    if (number == NPY_DOUBLE) return numbered<double>(whole, at);
+    return decline();
+}
+
+// linspace(; start, stop, steps, dtype): counted from the nearer end, rounded once
+PyObject* linspace(Arguments arguments) {
+    if (number_of_dtype(arguments[3]) != NPY_FLOAT) return decline();
+    const Index steps = arguments.integer(2);
+    if (steps < 2 || !is_exact(arguments, 0) || !is_exact(arguments, 1)) return decline();
+    const float start = static_cast<float>(arguments.number(0));
+    const float stop = static_cast<float>(arguments.number(1));
+    const double step = (stop - start) / static_cast<float>(steps - 1);
+    return numbered<float>(steps, [=](Index i) {
+        const double left = start + static_cast<double>(i) * step;
+        const double right = stop - static_cast<double>(steps - 1 - i) * step;
+        return i < steps / 2 ? left : right;
+    });
+}
+
 const Registration registrations[] = {
     {"empty", empty_of},        {"zeros", zeros},           {"full", full},
     {"empty_like", make_like},  {"zeros_like", zeros_like}, {"ones_like", ones_like},
-    {"fill_", fill_in_place},
+    {"fill_", fill_in_place},   {"arange", arange},         {"linspace", linspace},
 };
 
 }  // namespace

@@ -8,7 +8,7 @@ namespace {
 constexpr Index elements_of_piece = 8192;
 constexpr Index elements_of_group = 1024;  // short rows are worked on together: exp is vectorised
 constexpr Index elements_of_tile = 4096;   // where slices do not lie in a row; it fits the cache
-constexpr Index widest_tile = 256;
+constexpr Index narrowest_tile = 64, widest_tile = 256;
 
 // Some slices that are worked on together, and a buffer as large as they are. Either each is a row
 // of `count` elements, one row after the other; or each is a column, its elements `step` apart.
@@ -92,7 +92,9 @@ struct LogSoftmax {
         block.fill_columns([&](Index i, Index j) { return x[i] - largest[j]; });
         Index at = 0;
         block.stretches([&](Index start, Index length) {
-            for (Index i = 0; i < length; ++i) buffer[at + i] = math::exp(out[start + i]);
+            for (Index i = 0; i < length; ++i) {
+                buffer[at + i] = math::exp_of_negative(out[start + i]);
+            }
             at += length;
         });
         sum_columns(block.count, width, width, total, [&](Index i, Index) { return buffer[i]; });
@@ -178,34 +180,37 @@ void along_rows(const AxisView& slices, const S* a, const S* b, S* out) {
     });
 }
 
-// AxisView across rows, in tiles of some columns.
+// AxisView across rows, in tiles of some columns. Many rows that lie apart are copied: the distance
+// is often a power of two, and they would share few sets of the cache.
 template <class Kind, class S>
 void across_rows(const AxisView& slices, const S* a, const S* b, S* out) {
     using T = Computed<S>;
-    constexpr bool is_half = !std::is_same_v<S, T>;
     Index count = slices.count, inner = slices.inner;
-    Index width = std::clamp<Index>(elements_of_tile / count / 16 * 16, 16, widest_tile);
+    Index width = elements_of_tile / count / 16 * 16;
+    width = std::clamp<Index>(width, narrowest_tile, widest_tile);
     Index tiles = (inner + width - 1) / width;
     Index grain = std::max<Index>(1, elements_of_piece / (count * std::min(width, inner)));
+    const bool copies =
+        !std::is_same_v<S, T> || (width < inner && count * width > elements_of_tile);
     parallel_for(slices.outer * tiles, grain, [&](Index begin, Index end) {
         Index most = count * std::min(width, inner);
-        Buffer<T, elements_of_tile> buffer(most), wide_a(is_half ? most : 0);
-        Buffer<T, elements_of_tile> wide_b(is_half ? most : 0);
+        Buffer<T, elements_of_tile> buffer(most), copy_a(copies ? most : 0);
+        Buffer<T, elements_of_tile> copy_b(copies && b != nullptr ? most : 0);
         for (Index tile = begin; tile < end; ++tile) {
             Index first = tile % tiles * width, columns = std::min(width, inner - first);
             Index at = tile / tiles * count * inner + first;
-            if constexpr (is_half) {
+            if (copies) {
                 for (Index k = 0; k < count; ++k) {
                     Index from = at + k * inner, to = k * columns;
-                    convert_row(a + from, wide_a.data() + to, columns);
-                    if (b != nullptr) convert_row(b + from, wide_b.data() + to, columns);
+                    convert_row(a + from, copy_a.data() + to, columns);
+                    if (b != nullptr) convert_row(b + from, copy_b.data() + to, columns);
                 }
-                Kind::template columns<S>(Block<T>{wide_a.data(), wide_b.data(), wide_a.data(), buffer.data(),
-                                       columns, count, columns});
+                Kind::template columns<S>(Block<T>{copy_a.data(), copy_b.data(), copy_a.data(),
+                                                   buffer.data(), columns, count, columns});
                 for (Index k = 0; k < count; ++k) {
-                    convert_row(wide_a.data() + k * columns, out + at + k * inner, columns);
+                    convert_row(copy_a.data() + k * columns, out + at + k * inner, columns);
                 }
-            } else {
+            } else if constexpr (std::is_same_v<S, T>) {
                 const T* second = b == nullptr ? nullptr : b + at;
                 Kind::template columns<S>(
                     Block<T>{a + at, second, out + at, buffer.data(), columns, count, inner});

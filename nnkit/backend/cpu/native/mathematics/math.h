@@ -42,13 +42,30 @@ template <typename T>
 inline T round(T x) { return std::rint(x); }
 
 // With the sign of x
-template <typename T>
-inline T fmod(T x, T y) { return std::fmod(x, y); }
+inline double fmod(double x, double y) { return std::fmod(x, y); }
+inline float fmod(float x, float y) {
+#ifdef __FMA__
+    // x is brought below 2^250 y, 2^200 y ... y: what is taken off is a whole number of less than
+    // 53 bits times y, and what is left a multiple of x's or y's last digit, so that it is exact.
+    const double size = std::fabs(double(y)), share = 1.0 / size;
+    double rest = std::fabs(double(x));
+    const auto reduce = [&](double scale) {
+        rest = std::fma(-std::rint(rest * (share * (1.0 / scale))), size * scale, rest);
+    };
+    reduce(0x1p250), reduce(0x1p200), reduce(0x1p150), reduce(0x1p100), reduce(0x1p50), reduce(1);
+    rest = rest < 0.0 ? rest + size : rest;
+    rest = rest >= size ? rest - size : rest;
+    const float result = std::copysign(float(rest), x);
+    return std::fabs(x) < std::fabs(y) ? x : result;  // of y = inf too
+#else
+    return std::fmod(x, y);
+#endif
+}
 
 // With the sign of y, a zero with that of x
 template <typename T>
 inline T remainder(T x, T y) {
-    const T rest = std::fmod(x, y);
+    const T rest = fmod(x, y);
     return (rest != T(0)) & ((rest < T(0)) != (y < T(0))) ? rest + y : rest;
 }
 
@@ -56,19 +73,22 @@ inline T remainder(T x, T y) {
 // next integer.
 template <typename T>
 inline T div_floor(T x, T y) {
-    if (y == T(0)) return x / y;
-    const T rest = std::fmod(x, y);
-    const bool below = rest != T(0) && (rest < T(0)) != (y < T(0));
+    const T share = x / y, rest = fmod(x, y);
+    const bool below = (rest != T(0)) & ((rest < T(0)) != (y < T(0)));
     const T quotient = (x - rest) / y - (below ? T(1) : T(0));
-    return quotient == T(0) ? std::copysign(T(0), x / y) : std::rint(quotient);
+    const T whole = quotient == T(0) ? std::copysign(T(0), share) : std::rint(quotient);
+    return y == T(0) ? share : whole;
 }
 
 // ---- roots
 
 template <typename T>
 inline T sqrt(T x) { return std::sqrt(x); }
-template <typename T>
-inline T hypot(T x, T y) { return std::hypot(x, y); }
+inline double hypot(double x, double y) { return std::hypot(x, y); }
+inline float hypot(float x, float y) {
+    const double root = std::sqrt(double(x) * x + double(y) * y);
+    return isinf(x) | isinf(y) ? Format<float>::infinity : float(root);
+}
 
 // ---- what is nothing to do for real numbers
 

@@ -14,50 +14,54 @@ constexpr Index tasks_wanted = 16;
 template <class T> constexpr Index dot_lanes = 64 / static_cast<Index>(sizeof(T));
 template <class T> constexpr int dot_registers = 64 / register_bytes;
 
-// The first `count` elements of `from`, then zeros.
-template <class V, class T> inline V load_some(const T* from, Index count) {
-    T part[sizeof(V) / sizeof(T)] = {};
-    const Index some = std::clamp<Index>(count, 0, static_cast<Index>(sizeof(V) / sizeof(T)));
-    for (Index i = 0; i < some; ++i) part[i] = from[i];
-    return load_as<V>(part);
-}
+// Ones in all bits of the elements of the last vector of a line that belong to it, zeros in others.
+template <class T> struct LastVector {
+    using Lane = std::conditional_t<sizeof(T) == 4, std::int32_t, std::int64_t>;
+    Register<Lane> part[dot_registers<T>];
 
-// sums[i][lane] += products of `gradient` with the line at from[i], for `count` lines of `length`.
+    explicit LastVector(Index length) {
+        const Index some = length % dot_lanes<T> == 0 ? dot_lanes<T> : length % dot_lanes<T>;
+        Lane lanes[dot_lanes<T>];
+        for (Index i = 0; i < dot_lanes<T>; ++i) lanes[i] = i < some ? Lane{-1} : Lane{0};
+        std::memcpy(part, lanes, sizeof part);
+    }
+    // Leaves nothing of what lies behind a line, which may be infinite.
+    Register<T> keep(const Register<T>& value, int j) const {
+        return (Register<T>)((Register<Lane>)value & part[j]);
+    }
+};
+
+// sums[i][lane] += products of `gradient` with the line at from[i], for `count` lines of whole
+// vectors: behind the ends of the gradient's lines stand zeros.
 template <class T, int rows>
 void add_dots(const T* const* from, const Index* lines, Index count, Index length,
-                 const T* gradient, T* sums) {
+              const LastVector<T>& last, const T* gradient, T* sums) {
     using V = Register<T>;
     constexpr int lanes = register_lanes<T>, registers = dot_registers<T>;
     V sum[rows][registers] = {};
     const T* row[rows];
 #pragma GCC unroll 6
     for (int i = 0; i < rows; ++i) row[i] = from[i];
+    auto add = [&](Index n, Index x, auto kept) {
+        V above[registers];
+#pragma GCC unroll 4
+        for (int j = 0; j < registers; ++j) above[j] = load_as<V>(gradient + x + j * lanes);
+#pragma GCC unroll 6
+        for (int i = 0; i < rows; ++i) {
+            const T* line = row[i] + lines[n] + x;
+#pragma GCC unroll 4
+            for (int j = 0; j < registers; ++j) {
+                const V below = kept(load_as<V>(line + j * lanes), j);
+                sum[i][j] = multiply_add(below, above[j], sum[i][j]);
+            }
+        }
+    };
     for (Index n = 0; n < count; ++n, gradient += length) {
         Index x = 0;
-        for (; x + dot_lanes<T> <= length; x += dot_lanes<T>) {
-            V above[registers];
-#pragma GCC unroll 4
-            for (int j = 0; j < registers; ++j) above[j] = load_as<V>(gradient + x + j * lanes);
-#pragma GCC unroll 6
-            for (int i = 0; i < rows; ++i) {
-                const T* line = row[i] + lines[n] + x;
-#pragma GCC unroll 4
-                for (int j = 0; j < registers; ++j) {
-                    sum[i][j] = multiply_add(load_as<V>(line + j * lanes), above[j], sum[i][j]);
-                }
-            }
+        for (; x + dot_lanes<T> < length; x += dot_lanes<T>) {
+            add(n, x, [](const V& value, int) { return value; });
         }
-        if (x == length) continue;
-#pragma GCC unroll 4
-        for (int j = 0; j < registers; ++j) {
-            const Index done = x + j * lanes;
-            const V above = load_some<V>(gradient + done, length - done);
-#pragma GCC unroll 6
-            for (int i = 0; i < rows; ++i) {
-                const V line = load_some<V>(row[i] + lines[n] + done, length - done);
-                sum[i][j] = multiply_add(line, above, sum[i][j]);
-            }
-        }
+        add(n, x, [&](const V& value, int j) { return last.keep(value, j); });
     }
 #pragma GCC unroll 6
     for (int i = 0; i < rows; ++i) {
@@ -68,12 +72,23 @@ void add_dots(const T* const* from, const Index* lines, Index count, Index lengt
     }
 }
 
+// Lines of `from` to lines of `length` elements, with zeros behind them.
+template <class T>
+void lengthen(const T* from, Index count, Index line, Index length, T* to) {
+    for (Index n = 0; n < count; ++n, from += line, to += length) {
+        std::copy_n(from, line, to);
+        std::fill_n(to + line, length - line, T{});
+    }
+}
+
 template <class T> struct DotPlan {
     const Geometry& geometry;
     const T* gradient;
     const T* input;
     Pass pass;
     Index rows, products, parts, samples;
+    Index length;  // of a line in whole vectors
+    LastVector<T> last;
     Region region;
     std::vector<Index> lines, offsets;
 
@@ -82,6 +97,8 @@ template <class T> struct DotPlan {
           rows(rows_at_a_time(pass, g.channels, sizeof(T))), products(g.channels * g.places()),
           parts(std::clamp<Index>(tasks_wanted / g.groups, 1, g.batch)),
           samples((g.batch + parts - 1) / parts),
+          length((g.output[2] + dot_lanes<T> - 1) / dot_lanes<T> * dot_lanes<T>),
+          last(g.output[2]),
           region(pass, g.channels, rows, sizeof(T), g.stride[2]),
           offsets(tap_offsets(pass, region, g.channels)) {
         parts = (g.batch + samples - 1) / samples;
@@ -94,16 +111,21 @@ template <class T> struct DotPlan {
 
     Index group_size() const { return geometry.outputs * products; }
     Index part_size() const { return geometry.groups * group_size(); }
-    void run(Index task, T* copy, T* sums, T* out) const;
+    // Elements of the lines that are made longer at a time; 0 if all are whole vectors.
+    Index lengthened() const {
+        const Index line = geometry.output[2];
+        return length == line ? 0 : rows * geometry.output[1] * length;
+    }
+    void run(Index task, T* copy, T* longer, T* sums, T* out) const;
 };
 
 // Samples of one part of one group; `sums` has lanes for each weight of the group.
-template <class T> void DotPlan<T>::run(Index task, T* copy, T* sums, T* out) const {
+template <class T> void DotPlan<T>::run(Index task, T* copy, T* longer, T* sums, T* out) const {
     const Geometry& g = geometry;
     const Index part = task / g.groups, group = task % g.groups;
     std::fill_n(sums, group_size() * dot_lanes<T>, T{});
-    const Index last = std::min(g.batch, (part + 1) * samples);
-    for (Index sample = part * samples; sample < last; ++sample) {
+    const Index end = std::min(g.batch, (part + 1) * samples);
+    for (Index sample = part * samples; sample < end; ++sample) {
         const Index image = sample * g.groups + group;
         const T* above = gradient + image * g.outputs * g.output_plane();
         for (Index row = 0; row < g.output[0]; row += rows) {
@@ -113,6 +135,9 @@ template <class T> void DotPlan<T>::run(Index task, T* copy, T* sums, T* out) co
             const T* start = above + row * g.output[1] * g.output[2];
             for (Index o = 0; o < g.outputs; ++o, start += g.output_plane()) {
                 if (o > 0) poll();
+                const Index count = some * g.output[1];
+                const bool is_longer = lengthened() > 0;
+                if (is_longer) lengthen(start, count, g.output[2], length, longer);
                 for (Index k = 0; k < products; k += tile_rows) {
                     const Index height = std::min<Index>(tile_rows, products - k);
                     const T* from[tile_rows];
@@ -120,8 +145,9 @@ template <class T> void DotPlan<T>::run(Index task, T* copy, T* sums, T* out) co
                         from[i] = base + offsets[static_cast<std::size_t>(k + i)];
                     }
                     by_rows(height, [&](auto taps) {
-                        add_dots<T, taps>(from, lines.data(), some * g.output[1], g.output[2],
-                                          start, sums + (o * products + k) * dot_lanes<T>);
+                        add_dots<T, taps>(from, lines.data(), count, length, last,
+                                          is_longer ? longer : start,
+                                          sums + (o * products + k) * dot_lanes<T>);
                     });
                 }
             }
@@ -146,8 +172,9 @@ void weight_gradient_of_lines(const Geometry& geometry, const T* gradient, const
     sum_parts(plan.parts, plan.part_size(), out, [&](T* to) {
         parallel_for(plan.parts * geometry.groups, grain, [&](Index begin, Index end) {
             Scratch<T> copy(plan.region.copied()), sums(plan.group_size() * dot_lanes<T>);
+            Scratch<T> longer(plan.lengthened());
             for (Index task = begin; task < end; ++task) {
-                plan.run(task, copy.data(), sums.data(), to);
+                plan.run(task, copy.data(), longer.data(), sums.data(), to);
             }
         });
     });

@@ -79,6 +79,9 @@ bool read_call(Arguments arguments, Call* call) {
 template <class T> Loop<T> loop_of(const FormulaEntry& entry);
 template <> Loop<float> loop_of(const FormulaEntry& entry) { return entry.single; }
 template <> Loop<double> loop_of(const FormulaEntry& entry) { return entry.wide; }
+template <class T> Loop<T, bool> truth_of(const FormulaEntry& entry);
+template <> Loop<float, bool> truth_of(const FormulaEntry& entry) { return entry.single_truth; }
+template <> Loop<double, bool> truth_of(const FormulaEntry& entry) { return entry.wide_truth; }
 
 // The general case: `operands` are the arrays in order, then the result.
 template <class T>
@@ -86,6 +89,7 @@ void run_blocks(const Call& call, const Walk& walk, const Operand* operands) {
     const FormulaEntry& entry = call.entry;
     const Operand& out = operands[call.array_count];
     Type type = type_of<T>();
+    bool is_truth = entry.is_predicate() && out.type == Type::boolean && is_dense(walk, out);
     bool out_is_direct = out.type == type && is_dense(walk, out);
     bool is_direct[most_operands];
     for (int k = 0; k < call.array_count; ++k) {
@@ -111,6 +115,11 @@ void run_blocks(const Call& call, const Walk& walk, const Operand* operands) {
                     gather(walk, operands[k], start, count, buffer);
                 }
             }
+            if (is_truth) {
+                bool* truths = reinterpret_cast<bool*>(out.data) + start;
+                truth_of<T>(entry)(pointers, call.scalars, truths, count);
+                continue;
+            }
             T* result = out_is_direct ? reinterpret_cast<T*>(out.data) + start
                                       : buffers[entry.arrays];
             loop_of<T>(entry)(pointers, call.scalars, result, count);
@@ -120,15 +129,18 @@ void run_blocks(const Call& call, const Walk& walk, const Operand* operands) {
 }
 
 // All arrays have the result's shape and lie in C order with elements of T: no blocks are needed.
-template <class T> void run_straight(const Call& call, T* out, Index size) {
+template <class T, class Result>
+void run_straight(const Call& call, Loop<T, Result> loop, Array result) {
     const FormulaEntry& entry = call.entry;
+    Result* out = result.data<Result>();
+    Index size = result.size();
     Index grain = std::max(block, work_of_piece / entry.cost);
     parallel_for(size, grain, [&](Index begin, Index end) {
         const T* pointers[most_operands];
         for (int k = 0; k < call.array_count; ++k) {
             pointers[k] = call.arrays[k].data<T>() + begin;
         }
-        loop_of<T>(entry)(pointers, call.scalars, out + begin, end - begin);
+        loop(pointers, call.scalars, out + begin, end - begin);
     });
 }
 
@@ -152,7 +164,7 @@ bool repeats(Array a) {
 }
 
 int result_number(const Call& call) {
-    if (call.entry.predicate) return NPY_BOOL;
+    if (call.entry.is_predicate()) return NPY_BOOL;
     switch (call.type) {
         case Type::float16: return NPY_HALF;
         case Type::bfloat16: return bfloat16_number;
@@ -247,19 +259,21 @@ PyObject* run_formula(const FormulaEntry& entry, Arguments arguments, bool in_pl
             if (may_interfere(target, call.arrays[k])) return decline();
         }
     }
-    if (!is_straight(call) || (in_place && entry.predicate)) return run_general(call, target);
-    PyObject* result = nullptr;
-    if (target) {
-        result = Py_NewRef(target.object());
-    } else if (!entry.predicate) {
-        result = empty_like(call.arrays[0]);
-        if (result == nullptr) return nullptr;
-    } else {
-        return run_general(call, target);
-    }
+    const bool is_truth = entry.is_predicate();
+    if (!is_straight(call) || (in_place && is_truth)) return run_general(call, target);
+    Array first = call.arrays[0];
+    PyObject* result = target     ? Py_NewRef(target.object())
+                       : is_truth ? empty<bool>(first.ndim(), first.shape())
+                                  : empty_like(first);
+    if (result == nullptr) return nullptr;
     Array out(result);
-    if (call.type == Type::float32) run_straight(call, out.data<float>(), out.size());
-    else run_straight(call, out.data<double>(), out.size());
+    if (call.type == Type::float32) {
+        if (is_truth) run_straight(call, entry.single_truth, out);
+        else run_straight(call, entry.single, out);
+    } else {
+        if (is_truth) run_straight(call, entry.wide_truth, out);
+        else run_straight(call, entry.wide, out);
+    }
     return result;
 }
 

@@ -8,19 +8,23 @@ namespace nnkit {
 constexpr int most_operands = 8;
 
 // A printed loop over `count` elements: operands one after the other, then the formula's scalars.
-template <class T> using Loop = void (*)(const T* const* operands, const double* scalars, T* out,
-                                         Index count);
+template <class T, class Result = T>
+using Loop = void (*)(const T* const* operands, const double* scalars, Result* out, Index count);
 
 struct FormulaEntry {
     const char* name;
     unsigned int fingerprint;  // of the trace it was printed from: see `printer.fingerprint`
     int arrays, scalars;
     const char* deciding;  // the places, as digits, of the arrays that decide the result's order
-    bool predicate;        // its values are bool
     bool stepwise;         // half precision is rounded after each operation: not done here
     int cost;        // of one element, in additions: decides from which size on threads pay
     Loop<float> single;
     Loop<double> wide;
+    // Of a predicate, whose values are bool, loops that write these; else null.
+    Loop<float, bool> single_truth = nullptr;
+    Loop<double, bool> wide_truth = nullptr;
+
+    bool is_predicate() const { return single_truth != nullptr; }
 };
 
 struct FormulaRegistration {

@@ -241,6 +241,11 @@ PyObject* write_at_index(Array x, PyObject* value, PyObject* positions, bool add
         if (!number) return decline();
         source = number.array();
     }
+    if (!source.is_plain()) {
+        number = Owned(plain_copy(source));
+        if (!number) return nullptr;
+        source = number.array();
+    }
     Owned target, offsets;
     if (!prepare(x, index.arrays[0], source, in_place, &target, copy_in_order)) return decline();
     Slices slices;

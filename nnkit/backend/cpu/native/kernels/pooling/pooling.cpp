@@ -232,10 +232,10 @@ PyObject* max_pool_gather(Arguments arguments) {
     return x.type() == Type::float32 ? gather<float>(x, indices) : gather<double>(x, indices);
 }
 
-const Registration max_pool_("max_pool", max_pool);
-const Registration adaptive_max_pool_("adaptive_max_pool", adaptive_max_pool);
-const Registration max_pool_grad_("max_pool_grad", max_pool_grad);
-const Registration max_pool_gather_("max_pool_gather", max_pool_gather);
+const Registration max_pool_("max_pool", by_rows<max_pool>);
+const Registration adaptive_max_pool_("adaptive_max_pool", by_rows<adaptive_max_pool>);
+const Registration max_pool_grad_("max_pool_grad", by_rows<max_pool_grad>);
+const Registration max_pool_gather_("max_pool_gather", by_rows<max_pool_gather>);
 
 }  // namespace
 }  // namespace nnkit

@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <vector>
 
-#include "array.h"
+#include "rows.h"
 
 namespace nnkit {
 
@@ -65,6 +65,25 @@ void pooled_shape(const Windows& windows, int ndim, const npy_intp* shape, npy_i
 
 // Whether kernels take x: planes of float or double in plain order.
 bool is_handled(Array x);
+
+// The kernel on arrays by rows: copies of those among its arguments that lie otherwise.
+template <KernelFunction kernel> PyObject* by_rows(Arguments arguments) {
+    constexpr Index most = 8;
+    PyObject* values[most];
+    Owned copies[most];
+    if (arguments.count() > most) return decline();
+    for (Index i = 0; i < arguments.count(); ++i) {
+        values[i] = arguments[i];
+        Array a = arguments.array(i);
+        const bool is_taken = a && (a.type() == Type::float32 || a.type() == Type::float64 ||
+                                    a.type() == Type::int64);
+        if (!is_taken || a.is_plain() || !a.is_behaved()) continue;
+        copies[i] = in_order(a);
+        if (!copies[i]) return nullptr;
+        values[i] = copies[i].object();
+    }
+    return kernel(Arguments(values, arguments.count()));
+}
 
 // Elements that a piece of work should at least see.
 constexpr Index elements_of_piece = 1 << 17;

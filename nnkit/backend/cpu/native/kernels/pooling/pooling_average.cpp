@@ -249,10 +249,10 @@ PyObject* adaptive_avg_pool_grad(Arguments arguments) {
                                      : adaptive_average_grad<double>(g, shape);
 }
 
-const Registration avg_pool_("avg_pool", avg_pool);
-const Registration avg_pool_grad_("avg_pool_grad", avg_pool_grad);
-const Registration adaptive_avg_pool_("adaptive_avg_pool", adaptive_avg_pool);
-const Registration adaptive_avg_pool_grad_("adaptive_avg_pool_grad", adaptive_avg_pool_grad);
+const Registration avg_pool_("avg_pool", by_rows<avg_pool>);
+const Registration avg_pool_grad_("avg_pool_grad", by_rows<avg_pool_grad>);
+const Registration adaptive_avg_pool_("adaptive_avg_pool", by_rows<adaptive_avg_pool>);
+const Registration adaptive_avg_pool_grad_("adaptive_avg_pool_grad", by_rows<adaptive_avg_pool_grad>);
 
 }  // namespace
 }  // namespace nnkit

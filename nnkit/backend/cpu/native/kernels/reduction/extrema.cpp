@@ -89,7 +89,23 @@ template <class T> struct Outputs {
     std::int64_t* indices;
 };
 
+template <class T, class Order> void search_short_rows(const Plan& plan, Outputs<T> out) {
+    for_short_rows<T>(plan, work_of_task / plan.terms,
+                      [&](Index output, const T* columns, Index count) {
+        T values[outputs_of_turn];
+        Place<T> places[outputs_of_turn] = {};
+        T* best = out.values == nullptr ? values : out.values + output;
+        std::copy(columns, columns + count, best);
+        for (Index k = 1; k < plan.terms; ++k) {
+            compare_row<T, Order>(columns + k * outputs_of_turn, static_cast<Place<T>>(k), count,
+                                  best, places);
+        }
+        std::copy(places, places + count, out.indices + output);
+    });
+}
+
 template <class T, class Order> void search_rows(const Plan& plan, Outputs<T> out) {
+    if (has_short_rows<T>(plan)) return search_short_rows<T, Order>(plan, out);
     Index step = plan.reduced.ndim ? plan.reduced_source.strides[0] : 0;
     Type type = plan.kept_source.type;
     Index chunks = (plan.terms + work_of_task - 1) / work_of_task;

@@ -8,6 +8,9 @@
 #include <type_traits>
 
 #include "layout.h"
+#include "parallel.h"
+#include "transpose.h"
+#include "vector.h"
 
 namespace nnkit {
 
@@ -71,6 +74,31 @@ inline const T* bring(Type type, const char* from, Index step, Index count, T* b
         }
     }
     return buffer;
+}
+
+constexpr Index outputs_of_turn = 256;  // whose rows are turned together
+
+// Whether the outputs are made of neighbouring elements, but of less than a vector of them.
+template <class T> bool has_short_rows(const Plan& plan) {
+    constexpr Index size = static_cast<Index>(sizeof(T));
+    return !plan.columns && plan.terms > 1 && plan.terms < lanes<T> && plan.outputs >= 4 &&
+           plan.reduced.ndim == 1 && plan.kept.ndim == 1 &&
+           plan.kept_source.type == type_of<T>() && plan.reduced_source.strides[0] == size;
+}
+
+// Such rows turned: calls `body(output, columns, count)` with the first terms of `count` outputs
+// from `output` on, then `outputs_of_turn` elements further on their second terms, and so on.
+template <class T, class Body> void for_short_rows(const Plan& plan, Index grain, Body body) {
+    const T* from = reinterpret_cast<const T*>(plan.kept_source.data);
+    const Index step = plan.kept_source.strides[0] / static_cast<Index>(sizeof(T));
+    parallel_for(plan.outputs, grain, [&](Index begin, Index end) {
+        alignas(64) T columns[lanes<T> * outputs_of_turn];
+        for (Index output = begin; output < end; output += outputs_of_turn) {
+            const Index count = std::min(outputs_of_turn, end - output);
+            transpose(count, plan.terms, from + output * step, step, columns, outputs_of_turn);
+            body(output, columns, count);
+        }
+    });
 }
 
 // Elements of T in another type, where that is not T itself.

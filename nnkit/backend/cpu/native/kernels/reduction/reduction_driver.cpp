@@ -31,6 +31,7 @@ public:
 
     // The innermost axis is reduced.
     void by_rows() {
+        if (has_short_rows<T>(plan_)) return by_short_rows();
         Index chunks = (plan_.terms + work_of_task - 1) / work_of_task;
         if (chunks <= 1) {
             Index grain = std::max<Index>(1, work_of_task / std::max<Index>(plan_.terms, 16));
@@ -93,6 +94,16 @@ public:
     }
 
 private:
+    void by_short_rows() {
+        for_short_rows<T>(plan_, work_of_task / plan_.terms,
+                          [&](Index output, const T* columns, Index count) {
+            for (Index k = 0; k < plan_.terms; ++k) {
+                const T* column = columns + k * outputs_of_turn;
+                reducer_.rows(&column, 1, count, centre_of(output), k == 0, out_ + output);
+            }
+        });
+    }
+
     bool is_direct(Index step) const {
         return type_ == type_of<T>() && step == static_cast<Index>(sizeof(T));
     }

@@ -4,6 +4,7 @@
 #include <type_traits>
 
 #include "axis.h"
+#include "computed.h"
 #include "memory.h"
 #include "owned.h"
 #include "parallel.h"
@@ -134,8 +135,14 @@ template <class Operation> PyObject* running(Arguments arguments) {
         case Type::float32: return of(0.0f);
         case Type::float64: return of(0.0);
         case Type::int64: return of(std::int64_t{0});
+        case Type::float16: case Type::bfloat16: break;
         default: return decline();
     }
+    Input wide;  // rounded after the last step alone
+    Owned result(empty<float>(x.ndim(), x.shape()));
+    if (!result || !wide.read(x, x.type(), x.size())) return nullptr;
+    scan<float, Operation>(wide.data<float>(), along, result.array().data<float>());
+    return narrowed(std::move(result), x.type());
 }
 
 PyObject* cumsum(Arguments arguments) { return running<Sum>(arguments); }

@@ -1,4 +1,4 @@
-// Copies into new shapes: contiguous, cast, concat, stack, pad, flip, tile and triangles.
+// Copies into new shapes: contiguous, cast, concat, stack, flip, tile and triangles.
 #include <algorithm>
 #include <numeric>
 
@@ -233,56 +233,6 @@ template <bool lower> PyObject* triangle(Arguments arguments) {
     return result.release();
 }
 
-bool read_widths(PyObject* object, int ndim, Index* before, Index* after) {
-    if (!PyTuple_CheckExact(object) || PyTuple_GET_SIZE(object) != ndim) return false;
-    for (int i = 0; i < ndim; ++i) {
-        Index pair[2];
-        if (read_integers(PyTuple_GET_ITEM(object, i), pair, 2) != 2) return false;
-        before[i] = pair[0];
-        after[i] = pair[1];
-    }
-    return true;
-}
-
-// pad(x; widths, value): negative widths crop.
-PyObject* pad(Arguments arguments) {
-    Array x = arguments.array(0);
-    Index before[most_axes], after[most_axes];
-    if (!is_operand(x) || !read_widths(arguments[1], x.ndim(), before, after)) return decline();
-    alignas(16) char value[16];
-    if (item_bytes(x) > 16) return decline();
-    npy_intp shape[most_axes];
-    for (int i = 0; i < x.ndim(); ++i) {
-        shape[i] = x.shape(i) + before[i] + after[i];
-        if (shape[i] < 0) return decline();
-    }
-    if (PyArray_Pack(x.descriptor(), value, arguments[2]) < 0) {
-        PyErr_Clear();  // the twin says what is wrong
-        return decline();
-    }
-    Owned result(empty_of(x.ndim(), shape, x));
-    if (!result) return nullptr;
-    Array out = result.array();
-    Move fill;
-    fill.operands[Move::to].data = out.bytes();
-    fill.operands[Move::from].data = value;
-    fill.add_axis(out.size(), item_bytes(x), 0);
-    run_move(fill, item_bytes(x));
-    Move move;
-    move.operands[Move::to].data = out.bytes();
-    move.operands[Move::from].data = x.bytes();
-    for (int i = 0; i < x.ndim(); ++i) {
-        Index first = std::max<Index>(before[i], 0), skipped = std::max<Index>(-before[i], 0);
-        Index kept = x.shape(i) - skipped - std::max<Index>(-after[i], 0);
-        if (kept <= 0) return result.release();
-        move.operands[Move::to].data += first * out.strides()[i];
-        move.operands[Move::from].data += skipped * x.strides()[i];
-        move.add_axis(kept, out.strides()[i], x.strides()[i]);
-    }
-    run_move(move, item_bytes(x));
-    return result.release();
-}
-
 Registration registrations[] = {
     {"copy", copy},
     {"contiguous", contiguous},
@@ -294,7 +244,6 @@ Registration registrations[] = {
     {"tile", tile},
     {"tril", triangle<true>},
     {"triu", triangle<false>},
-    {"pad", pad},
 };
 
 }  // namespace

@@ -1,4 +1,4 @@
-// Views whose strides are torch's along dimensions of size 1 too: reshape, unsqueeze and expand.
+// Views whose strides are torch's along dimensions of size 1 too, and pieces of an array.
 #include "indexing.h"
 #include "layout.h"
 
@@ -7,12 +7,13 @@ namespace {
 
 bool is_seen(Array x) { return x && x.ndim() < most_axes && x.size() > 0; }
 
-// A view that begins where x does.
-PyObject* view_of(Array x, int ndim, const npy_intp* shape, const npy_intp* strides) {
+// A view that begins where x does, or some bytes on.
+PyObject* view_of(Array x, int ndim, const npy_intp* shape, const npy_intp* strides,
+                  Index offset = 0) {
     Py_INCREF(x.descriptor());
     int flags = x.is_writeable() ? NPY_ARRAY_WRITEABLE : 0;
     PyObject* view = PyArray_NewFromDescr(&PyArray_Type, x.descriptor(), ndim, shape, strides,
-                                          x.bytes(), flags, nullptr);
+                                          x.bytes() + offset, flags, nullptr);
     if (view == nullptr) return nullptr;
     auto* array = reinterpret_cast<PyArrayObject*>(view);
     if (PyArray_SetBaseObject(array, Py_NewRef(x.object())) < 0) Py_CLEAR(view);
@@ -87,11 +88,109 @@ PyObject* expand(Arguments arguments) {
     return view_of(x, ndim, shape, strides);
 }
 
+// Reads the axis of an array with elements; -1 for none.
+int axis_of(Array x, Index axis) {
+    if (!is_seen(x)) return -1;
+    if (axis < 0) axis += x.ndim();
+    return axis >= 0 && axis < x.ndim() ? static_cast<int>(axis) : -1;
+}
+
+// split(x; sizes, axis)
+PyObject* split(Arguments arguments) {
+    constexpr int most = 256;
+    Array x = arguments.array(0);
+    const int axis = axis_of(x, arguments.integer(2));
+    Index sizes[most], start = 0;
+    const int count = read_integers(arguments[1], sizes, most);
+    if (axis < 0 || count < 0) return decline();
+    for (int k = 0; k < count; ++k) {
+        if (sizes[k] <= 0 || sizes[k] > x.shape(axis) - start) return decline();
+        start += sizes[k];
+    }
+    npy_intp shape[most_axes];
+    std::copy_n(x.shape(), x.ndim(), shape);
+    Owned pieces(PyTuple_New(count));
+    Index offset = 0;
+    for (int k = 0; pieces && k < count; ++k) {
+        shape[axis] = sizes[k];
+        PyObject* piece = view_of(x, x.ndim(), shape, x.strides(), offset);
+        if (piece == nullptr) return nullptr;
+        PyTuple_SET_ITEM(pieces.object(), k, piece);
+        offset += sizes[k] * x.strides()[axis];
+    }
+    return pieces.release();
+}
+
+// unbind(x; axis)
+PyObject* unbind(Arguments arguments) {
+    Array x = arguments.array(0);
+    const int axis = axis_of(x, arguments.integer(1));
+    if (axis < 0) return decline();
+    npy_intp shape[most_axes], strides[most_axes];
+    for (int i = 0, k = 0; i < x.ndim(); ++i) {
+        if (i == axis) continue;
+        shape[k] = x.shape()[i];
+        strides[k++] = x.strides()[i];
+    }
+    const Index count = x.shape(axis);
+    Owned pieces(PyTuple_New(count));
+    for (Index k = 0; pieces && k < count; ++k) {
+        PyObject* piece = view_of(x, x.ndim() - 1, shape, strides, k * x.strides()[axis]);
+        if (piece == nullptr) return nullptr;
+        PyTuple_SET_ITEM(pieces.object(), k, piece);
+    }
+    return pieces.release();
+}
+
+// The axes in another order: permute(x; axes), swapaxes(x; axis1, axis2), mT(x).
+PyObject* permuted(Array x, const Index* axes) {
+    npy_intp shape[most_axes], strides[most_axes];
+    for (int i = 0; i < x.ndim(); ++i) {
+        shape[i] = x.shape()[axes[i]];
+        strides[i] = x.strides()[axes[i]];
+    }
+    return view_of(x, x.ndim(), shape, strides);
+}
+
+PyObject* permute(Arguments arguments) {
+    Array x = arguments.array(0);
+    Index axes[most_axes];
+    if (!is_seen(x) || read_integers(arguments[1], axes, most_axes) != x.ndim()) return decline();
+    std::uint64_t seen = 0;
+    for (int i = 0; i < x.ndim(); ++i) {
+        if (axes[i] < 0 || axes[i] >= x.ndim()) return decline();
+        seen |= std::uint64_t{1} << axes[i];
+    }
+    return seen == (std::uint64_t{1} << x.ndim()) - 1 ? permuted(x, axes) : decline();
+}
+
+PyObject* swapped(Array x, int a, int b) {
+    if (a < 0 || b < 0) return decline();
+    Index axes[most_axes];
+    for (int i = 0; i < x.ndim(); ++i) axes[i] = i == a ? b : i == b ? a : i;
+    return permuted(x, axes);
+}
+
+PyObject* swapaxes(Arguments arguments) {
+    Array x = arguments.array(0);
+    return swapped(x, axis_of(x, arguments.integer(1)), axis_of(x, arguments.integer(2)));
+}
+
+PyObject* matrix_transpose(Arguments arguments) {
+    Array x = arguments.array(0);
+    return x && x.ndim() > 1 ? swapped(x, axis_of(x, -2), axis_of(x, -1)) : decline();
+}
+
 Registration registrations[] = {
     {"reshape", reshape},
     {"view", reshape},
     {"unsqueeze", unsqueeze},
     {"expand", expand},
+    {"split", split},
+    {"unbind", unbind},
+    {"permute", permute},
+    {"swapaxes", swapaxes},
+    {"mT", matrix_transpose},
 };
 
 }  // namespace

@@ -116,6 +116,31 @@ template <class Key> Item<Key>* sort_items(Item<Key>* items, Item<Key>* room, In
                        : sort_by_digits<Key, 11>(items, room, count);
 }
 
+// The key that has `*place` ones before it when they are sorted; then `*place` tells how many of
+// these are equal to it. The keys are overwritten. Of many only those that share the next digit with
+// it are looked at again.
+template <class Key> Key select_key(Key* keys, Index count, Index* place) {
+    constexpr int bits = 8;
+    constexpr Index many = 2048;
+    for (int shift = 8 * sizeof(Key) - bits; count > many && shift >= 0; shift -= bits) {
+        poll();
+        std::uint32_t counts[1 << bits] = {};
+        for (Index i = 0; i < count; ++i) ++counts[(keys[i] >> shift) & ((1 << bits) - 1)];
+        Key digit = 0;
+        for (; *place >= static_cast<Index>(counts[digit]); ++digit) *place -= counts[digit];
+        Index kept = 0;
+        for (Index i = 0; i < count; ++i) {
+            keys[kept] = keys[i];
+            kept += ((keys[i] >> shift) & ((1 << bits) - 1)) == digit ? 1 : 0;
+        }
+        count = kept;
+    }
+    std::nth_element(keys, keys + *place, keys + count);
+    const Key key = keys[*place];
+    *place = std::count(keys, keys + *place, key);
+    return key;
+}
+
 template <class T>
 void fill_items(const T* x, Index count, bool descending, Item<KeyOf<T>>* items) {
     for (Index i = 0; i < count; ++i) {

@@ -124,10 +124,13 @@ template <class T> struct Picker {
                 if (line[i] != line[i]) return put(line, i, out);
             }
         }
-        Scratch<Item<KeyOf<T>>> items(count);
-        fill_items(line, count, false, items.data());
-        std::nth_element(items.data(), items.data() + place, items.data() + count);
-        put(line, index_of_item(items[place]), out);
+        Scratch<KeyOf<T>> keys(count);
+        for (Index i = 0; i < count; ++i) keys[i] = key_of(line[i], false);
+        Index before = place;  // of those that are equal to it
+        const KeyOf<T> key = select_key(keys.data(), count, &before);
+        Index i = 0;
+        while (key_of(line[i], false) != key || before-- > 0) ++i;
+        put(line, i, out);
     }
 
     static void put(const T* line, Index i, LineResults<T> out) {
@@ -282,8 +285,30 @@ PyObject* median(Arguments arguments) {
     });
 }
 
+// median_all(x; ignore_nan)
+PyObject* median_all(Arguments arguments) {
+    Array x = arguments.array(0);
+    if (!x || !x.is_behaved() || !is_sortable(x) || x.size() == 0) return decline();
+    if (x.size() > Index{std::numeric_limits<std::int32_t>::max()}) return decline();
+    const bool ignore_nan = arguments.truth(1);
+    Owned plain = in_order(x);
+    Py_INCREF(x.descriptor());
+    Owned value(empty(0, nullptr, x.descriptor()));
+    if (!plain || !value) return nullptr;
+    with_type(x.type(), [&](auto zero) {
+        using T = decltype(zero);
+        const T* from = plain.array().template data<T>();
+        Index count = x.size(), index;
+        if (ignore_nan) count -= std::count_if(from, from + count, [](T v) { return v != v; });
+        const Picker<T> picker{std::max<Index>(count - 1, 0) / 2, !ignore_nan};
+        picker(from, x.size(), {value.array().template data<T>(), &index});
+    });
+    return value.release();
+}
+
 Registration sort_("sort", sort), argsort_("argsort", argsort), topk_("topk", topk),
-    kthvalue_("kthvalue", kthvalue), median_("median", median);
+    kthvalue_("kthvalue", kthvalue), median_("median", median),
+    median_all_("median_all", median_all);
 
 }  // namespace
 }  // namespace nnkit
