@@ -23,8 +23,8 @@ def _failed_factors(d: Difference) -> bool:
 
 def _over_an_operand(d: Difference) -> bool:
     """Whether a product or a triangle is written over the memory that it is made of."""
-    name = re.search(r"out=(x\d+)\)", d.statement)
-    if name is None or not in_statement(r"T\.(addmm|tril|triu)\(", "values")(d):
+    name = re.search(r"out=(\w+)\)", d.statement)
+    if name is None or not in_statement(r"T\.(addmm|mm|bmm|baddbmm|tril|triu)\(", "values")(d):
         return False
     memory = {d.seen("base", d.before, n) or n for n in d.named()}
     return (
@@ -45,7 +45,7 @@ RULES: dict[str, Callable[[Difference], bool]] = {
         and (d.aspect == "requires_grad" or "RuntimeError" in d.errors)
     ),
     "which functions with out= torch has no derivative for, and writes all the same": lambda d: (
-        re.search(r"(special\.\w+|matrix_norm|cond)\(.*out=", d.statement) is not None
+        re.search(r"(special\.\w+|matrix_norm|vector_norm|cond)\(.*out=", d.statement) is not None
         and d.errors == (None, "RuntimeError")
     ),
     "MKL refuses transforms of no rows": lambda d: (
@@ -107,13 +107,19 @@ RULES: dict[str, Callable[[Difference], bool]] = {
         is not None
     ),
     "what torch makes in several steps of inference tensors": lambda d: (
-        re.search(r"rms_norm|rrelu|std_mean|var_mean|T\.normal\(|lstsq", d.statement + d.earlier)
+        re.search(
+            r"rms_norm|rrelu|std_mean|var_mean|T\.normal\(|lstsq|_copy\(|_norm\(|igamma|block_diag|pdist|slogdet",
+            d.statement + d.earlier,
+        )
         is not None
         and "inference_mode" in d.earlier
         and ("RuntimeError" in d.errors or d.aspect == "requires_grad")
     ),
     "which kernels miss halves, complex numbers, bools or what holds nothing": lambda d: (
-        re.search(r"aminmax|inner|cosine_embedding|pdist|addr|avg_pool1d", d.statement + d.earlier)
+        re.search(
+            r"aminmax|inner|cosine_embedding|pdist|addr|avg_pool1d|clamp_m|cross_entropy|floor_divide",
+            d.statement + d.earlier,
+        )
         is not None
         and "NotImplementedError" in d.errors
     ),
@@ -128,6 +134,38 @@ RULES: dict[str, Callable[[Difference], bool]] = {
         and "backward(" in d.earlier
         and "create_graph" in d.earlier
         and re.search(r"jacobian\(|hessian\(|[jv]hp\(|hvp\(|vjp\(|jvp\(", d.earlier) is not None
+    ),
+    "torch's vander writes what its derivative has saved": lambda d: (
+        "vander(" in d.earlier
+        and (d.errors == ("RuntimeError", None) or d.aspect in ("grad", "strides"))
+    ),
+    "signs of eigenvectors, and factors of what is not finite": lambda d: (
+        in_statement(r"linalg\.(eigh|qr)\(", "values")(d)
+        and (
+            not np.isfinite(d.actual).all()
+            or np.allclose(np.abs(d.expected), np.abs(d.actual), atol=1e-3)
+        )
+    ),
+    "torch's exponential of matrices whose channels are last fails": lambda d: (
+        "matrix_exp(" in d.statement
+        and d.errors == ("RuntimeError", None)
+        and "channels_last" in d.earlier
+    ),
+    "how a median of channels that are last lies": lambda d: (
+        d.aspect == "strides"
+        and re.search(r"median\(", d.statement) is not None
+        and "channels_last" in d.earlier
+    ),
+    "what a function over written in place has of NaN and infinities": lambda d: (
+        d.aspect == "values"
+        and re.search(r"zeta|cumprod|logit_", d.statement) is not None
+        and not np.isfinite(d.actual).all()
+        and not np.isfinite(d.expected).all()
+    ),
+    "losses of no transform in torch, which writes into what it has made": lambda d: (
+        re.search(r"(soft_margin_loss|pairwise_distance|hessian)\(", d.statement) is not None
+        and re.search(r"T\.func\.|functional\.", d.statement) is not None
+        and d.errors == ("RuntimeError", None)
     ),
     "torch's gradients of addr are of two dtypes": lambda d: (
         "addr(" in d.earlier and d.errors == ("RuntimeError", None)

@@ -179,6 +179,11 @@ def _along(
     for edge, rule, given in zip(edges, op.rules, tangents, strict=True):
         if edge is None:
             continue
+        if rule is None:
+            raise NotImplementedError(
+                f"Trying to use forward AD with {op.name} that does not support it because it has "
+                "not been implemented yet"
+            )
         if given is not None:
             parts.append(_times(rule, _cast(given, output), primals, statics, output))
         elif fixed and any(kind in SAVED for kind, _ in rule.plan):

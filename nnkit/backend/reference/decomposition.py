@@ -188,7 +188,7 @@ def matrix_exp(B, x):
     """By scaling, a Taylor polynomial and squaring."""
     if x.dtype in HALF:
         return B.cast(B.matrix_exp(B.cast(x, float32.array)), x.dtype)
-    n = x.shape[-1]
+    x, n = B.contiguous(x), x.shape[-1]
     if n == 1 or not x.size:
         return B.exp(x)
     norms = B.amax(B.sum(B.abs(x), (-2,), False), (-1,), False)

@@ -9,7 +9,7 @@ import itertools
 import math
 
 from nnkit.backend.axes import kept_shape, norm_order, summed_axes, terms
-from nnkit.backend.dtype import FLOATING, OF_ARRAY, int64
+from nnkit.backend.dtype import FLOATING, HALF, OF_ARRAY, float32, int64
 
 
 def sum_to(B, x, shape):
@@ -182,7 +182,8 @@ def distance(B, x, p):
 
 def renorm(B, x, p, axis, maxnorm):
     """``x`` by rows, scaled down where its norm over some axes exceeds ``maxnorm``."""
-    x = B.contiguous(x)
-    size = B.norm(x, p, axis, True)
+    x, half = B.contiguous(x), x.dtype in HALF
+    size = B.norm(B.cast(x, float32.array) if half else x, p, axis, True)
     # torch adds 1e-7 so that the result stays below the limit.
-    return B.mul(x, B.where(B.gt(size, maxnorm), B.div(maxnorm, B.add(size, 1e-7)), 1.0))
+    factor = B.where(B.gt(size, maxnorm), B.div(maxnorm, B.add(size, 1e-7)), 1.0)
+    return B.mul(x, B.cast(factor, x.dtype) if half else factor)

@@ -523,7 +523,7 @@ def _shares(tensor: Tensor, data: Any) -> bool:
 def resize_as_(input: Tensor, the_template: Tensor, memory_format: Any = None) -> Tensor:
     """``input.resize_(the_template.shape)``, by default in its own order of memory."""
     check_tensor("resize_as_", the_template, "the_template")
-    if input.requires_grad and not MODE.inference:
+    if input.requires_grad and not (MODE.inference or input is the_template):
         raise RuntimeError("resize_as_(): cannot resize variables that require grad")
     if memory_format is preserve_format and not the_template.is_contiguous():
         memory_format = {4: channels_last, 5: channels_last_3d}.get(the_template.ndim)
