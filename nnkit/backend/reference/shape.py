@@ -109,7 +109,9 @@ def pixel_shuffle(B, x, factor):
 
 
 def pixel_unshuffle(B, x, factor):
-    """The inverse of `pixel_shuffle`."""
+    """The inverse of `pixel_shuffle`; what holds nothing keeps its shape, as in torch."""
+    if not x.size:
+        return B.copy(x)
     *lead, channels, height, width = x.shape
     n, height, width = len(lead), height // factor, width // factor
     x = B.reshape(x, (*lead, channels, height, factor, width, factor))

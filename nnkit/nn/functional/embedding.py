@@ -252,19 +252,21 @@ def embedding_bag(
     if max_norm is not None:
         _renormalize(weight, input, max_norm, norm_type)
     counted = left_out if padding < 0 else 0
+    length = input.shape[1] if input.ndim == 2 and padding < 0 else None
     pool = _pooled.__wrapped__ if sparse else _pooled  # one node for all would add up the rows
     return pool(
-        weight, factors, index, bags, count, counted, padding, mode, scale_grad_by_freq, sparse
-    )
+        weight, factors, index, bags, count, counted, length, padding, mode, scale_grad_by_freq,
+        sparse,
+    )  # fmt: skip
 
 
 @single(name="embedding_bag", node="EmbeddingBagBackward0")
 def _pooled(
     weight: Tensor, factors: Tensor | None, index: Tensor, bags: Tensor, count: int, counted: int,
-    padding: int, mode: str, scale_grad_by_freq: bool, sparse: bool,
+    length: int | None, padding: int, mode: str, scale_grad_by_freq: bool, sparse: bool,
 ) -> Tensor:  # fmt: skip
     """The sum, mean or maximum of each of ``count`` bags, the last one of which has ``counted``
-    indices more than there are."""
+    indices more than there are; of ``length`` indices each, unless that is None."""
     held = count
     plain = mode != "max" and padding < 0 and factors is None and not weight._device.depth
     pooled = (
@@ -287,8 +289,8 @@ def _pooled(
         pooled = on_its_own(pooled[:count])
     if mode != "mean":
         return pooled
-    if input.ndim == 2 and padding < 0:
-        return pooled / max(input.shape[1], 1)
+    if length is not None:
+        return pooled / max(length, 1)
     sizes = bags.bincount(minlength=held)[:count]
     if counted:
         sizes[-1:] += counted
