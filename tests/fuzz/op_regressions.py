@@ -110,4 +110,14 @@ x6 = T.tensor([2.0, 3.0]).half()
 x7 = F.cross_entropy(T.tensor([[0.0, -2.0]]).half(), T.tensor([0]))
 x8 = T.clip(T.tensor([True, False]), True, 0.5)
 """,
+    "a second derivative forwards that torch does not have is refused": """
+x0 = T.tensor([0.5, -0.25])
+x1 = []
+for f in (F.hardsigmoid, F.hardswish, F.softplus, T.tanh):
+    try:
+        x1.append(T.func.hessian(lambda t: f(t).sum())(x0))
+    except NotImplementedError:
+        x1.append(None)
+x2 = T.renorm(T.tensor([[1.5, -0.75]], dtype=T.bfloat16), 2, 0, 1.0)
+""",
 }
