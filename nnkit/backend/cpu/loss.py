@@ -117,7 +117,36 @@ def nll_loss(x, target, weight, ignore_index, reduction):
         losses *= weights
     if ignored is not None:
         losses[ignored] = 0
+    if x.dtype in HALF and reduction != "none":
+        counted = np.ones(len(labels), bool) if ignored is None else ~ignored
+        return _reduce_in_steps(losses, None if weight is None else weights, counted, reduction)
     return _reduce(losses, weights, reduction, target.shape)
+
+
+def _reduce_in_steps(losses, weights, counted, reduction):
+    """The sum or the mean of the losses that count, in half precision."""
+    total = _sum_in_steps(losses, counted)
+    if reduction == "mean":
+        whole = counted.sum() if weights is None else _sum_in_steps(weights, counted)
+        total = total.astype(np.float32) / np.float32(losses.dtype.type(whole))
+    return np.asarray(total, losses.dtype)
+
+
+def _sum_in_steps(x, counted):
+    """The sum as torch's loop over labels has it, rounded after each addition: what comes after a
+    multiple of 16 goes into the sum of the next level, and this likewise."""
+    parts = np.zeros(8, x.dtype)
+    for i in np.flatnonzero(counted):
+        parts[0] += x[i]
+        level, place = 0, i
+        while level < 7 and place % 16 == 0:
+            parts[level + 1] += parts[level]
+            parts[level] = 0
+            level, place = level + 1, place // 16
+    total = x.dtype.type(0)
+    for part in parts:
+        total = total + part
+    return total
 
 
 def nll_loss_grad(g, x, target, weight, ignore_index, reduction):
@@ -239,24 +268,10 @@ def _block_losses(scores, labels, p, axis, weight, label_smoothing):
 def _reduce(losses, weights, reduction, shape) -> np.ndarray:
     if reduction == "none":
         return losses.reshape(shape)
-    add = _add_in_steps if losses.dtype in HALF else _add
-    total = add(losses)
+    total = _add(losses)
     if reduction == "mean":
-        total = total / losses.dtype.type(losses.size if weights is None else add(weights))
+        total = total / losses.dtype.type(losses.size if weights is None else _add(weights))
     return np.asarray(total)
-
-
-def _add_in_steps(x: np.ndarray) -> Any:
-    """The sum as torch's loop over labels has it in half precision, rounded after each addition:
-    all but the first in blocks of 16, the sums of which are added in blocks again."""
-    zero, rest = x.dtype.type(0), x[1:]
-    total = zero
-    while rest.size:
-        whole = rest.size // 16 * 16
-        total = total + sum(rest[whole:], zero)
-        blocks = rest[:whole].reshape(-1, 16).T
-        rest = sum(blocks, np.zeros(blocks.shape[1], x.dtype))
-    return total + x[0] if x.size else zero
 
 
 def _shares(g, labels, ignored, weight, reduction, dtype) -> tuple[np.ndarray, np.ndarray]:
