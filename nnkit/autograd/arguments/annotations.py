@@ -237,7 +237,7 @@ class Signature:
         if value.__class__ is int:
             if float not in kind.classes:
                 return integer(self.name, name, value)
-            if complex in kind.classes:
+            if not -(1 << 63) <= value < 1 << 64 and complex in kind.classes:
                 of_number(value)
         return value
 

@@ -17,7 +17,7 @@ from nnkit.autograd.op.rule import check_constant, rule
 from nnkit.autograd.ops.elementwise.transcendental import times_log, times_log_grad
 from nnkit.autograd.ops.softmax import log_softmax
 from nnkit.autograd.tensor import Tensor
-from nnkit.backend.dtype import FLOATING, HALF, int64, uint8
+from nnkit.backend.dtype import FLOATING, int64, uint8
 from nnkit.backend.strict import complain
 
 REDUCTIONS = ("none", "mean", "sum")
@@ -218,13 +218,12 @@ def _cross_entropy_rule(
 def _name_of_labelled(operands: Any, statics: Any) -> str:
     """The node of a loss of class labels: torch has one for scores, and one for images of them, to
     which it reshapes what has another number of dimensions."""
-    ignore_index, reduction, *smoothing = statics
-    ndim = operands[0].ndim
-    if any(smoothing):
+    if len(statics) > 2 and statics[2]:  # the smoothing of labels
         return "AddBackward0"
-    if ndim > 2:
-        return "ViewBackward0" if reduction == "none" and ndim != 4 else "NllLoss2DBackward0"
-    return "NllLossBackward0"
+    ndim = operands[0]._array.ndim
+    if ndim < 3:
+        return "NllLossBackward0"
+    return "ViewBackward0" if statics[1] == "none" and ndim != 4 else "NllLoss2DBackward0"
 
 
 _cross_entropy = rule(
@@ -276,7 +275,7 @@ def cross_entropy(
                 "cross_entropy(): expected target dtype to be Long beside weight and "
                 "label_smoothing, but got Byte"
             )
-    if x.dtype in HALF:
+    if x.dtype.itemsize < 4:  # half precision, asked for at once
         return _in_steps(input, target, weight, ignore_index, reduction, label_smoothing)
     return _cross_entropy(input, target, weight, ignore_index, reduction, label_smoothing)[0]
 
