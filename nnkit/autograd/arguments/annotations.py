@@ -237,8 +237,9 @@ class Signature:
         if value.__class__ is int:
             if float not in kind.classes:
                 return integer(self.name, name, value)
-            if not -(1 << 63) <= value < 1 << 64 and complex in kind.classes:
-                of_number(value)
+            number: int = value  # pyright: ignore[reportAssignmentType]
+            if not -(1 << 63) <= number < 1 << 64 and complex in kind.classes:
+                of_number(number)
         return value
 
     def _number(self, kind: Kind, name: str, number: Any) -> Any:
