@@ -102,8 +102,9 @@ _slice_scatter = rule(
 
 def _is_plain_index(index: Any) -> bool:
     """Whether the classes of an index and of its parts are known to answer for no function."""
-    parts = index if index.__class__ is tuple else (index,)
-    return PLAIN.issuperset(map(type, parts))
+    if index.__class__ is tuple:
+        return PLAIN.issuperset(map(type, index))
+    return index.__class__ in PLAIN
 
 
 def getitem(self: Tensor, index: Any) -> Tensor:
@@ -177,7 +178,7 @@ def setitem(self: Tensor, index: Any, value: Any) -> None:
     found = Index(index, self)
     advanced = found.advanced
     tensors = [item for item in advanced or () if isinstance(item, Tensor)]
-    inferred = isinstance(given, Tensor) and given.is_inference()
+    inferred = isinstance(given, Tensor) and given._is_inference()
     if inferred and given is not self and is_unseen((self, *tensors)):
         value = value.detach()
     if value._device.home is not self._device.home and value._device != self._device:
@@ -192,7 +193,7 @@ def setitem(self: Tensor, index: Any, value: Any) -> None:
     if _is_plain(self, given, value, tensors):
         _write_plainly(self, found, tensors, value)
     elif advanced is None:
-        _write_part(_view(self, found), value, inferred and not self.is_inference())
+        _write_part(_view(self, found), value, inferred and not self._is_inference())
     else:
         _write_positions(_view(self, found), advanced, tensors, value, fills)
 
@@ -227,7 +228,7 @@ def _write_plainly(self: Tensor, index: Index, tensors: list[Tensor], value: Ten
             warn_expanded("index_put_")
         B.index_put_(place, value._array, positions_on(self._device, index.advanced), False)
     # torch writes a view, which is not counted where an inference tensor may be.
-    wrote(_view(self, index) if self.is_inference() else self, "setitem")
+    wrote(_view(self, index) if self._is_inference() else self, "setitem")
 
 
 def _write_part(target: Tensor, value: Tensor, without_history: bool) -> None:
