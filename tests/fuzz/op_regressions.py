@@ -120,4 +120,29 @@ for f in (F.hardsigmoid, F.hardswish, F.softplus, T.tanh):
         x1.append(None)
 x2 = T.renorm(T.tensor([[1.5, -0.75]], dtype=T.bfloat16), 2, 0, 1.0)
 """,
+    "what is looked at first of calls that are wrong in two ways": """
+x0, x1 = T.ones(1, 1, 3, dtype=T.bool), []
+with T.inference_mode():
+    x2 = T.ones(1, requires_grad=True)
+for f in (
+    lambda: F.avg_pool1d(x0, 5), lambda: F.avg_pool1d(x0, 2), lambda: F.max_pool1d(x0, 5),
+    lambda: F.max_pool2d(x0, 2), lambda: F.max_pool2d(x0, 5), lambda: F.avg_pool3d(x0, 5),
+    lambda: F.local_response_norm(T.ones(1, 2, 2, 2).half(), 2), lambda: T.narrow_copy(x2, 2, 0, 1),
+    lambda: T.narrow_copy(x2, -2, 0, 1), lambda: T.renorm(T.ones(1, 1).long(), 2, 4, 1.0),
+    lambda: T.renorm(T.ones(1, 1).long(), 2, 0, 1.0), lambda: T.gradient(x0[0, 0], dim=2),
+    lambda: T.nansum(T.ones(2), dtype=T.int64), lambda: T.nansum(T.ones(2), 0, out=x0.long()[0, 0]),
+    lambda: T.nanmean(T.ones(2), 0, out=x0[0, 0]), lambda: x2.resize_as_(T.ones(1)),
+    lambda: x2.resize_as_(T.ones(2, 2)), lambda: T.isnan(x2, out=x0), lambda: T.relu(x2, out=x2),
+    lambda: F.pixel_shuffle(T.ones(1, 3, 2, 2), 2), lambda: F.channel_shuffle(T.ones(1, 3, 2), 2),
+    lambda: T.clamp(x0, True, False), lambda: F.linear(T.ones(2, 2), T.ones(2, 2), T.ones(3, 2)),
+):
+    try:
+        f()
+        x1.append(None)
+    except Exception as error:
+        x1.append(type(error).__name__)
+x3 = x2.shape
+x4 = T.tensor([1.5, float("nan"), 2.25])
+x5 = [T.nansum(x4, dtype=T.int64), T.nansum(x4, 0, dtype=T.bool), T.nansum(x4, dtype=T.float64)]
+""",
 }

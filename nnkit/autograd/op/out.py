@@ -84,6 +84,7 @@ RESIZED_BY_ROWS = frozenset(
 )
 # Those that are computed in the dtype of ``out``.
 IN_DTYPE_OF_OUT = frozenset("sum prod nansum nanmean cumsum cumprod".split())
+WITHOUT_NAN = frozenset(("nansum", "nanmean"))  # which torch sums as what they are written to
 # Those that fill an ``out`` of as many elements whatever its shape.
 ANY_SHAPE = frozenset("arange linspace logspace range".split())
 
@@ -95,6 +96,9 @@ def call_into(out: Any, function: Callable, name: str, arguments: tuple, options
     if isinstance(out, Tensor) and (
         name in IN_DTYPE_OF_OUT or name == "mean" and _is_of_dims(arguments, options)
     ):
+        if name in WITHOUT_NAN and "dtype" not in options:
+            if arguments[0].is_floating_point() and out.dtype.category != FLOATING:
+                raise NotImplementedError(f"{name}(): not implemented for '{out.dtype.name}' sums")
         if options.setdefault("dtype", out.dtype) is not out.dtype:
             raise _wrong_dtype(name, options["dtype"], out)
     if name == "bernoulli":  # before anything is drawn

@@ -283,7 +283,9 @@ def nansum(
         normalize_dims(dim, input.ndim, "nansum")
         raise RuntimeError("nansum does not support complex inputs")
     x = in_dtype("nansum", input, dtype)
-    if input.is_floating_point() and not x.is_floating_point() and x._array.size:
+    if input.is_floating_point() and x.dtype.category < FLOATING:
+        x = in_dtype("nansum", _without_nan(input), dtype)
+    if input.is_floating_point() and x.is_complex() and x._array.size:
         raise NotImplementedError(f"nansum(): not implemented for '{x.dtype.name}' tensors")
     if x.is_floating_point():
         return guarded("nansum", sum(_without_nan(x), dim, keepdim, dtype=dtype), x)
