@@ -226,10 +226,14 @@ def _name_of_labelled(operands: Any, statics: Any) -> str:
     return "ViewBackward0" if statics[1] == "none" and ndim != 4 else "NllLoss2DBackward0"
 
 
-_cross_entropy = rule(
-    "cross_entropy", node=_name_of_labelled, nondifferentiable=("probabilities",), apart=("x",),
-    x=_cross_entropy_rule,
-)
+# That of scores has its name without being asked: it is part of the smallest steps.
+_cross_entropy_of_any, _cross_entropy = (
+    rule(
+        "cross_entropy", node=node, nondifferentiable=("probabilities",), apart=("x",),
+        x=_cross_entropy_rule,
+    )
+    for node in (_name_of_labelled, "NllLossBackward0")
+)  # fmt: skip
 _nll_loss = rule(
     "nll_loss",
     node=_name_of_labelled,
@@ -277,7 +281,8 @@ def cross_entropy(
             )
     if x.dtype.itemsize < 4:  # half precision, asked for at once
         return _in_steps(input, target, weight, ignore_index, reduction, label_smoothing)
-    return _cross_entropy(input, target, weight, ignore_index, reduction, label_smoothing)[0]
+    loss = _cross_entropy_of_any if label_smoothing or x.ndim > 2 else _cross_entropy
+    return loss(input, target, weight, ignore_index, reduction, label_smoothing)[0]
 
 
 def _in_steps(
