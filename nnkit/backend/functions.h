@@ -343,7 +343,7 @@ NNKIT_INLINE float zeta(float s, float q) { return float(zeta(double(s), double(
 
 // One of the two shares of Gamma(a) in which x divides its integral, whichever is found without
 // cancellation: below by a power series, above by a continued fraction (Cephes).
-NNKIT_INLINE double gamma_share(double a, double x, bool above) {
+NNKIT_INLINE double gamma_share_summed(double a, double x, bool above) {
     const double factor = ::exp(a * ::log(x) - x - double(lgamma(a)));
     if (above) {
         double y = 1.0 - a, z = x + y + 1.0, c = 0.0;
@@ -374,24 +374,49 @@ NNKIT_INLINE double gamma_share(double a, double x, bool above) {
     return total * factor;
 }
 
+// The share for large a near x (Temme's uniform expansion, DLMF 8.12), where the series take too
+// many terms and their factor is a difference of large numbers.
+NNKIT_INLINE double gamma_share_of_large(double a, double x, bool upper) {
+    constexpr double tau = 6.283185307179586;
+    const double m = (x - a) / a, square = 2.0 * (m - ::log1p(m));
+    const double eta = square > 0.0 ? copysign(::sqrt(square), m) : 0.0;
+    double first, second;
+    if (abs(eta) < 0.05) {
+        first = polynomial(
+            eta,
+            -2.1854485106799922e-6, 3.9192631785224378e-5, -0.00017875514403292181,
+            0.0003527336860670194, 0.0011574074074074074, -0.014814814814814815,
+            0.083333333333333333, -0.33333333333333333);
+        second = polynomial(
+            eta,
+            -4.0187757201646091e-7, 0.00020576131687242798, -0.00099022633744855967,
+            0.0026455026455026455, -0.0034722222222222222, -0.0018518518518518519);
+    } else {
+        first = 1.0 / m - 1.0 / eta;
+        second = 1.0 / (eta * eta * eta) - (1.0 / (m * m) + 1.0 / m + 1.0 / 12.0) / m;
+    }
+    const double rest = ::exp(-0.5 * a * square) / ::sqrt(tau * a) * (first + second / a);
+    const double sign = upper ? 1.0 : -1.0;
+    return 0.5 * ::erfc(sign * eta * ::sqrt(0.5 * a)) + sign * rest;
+}
+
 // The lower and the upper regularised incomplete gamma functions
-NNKIT_INLINE double igamma(double a, double x) {
+NNKIT_INLINE double gamma_share(double a, double x, bool upper) {
     if (!(x >= 0.0) || a < 0.0 || (a == 0.0 && x == 0.0)) return double(NAN);
-    if (x == 0.0) return 0.0;
+    if (x == 0.0) return upper ? 1.0 : 0.0;
     if (a != a) return double(NAN);
-    if (a == double(INFINITY)) return x == double(INFINITY) ? double(NAN) : 0.0;
-    if (a == 0.0 || x == double(INFINITY)) return 1.0;
-    return x > 1.0 && x > a ? 1.0 - gamma_share(a, x, true) : gamma_share(a, x, false);
+    if (a == double(INFINITY)) {
+        return x == double(INFINITY) ? double(NAN) : upper ? 1.0 : 0.0;
+    }
+    if (a == 0.0 || x == double(INFINITY)) return upper ? 0.0 : 1.0;
+    if (a > 1e4 && abs(x - a) < 0.3 * a) return gamma_share_of_large(a, x, upper);
+    const bool above = x > 1.0 && x > a;
+    const double part = gamma_share_summed(a, x, above);
+    return upper == above ? part : 1.0 - part;
 }
+NNKIT_INLINE double igamma(double a, double x) { return gamma_share(a, x, false); }
 NNKIT_INLINE float igamma(float a, float x) { return float(igamma(double(a), double(x))); }
-NNKIT_INLINE double igammac(double a, double x) {
-    if (!(x >= 0.0) || a < 0.0 || (a == 0.0 && x == 0.0)) return double(NAN);
-    if (x == 0.0) return 1.0;
-    if (a != a) return double(NAN);
-    if (a == double(INFINITY)) return x == double(INFINITY) ? double(NAN) : 1.0;
-    if (a == 0.0 || x == double(INFINITY)) return 0.0;
-    return x > 1.0 && x > a ? gamma_share(a, x, true) : 1.0 - gamma_share(a, x, false);
-}
+NNKIT_INLINE double igammac(double a, double x) { return gamma_share(a, x, true); }
 NNKIT_INLINE float igammac(float a, float x) { return float(igammac(double(a), double(x))); }
 
 // ---- The classical orthogonal polynomials, by their recurrences in the degree

@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import math
+from typing import Any
+
 import numpy as np
 import pytest
 
+import nnkit
 from nnkit.backend.cpu import special
 
 mpmath = pytest.importorskip("mpmath")
@@ -185,3 +189,25 @@ def test_incomplete_gamma(upper: bool) -> None:
     true = [float(mpmath.gammainc(s, *ends, regularized=True)) for s, ends in zip(a, bounds)]
     found = (special.igammac if upper else special.igamma)(a, x)
     np.testing.assert_allclose(found, true, rtol=1e-12, atol=1e-300)
+
+
+@pytest.mark.parametrize("upper", [False, True])
+@pytest.mark.parametrize("a", [1.1e4, 1e6, 1e8, 1e10])
+def test_incomplete_gamma_of_large(a: float, upper: bool) -> None:
+    deviations = np.array([-7.0, -3.0, -0.5, -1e-3, 0.0, 0.3, 1.0, 3.0, 7.0])
+    x = a + deviations * math.sqrt(a)
+
+    def density(t: Any) -> Any:
+        return mpmath.exp((a - 1) * mpmath.log(t) - t - mpmath.loggamma(a))
+
+    with mpmath.workdps(30):
+        edges = [mpmath.mpf(a) + k * mpmath.sqrt(a) for k in (-40, -20, -10, 0, 10, 20, 40)]
+        true = []
+        for s in x:
+            inside = [e for e in edges if (e > s if upper else e < s)]
+            ends = [mpmath.mpf(s), *inside] if upper else [*inside, mpmath.mpf(s)]
+            true.append(float(mpmath.quad(density, [max(e, 0) for e in ends])))
+    name = "igammac" if upper else "igamma"
+    compiled = getattr(nnkit, name)(nnkit.full((9,), a, dtype=nnkit.float64), nnkit.tensor(x))
+    np.testing.assert_allclose(getattr(special, name)(np.full(9, a), x), true, rtol=1e-10)
+    np.testing.assert_allclose(compiled.numpy(), true, rtol=1e-10)

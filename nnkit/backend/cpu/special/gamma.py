@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from nnkit.backend.cpu.special.approximation import pointwise, polynomial, table
+from nnkit.backend.cpu.special.error import erfc
 
 # lgamma(2 + t) / t in t, -1/2 <= t <= 1/2
 _LGAMMA = table(
@@ -107,6 +108,21 @@ def _hurwitz(s: np.ndarray, q: np.ndarray) -> np.ndarray:
         factor = factor * ((s + 2 * k - 1) * (s + 2 * k) / (end * end))
     return np.where(np.isposinf(q), 0.0, value)
 
+# The first two coefficients of Temme's expansion, in eta
+_TEMME = (
+    table(
+        "f8",
+        -2.1854485106799922e-6, 3.9192631785224378e-5, -0.00017875514403292181,
+        0.0003527336860670194, 0.0011574074074074074, -0.014814814814814815, 0.083333333333333333,
+        -0.33333333333333333,
+    ),
+    table(
+        "f8",
+        -4.0187757201646091e-7, 0.00020576131687242798, -0.00099022633744855967,
+        0.0026455026455026455, -0.0034722222222222222, -0.0018518518518518519,
+    ),
+)  # fmt: skip
+
 
 def _wide(dtype: np.dtype, *values: Any) -> list[np.ndarray]:
     """Arrays and numbers of a dtype in double precision, in one shape: a number is rounded to the
@@ -203,12 +219,32 @@ def _upper(a: np.ndarray, x: np.ndarray) -> np.ndarray:
     return value
 
 
+def _of_large(a: np.ndarray, x: np.ndarray, upper: bool) -> np.ndarray:
+    """The share for large a near x (Temme's uniform expansion, DLMF 8.12), where the series take
+    too many terms and their factor is a difference of large numbers."""
+    m = (x - a) / a
+    eta = np.sign(m) * np.sqrt(2 * np.maximum(m - np.log1p(m), 0))
+    near = np.abs(eta) < 0.05
+    wide, m = np.where(near, 1, eta), np.where(near, 1, m)
+    first = np.where(near, polynomial(eta, _TEMME[0]), 1 / m - 1 / wide)
+    second = 1 / wide**3 - (1 / m**2 + 1 / m + 1 / 12) / m
+    second = np.where(near, polynomial(eta, _TEMME[1]), second)
+    rest = np.exp(-a * eta * eta / 2) / np.sqrt(2 * math.pi * a) * (first + second / a)
+    sign = 1 if upper else -1
+    return erfc(sign * eta * np.sqrt(a / 2)) / 2 + sign * rest
+
+
 def _share(a: np.ndarray, x: np.ndarray, upper: bool, out: np.ndarray | None) -> np.ndarray:
     """The share of Gamma(a) that its integral has up to x, or from there on."""
     dtype = np.result_type(a, x)
     a, x = _wide(dtype, a, x)
     value = np.full(a.shape, np.nan)
     inside = (x > 0) & (a > 0) & np.isfinite(a) & np.isfinite(x)
+    large = inside & (a > 1e4)
+    large[large] = np.abs(x[large] - a[large]) < 0.3 * a[large]
+    if large.any():
+        value[large] = _of_large(a[large], x[large], upper)
+    inside &= ~large
     above = (x > 1) & (x > a)
     for part, share, is_upper in ((inside & above, _upper, True), (inside & ~above, _lower, False)):
         if part.any():
