@@ -145,4 +145,42 @@ x3 = x2.shape
 x4 = T.tensor([1.5, float("nan"), 2.25])
 x5 = [T.nansum(x4, dtype=T.int64), T.nansum(x4, 0, dtype=T.bool), T.nansum(x4, dtype=T.float64)]
 """,
+    "numbers that no integer dtype holds are refused in lists too": """
+x0 = []
+for d in (T.uint8, T.int8, T.int64, T.bool):
+    for v in (-0.25, -0.75, -1.0, -1, 127.5, 127.25, 128.0, 255.5, 255.0, 256, 1e20, float("nan")):
+        try:
+            x0.append(T.tensor([v], dtype=d).tolist())
+            x0.append(T.tensor([[v, 1], [2, 3]], dtype=d).tolist())
+        except RuntimeError:
+            x0.append(None)
+""",
+    "dropout of integers is drawn before it is refused": """
+T.manual_seed(0)
+x0 = []
+for x in (T.ones(2, 3, 4).long(), T.ones(2, 3, 4) > 0, T.ones(2, 3, 4, 2, dtype=T.uint8)):
+    for f in (F.dropout, F.dropout1d, F.dropout2d, F.dropout3d):
+        try:
+            f(x, 0.5)
+        except RuntimeError:
+            x0.append(T.rand(1))
+""",
+    "addr promotes dtypes, whether of numbers or of matrices": """
+x0 = (T.float32, T.float64, T.int64, T.float16)
+x1 = [T.addr(T.tensor(1, dtype=d), T.ones(2, dtype=e), T.ones(2)) for d in x0 for e in x0]
+""",
+    "a product of several matrices is a view of what nobody sees": """
+x0 = T.ones(2, 2, requires_grad=True)
+x1 = T.linalg.multi_dot([x0, x0, x0[0]])
+x2 = T.linalg.multi_dot([x0, x0])
+x2.add_(1)
+with T.no_grad():
+    x3 = T.linalg.multi_dot([x0[0], x0, x0[0]])
+try:
+    x3.add_(x0[0, 0])
+except RuntimeError as error:
+    x4 = type(error).__name__
+x5 = x1._is_view(), x2._is_view(), x3._is_view()
+(x1.sum() + x2.sum()).backward()
+""",
 }

@@ -558,4 +558,37 @@ x4 = x2.stride()
 x2.add_(1)
 x5 = T.func.jvp(lambda t: t * 2, (x0.sum().expand(2),), (x0,))
 """,
+    "what is written in place without a derivative says so in every transform": """
+def f(t):
+    return (t * 2).acosh_()
+x0 = T.tensor([[1.5, 2.0], [3.0, 4.0]], dtype=T.float64)
+x1 = []
+for run in (
+    lambda: T.func.vmap(f)(x0), lambda: T.func.grad(lambda m: T.func.vmap(f)(m).sum())(x0),
+    lambda: T.func.vmap(T.func.grad(lambda t: f(t).sum()))(x0),
+    lambda: T.func.jvp(f, (x0,), (x0,)), lambda: T.func.jvp(T.heaviside, (x0, x0), (x0, x0)),
+    lambda: T.func.jvp(lambda t: t.clone().floor_divide_(2), (x0,), (x0,)),
+):
+    try:
+        x1.append(run())
+    except (RuntimeError, NotImplementedError) as error:
+        x1.append(type(error).__name__)
+""",
+    "logical operations in place keep histories and tangents": """
+def f(t, u):
+    t = t * 3
+    t.logical_and_(u)
+    u.logical_not_()
+    return t, u.exp()
+x0, x1 = T.tensor([0.5, 0.0, -1.0]), T.tensor([1.0, 2.0, 0.0])
+x2 = T.func.jvp(f, (x0, x1.clone()), (x1, x0))
+x3 = T.func.jacfwd(f)(x0, x1.clone())
+x4 = T.func.grad(lambda m: T.func.vmap(lambda t: f(t, x1.clone())[0])(m).sum())(T.stack([x0, x1]))
+""",
+    "the divergence of negative targets has no derivative": """
+x0, x1 = T.tensor([0.7, -0.4, 0.3]), T.tensor([-0.2, 0.9, 0.6])
+x2 = T.func.jvp(lambda t: F.kl_div(x1, t, reduction="none"), (x0,), (x1,))
+x3 = T.func.jacfwd(lambda t: F.kl_div(x1, t, reduction="sum"))(x0)
+x4 = T.func.jacrev(lambda t: F.kl_div(x1, t, reduction="sum"))(x0)
+""",
 }

@@ -28,6 +28,7 @@ from nnkit.autograd.grad_mode import MODE
 from nnkit.autograd.op.code import GRAD, INPUT, OUTPUT, SAVED, STATIC, identity, read_of
 from nnkit.autograd.op.promotion import on_one_device
 from nnkit.autograd.op.registry import LIFTED, OPS
+from nnkit.autograd.op.rule import without_forward
 from nnkit.autograd.tensor import Tensor, differentiable, on_its_own, wrap
 from nnkit.autograd.views.history import write, wrote
 from nnkit.autograd.views.overlap import shares_memory
@@ -142,6 +143,8 @@ def _pushed(
         e is not None and t is not None for e, t in zip(edges, tangents, strict=True)
     ):
         return [None] * len(outputs)
+    if op.node_name == "NotImplemented":
+        raise without_forward(op.name)
     recorded = MODE.enabled
     real = not any(isinstance(v, Tensor) and v.is_complex() for v in (*primals, *outputs))
     if op.linear:
@@ -180,10 +183,7 @@ def _along(
         if edge is None:
             continue
         if rule is None:
-            raise NotImplementedError(
-                f"Trying to use forward AD with {op.name} that does not support it because it has "
-                "not been implemented yet"
-            )
+            raise without_forward(op.name)
         if given is not None:
             parts.append(_times(rule, _cast(given, output), primals, statics, output))
         elif fixed and any(kind in SAVED for kind, _ in rule.plan):
@@ -244,7 +244,7 @@ def _transposed(
     recorded, MODE.enabled = MODE.enabled, True
     try:
         weights = [
-            LIFTED.zeros_like(output)._set_requires_grad(True) if has else None
+            LIFTED.ones_like(output)._set_requires_grad(True) if has else None
             for output, has in zip(outputs, wanted, strict=True)
         ]
         gradients = node.gradients(LIFTED, weights, unpack)

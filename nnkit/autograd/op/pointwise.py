@@ -192,8 +192,9 @@ def pointwise(
     promoting.__name__ = promoting.__qualname__ = name
     promoting.__module__ = body.__module__
     promoting.apply = apply
-    written = promoting if differentiable_in_place else _without_derivative(promoting)
-    promoting.in_place = write_in_place = _in_place(op, written, kind, refuses, numbers, in_place)
+    promoting.in_place = write_in_place = _in_place(
+        op, promoting, kind, refuses, numbers, in_place, differentiable_in_place
+    )
     if not public:
         return promoting
     place = f"nnkit.{public}" if isinstance(public, str) else "nnkit"
@@ -495,9 +496,10 @@ def is_plain_operand(operand: Any, target: Tensor) -> bool:
 
 def _in_place(
     op: Op, promoting: Callable, kind: str, refuses: tuple[str, ...], numbers: str,
-    refused: bool | str,
+    refused: bool | str, differentiable: bool,
 ) -> Any:  # fmt: skip
     """``name_``: one in-place kernel where no history is wanted, else `views.write`."""
+    promoting = promoting if differentiable else _without_derivative(promoting)
     name = op.name
     label = name + "_"
     weak = numbers != "none"
@@ -514,7 +516,9 @@ def _in_place(
             dtype = input._array.dtype
         except AttributeError:
             raise wrong_type(label, "input", input) from None
-        if dtype in fast:
+        if input._device.depth and not differentiable:
+            pass  # what is around the level may want the derivative
+        elif dtype in fast:
             kernel = getattr(input._device.backend, label)
         elif refused in input.dtype.kinds:
             kind = "complex" if input.is_complex() else input.dtype.name

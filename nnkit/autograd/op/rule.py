@@ -524,10 +524,23 @@ def check_constant(name: str, parameter: str, value: Tensor) -> None:
 def without_derivative(
     operation: str, out: Tensor, error: type[Exception] = RuntimeError
 ) -> Tensor:
-    """``out`` of an operation that has no derivative: backward says so."""
+    """``out`` of an operation that has no derivative: backward says so, forward mode at once."""
     if out._requires_grad:
         out._edge = NotImplementedBackward(out._edge.edges, (error, operation), out._device)
+    if out._device.depth:
+        inner, tangent = out._device.lower(out)
+        if isinstance(tangent, Tensor):
+            raise without_forward(operation)
+        without_derivative(operation, inner, error)
     return out
+
+
+def without_forward(operation: str) -> NotImplementedError:
+    """The error of an operation that has no forward derivative."""
+    return NotImplementedError(
+        f"Trying to use forward AD with {operation} that does not support it because it has not "
+        "been implemented yet"
+    )
 
 
 def real_gradient(name: str, out: Tensor) -> Tensor:

@@ -49,8 +49,11 @@ def _apply(name: str, op: Callable, input: Tensor, p: float, train: bool, featur
             f"got shape {list(input.shape)}"
         )
     need(name, input.dtype, (BOOL, INTEGER, FLOATING), NotImplementedError)
-    need(name, input.dtype, (FLOATING, COMPLEX), RuntimeError)
     check_randomness(name)
+    if input.dtype.category < FLOATING:  # torch draws before it divides, which integers refuse
+        channels = (*input.shape[:2], *[1] * (input.ndim - 2))
+        input.new_empty(channels if feature else input.shape).bernoulli_(1 - p)
+        need(name, input.dtype, (FLOATING,), RuntimeError)
     if MODE.transforms:
         input = of_each(input)
         if not feature:  # in transforms torch draws by rows, however the elements lie

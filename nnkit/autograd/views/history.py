@@ -11,8 +11,8 @@ from __future__ import annotations
 import functools
 import sys
 import weakref
-from collections.abc import Callable
-from contextlib import nullcontext, suppress
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, nullcontext, suppress
 from typing import Any
 
 from nnkit.autograd.arguments.dims import broadcast_shape
@@ -324,9 +324,10 @@ def write(
         return wrote(x, operation)
     if compute is None:
         raise NotImplementedError(f"the derivative for '{operation}' is not implemented")
-    unseen = operation in UNSEEN or x._is_inference() and not tracked
-    modes: Any = no_grad() if unseen else nullcontext()
-    with modes:
+    unseen = operation in UNSEEN
+    of_mode = x._is_inference() and not tracked
+    modes: Any = _without_derivatives if unseen else no_grad if of_mode else nullcontext
+    with modes():
         # Tangents may be functions of what is written over.
         before = x.clone() if x._device.depth and MODE.enabled else alias(x)
         if apart := bool(ACTIVE) and tracked:  # hooks may keep the memory of what is saved
@@ -347,7 +348,7 @@ def write(
     B = (asking or x._device).backend
     if source.dtype != target.dtype:
         check_cast(operation, OF_ARRAY[source.dtype], OF_ARRAY[target.dtype])
-        with modes:
+        with modes():
             result = cast_within(result, target.dtype)
     computed, source = source, result._array
     check_fits(operation, source.shape, x)
@@ -368,9 +369,21 @@ def write(
         _share_saved(result._edge, computed, x)
         set_history(x, result)
     else:
-        put(target, source)
+        with modes():
+            put(target, source)
         wrote(x, operation)
     return x
+
+
+@contextmanager
+def _without_derivatives() -> Iterator[None]:
+    """Backward and forward: what a level around writes keeps its history and its tangent."""
+    carried, MODE.carries = MODE.carries, False
+    try:
+        with no_grad():
+            yield
+    finally:
+        MODE.carries = carried
 
 
 def _check_result(x: Tensor, operation: str, operands: Any) -> None:

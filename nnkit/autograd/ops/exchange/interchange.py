@@ -102,7 +102,7 @@ def _read(data: Any, d: dtype_type | None, place: Any) -> Any:
     data = _survey(data, found, d, _depth(data))
     if d is None:
         d = _common(found)
-    return _build(B, data, d)
+    return _build(B, data, d, found)
 
 
 def _is_array(data: Any) -> bool:
@@ -219,13 +219,15 @@ def _checked(value: Any, d: dtype_type) -> Any:
     return float(value) if isinstance(value, int) else value
 
 
-def _build(B: Any, data: Any, d: dtype_type) -> Any:
+def _build(B: Any, data: Any, d: dtype_type, found: set) -> Any:
     try:
-        return B.array(data, d.array)
+        array = B.array(data, d.array)
     except (ValueError, TypeError, OverflowError):
-        shape = _shape(data)
-        # The shape is right, so it is a value that does not fit: say which, or wrap it.
-        return B.array(_each(data, len(shape), d), d.array)
+        fits = False
+    else:
+        fits = d.category != INTEGER or float not in found  # which NumPy cuts without a word
+    # Where the shape is right, it is a value that does not fit: say which, or wrap it.
+    return array if fits else B.array(_each(data, len(_shape(data)), d), d.array)
 
 
 def _shape(data: Any) -> tuple[int, ...]:

@@ -377,9 +377,7 @@ def multi_dot(tensors: Any) -> Tensor:
     for x, y in itertools.pairwise(chain):
         check_inner("multi_dot", x._array.shape, y._array.shape)
     out = _product(chain, _best_splits(chain), 0, len(chain) - 1)
-    if last.ndim == 1:
-        out = out.squeeze(1)
-    return out.squeeze(0) if first.ndim == 1 else out
+    return out.view(first._array.shape[:-1] + last._array.shape[1:])  # as in torch
 
 
 def _best_splits(chain: list) -> dict:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from functools import reduce
 from typing import Any
 
 from nnkit.autograd.arguments.dims import broadcast_shape, broadcasts, check_tensor, size_at
@@ -14,7 +15,7 @@ from nnkit.autograd.op.promotion import (
     asking_among,
     cast_inside,
     check_defined,
-    promote,
+    together,
 )
 from nnkit.autograd.op.public import public
 from nnkit.autograd.op.rule import check_source, rule
@@ -25,7 +26,7 @@ from nnkit.autograd.ops.shape.reshaping import squeeze, unsqueeze
 from nnkit.autograd.surface.limits import fitting
 from nnkit.autograd.tensor import Tensor, on_its_own
 from nnkit.autograd.views.history import check_fits, write
-from nnkit.backend.dtype import BOOL, FLOATING
+from nnkit.backend.dtype import BOOL, FLOATING, promote_types
 from nnkit.backend.memory import by_rows
 
 
@@ -554,7 +555,9 @@ def addr(
     for parameter, value in (("vec1", vec1), ("vec2", vec2)):
         check_tensor("addr", value, parameter)
         check_ndim("addr", parameter, value._array.shape, 1)
-    input, vec1, vec2 = promote("addr", input, vec1, vec2)
+    # By dtypes alone: a number's counts as a matrix's does.
+    common = reduce(promote_types, [t.dtype for t in (input, vec1, vec2)])
+    input, vec1, vec2 = (cast_inside(t, common) for t in together("addr", input, vec1, vec2))
     for parameter, value in (("beta", beta), ("alpha", alpha)):
         factor_of("addr", value, input, parameter=parameter)
     _check_added("addr", input._array.shape, vec1._array.shape + vec2._array.shape)
