@@ -33,6 +33,24 @@ def bare(draw: Draw, **choices: tuple) -> str:
     return options(draw, **choices)[2:]
 
 
+PADDINGS = ("zeros", "border", "reflection")
+APPLIED = (
+    "x * w.softmax(-1)", "T.lerp(x, w, 0.3)", "T.addcdiv(x, x, w + 1)", "T.atan2(x, w)",
+    "T.where(x > w, x, w * x)", "(x.abs() + 0.1) ** w", "T.hypot(x, w)", "T.logaddexp(x, w)",
+    "T.cat([x, w.expand_as(x)], -1)", "T.stack([x, w.expand_as(x)], -1).amax(-1)", "T.fmod(x, w)",
+    "nn.functional.normalize(x * w, dim=-1)", "x.cumsum(-1) / w", "x.cumprod(-1) + w",
+    "x.sort(-1)[0]", "x.cummax(-1)[0] * w", "T.einsum('b...i,...i->b...i', x, w)",
+    "x.roll(1, -1) * w.flip(-1)", "T.maximum(x, w)", "x.clamp(w - 1, w + 0.5)",
+    "x - x.logsumexp(-1, keepdim=True) * w", "x / x.norm(dim=-1, keepdim=True) * w",
+    "x.sub(x.mean(-1, True)).div(x.std(-1, keepdim=True) + w)", "x.masked_fill(x > w, 0.5) + w",
+    "T.gather(x * w, -1, (x * 0).long())", "x.diff(dim=-1, prepend=x[..., :1]) * w",
+    "x.index_select(-1, T.arange(x.shape[-1] - 1, -1, -1)) * w", "(x * w).topk(1, -1)[0] + x",
+    "nn.functional.glu(T.cat([x, w * x], -1))", "nn.functional.gelu(x) * nn.functional.silu(w)",
+    "T.special.xlogy(x, w)", "T.lgamma(w) * x", "T.erf(x * w)", "T.sinc(x) * w",
+    "x.view(-1)[:x.numel()].view_as(x) * w", "nn.functional.dropout(x, 0.3, True) * w",
+    "T.tril(x.unsqueeze(-1) * w.unsqueeze(-2)).sum(-1)",
+    "T.fft.irfft(T.fft.rfft(x) * 0.5, n=x.shape[-1]) + w",
+)  # fmt: skip
 ACTIVATIONS: list[Callable[[Draw], str]] = [
     lambda draw: f"nn.ReLU({bare(draw, inplace=(True,))})",
     lambda draw: f"nn.GELU({bare(draw, approximate=('tanh', 'none'))})",
@@ -204,6 +222,58 @@ def recurrent(draw: Draw, shape: Shape) -> str:
     return f"Chosen(nn.{kind}({shape[-1]}, {draw.choice((3, 4))}{chosen}))"
 
 
+def stepped(draw: Draw, shape: Shape) -> str:
+    kind = draw.choice(("LSTM", "GRU", "RNN"))
+    chosen = options(draw, bias=(False,))
+    return f"Stepped(nn.{kind}Cell({shape[-1]}, {draw.choice((3, 4))}{chosen}))"
+
+
+def unpooled(of: str) -> Callable[[Draw, Shape], str]:
+    def write(draw: Draw, shape: Shape) -> str:
+        size = f"{draw.choice((2, 3))}{options(draw, stride=(2,), padding=(1,))}"
+        return f"Unpooled(nn.MaxPool{of}({size}, return_indices=True), nn.MaxUnpool{of}({size}))"
+
+    return write
+
+
+def fractional(of: str) -> Callable[[Draw, Shape], str]:
+    def write(draw: Draw, shape: Shape) -> str:
+        size = draw.choice(("output_size=2", "output_ratio=0.6"))
+        return f"nn.FractionalMaxPool{of}({draw.choice((2, 3))}, {size})"
+
+    return write
+
+
+def unfolded(draw: Draw, shape: Shape) -> str:
+    chosen = options(draw, dilation=(2,), padding=(1,), stride=(2,))
+    return f"nn.Unfold({draw.choice((2, (1, 2)))}{chosen})"
+
+
+def refolded(draw: Draw, shape: Shape) -> str:
+    size = f"2{options(draw, padding=(1,), stride=(2,), dilation=(2,))}"
+    return f"nn.Sequential(nn.Unfold({size}), nn.Fold({tuple(shape[2:])}, {size}))"
+
+
+def sampled(draw: Draw, shape: Shape) -> str:
+    mode, padding = draw.choice(("bilinear", "nearest", "bicubic")), draw.choice(PADDINGS)
+    grid = "nn.functional.affine_grid(w.expand(x.shape[0], 2, 3), x.shape, align_corners=False)"
+    return (
+        f"Applied(lambda x, w: nn.functional.grid_sample(x, {grid}, mode={mode!r}, "
+        f"padding_mode={padding!r}, align_corners=False), 2, 3)"
+    )
+
+
+def applied(draw: Draw, shape: Shape) -> str:
+    """A function of the numbers and of a parameter like one example's."""
+    return f"Applied(lambda x, w: {draw.choice(APPLIED)}, {', '.join(map(str, shape[1:]))})"
+
+
+def bilinear(draw: Draw, shape: Shape) -> str:
+    width = shape[-1]
+    chosen = options(draw, bias=(False,))
+    return f"Chosen(nn.Bilinear({width}, {width}, {draw.choice((2, 3))}{chosen}), 2)"
+
+
 def attention(draw: Draw, shape: Shape) -> str:
     heads = draw.choice([n for n in (1, 2, 4) if shape[-1] % n == 0])
     chosen = options(
@@ -258,7 +328,7 @@ def _spatial(of: str, *own: Layer) -> list[Layer]:
     writers = [
         activation, activation, prelu, softmax, group_norm, last_norm, batch_norm(of),
         instance_norm(of), conv(of), conv(of), conv(of, True), pool(of), pool(of), padded(of),
-        dropped(of),
+        dropped(of), unpooled(of), applied,
     ]  # fmt: skip
     return [*map(Layer, writers), *own, Layer(flat, "vector")]
 
@@ -268,7 +338,7 @@ LAYERS: dict[str, list[Layer]] = {
         *map(
             Layer,
             [linear, linear, linear, residual, activation, activation, activation, prelu, softmax,
-             glu, last_norm, batch_norm("1d"), group_norm],
+             glu, last_norm, batch_norm("1d"), group_norm, bilinear, applied, applied],
         ),
         Layer(unflattened, "sequence"),
     ],
@@ -276,7 +346,7 @@ LAYERS: dict[str, list[Layer]] = {
         *map(
             Layer,
             [linear, linear, residual, activation, activation, glu, softmax, last_norm, recurrent,
-             recurrent, attention, transformer, prelu],
+             recurrent, attention, transformer, prelu, stepped, bilinear, applied, applied],
         ),
         Layer(turned, "signal"),
         Layer(mean, "vector"),
@@ -285,9 +355,12 @@ LAYERS: dict[str, list[Layer]] = {
     "signal": _spatial("1d", Layer(upsample(("nearest", "linear"))), Layer(turned, "sequence")),
     "image": _spatial(
         "2d", Layer(upsample(("nearest", "bilinear", "bicubic", "nearest-exact"))),
-        Layer(shuffled), Layer(response_norm),
+        Layer(shuffled), Layer(response_norm), Layer(fractional("2d")), Layer(refolded),
+        Layer(sampled), Layer(unfolded, "signal"),
     ),
-    "volume": _spatial("3d", Layer(upsample(("nearest", "trilinear")))),
+    "volume": _spatial(
+        "3d", Layer(upsample(("nearest", "trilinear"))), Layer(fractional("3d"))
+    ),
     "tokens": [Layer(embedding, "sequence"), Layer(embedding_bag, "vector")],
 }  # fmt: skip
 
@@ -299,6 +372,7 @@ def losses(draw: Draw, count: int, width: int) -> tuple[str, str]:
     probabilities = f"T.rand({count}, {width})"
     ones = f"T.rand({count}, {width}).gt(0.5) * 1.0"
     plain = reduction[2:]
+    margins = bare(draw, margin=(0.2,), reduction=("sum", "mean"))
     smoothing = options(draw, label_smoothing=(0.1,), ignore_index=(0,))
     found = [
         (f"nn.CrossEntropyLoss({(plain + smoothing).removeprefix(', ')})", classes),
@@ -318,5 +392,13 @@ def losses(draw: Draw, count: int, width: int) -> tuple[str, str]:
         (f"nn.SoftMarginLoss({plain})", f"{ones} * 2 - 1"),
         (f"nn.HingeEmbeddingLoss({plain})", f"{ones} * 2 - 1"),
         (f"nn.MultiLabelMarginLoss({plain})", f"T.randint(-1, {width}, ({count}, {width}))"),
+        (f"lambda o, y: nn.TripletMarginLoss({margins})(o, y, y.flip(0))", numbers),
+        (f"lambda o, y: nn.CosineEmbeddingLoss({margins})(o, y, y[:, 0].sign())", numbers),
+        (f"lambda o, y: nn.MarginRankingLoss({margins})(o, y, y.sign())", numbers),
+        (f"lambda o, y: nn.GaussianNLLLoss({plain})(o, y, o.abs() + 0.5)", numbers),
+        (f"lambda o, y: nn.BCELoss({plain})(o.sigmoid(), y)", probabilities),
+        (f"lambda o, y: nn.PairwiseDistance({draw.choice((1, 2, 3))})(o, y).mean()", numbers),
+        ("lambda o, y: 1 - nn.CosineSimilarity()(o, y).mean()", numbers),
+        ("lambda o, y: T.cdist(o, y).mean()", numbers),
     ]
     return draw.choice(found)

@@ -57,6 +57,45 @@ class Residual(nn.Module):
 
     def forward(self, x):
         return x + self.module(x)
+
+
+class Stepped(nn.Module):
+    """A recurrent cell, one step after the other along dimension 1."""
+
+    def __init__(self, cell):
+        super().__init__()
+        self.cell = cell
+
+    def forward(self, x):
+        state, found = None, []
+        for part in x.unbind(1):
+            state = self.cell(part, state)
+            found.append(state[0] if isinstance(state, tuple) else state)
+        return T.stack(found, 1)
+
+
+class Unpooled(nn.Module):
+    """What a pool has left, where it found it."""
+
+    def __init__(self, pool, unpool):
+        super().__init__()
+        self.pool, self.unpool = pool, unpool
+
+    def forward(self, x):
+        found, places = self.pool(x)
+        return self.unpool(found, places, output_size=x.shape)
+
+
+class Applied(nn.Module):
+    """A function as a module, with a parameter beside its input."""
+
+    def __init__(self, function, *shape):
+        super().__init__()
+        self.function = function
+        self.weight = nn.Parameter(T.rand(shape) + 0.5)
+
+    def forward(self, x):
+        return self.function(x, self.weight)
 '''
 
 
