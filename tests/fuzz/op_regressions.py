@@ -183,4 +183,16 @@ except RuntimeError as error:
 x5 = x1._is_view(), x2._is_view(), x3._is_view()
 (x1.sum() + x2.sum()).backward()
 """,
+    "nodes are numbered by the overload that was called": """
+x0 = T.tensor([1.5, 2.0], requires_grad=True)
+x1 = T.tensor([0.5, 3.0])
+x2 = [f(x0, y) for y in (x1, 2.0) for f in (T.fmod, T.remainder, T.copysign, T.clamp_min,
+    T.clamp_max, lambda x, y: T.div(x, y, rounding_mode="floor"), lambda x, y: T.lerp(x, x, y))]
+x2 += [T.log1p(x0), T.deg2rad(x0), T.rad2deg(x0), T.special.i1e(x0), T.atan2(x0, x1), x0.exp2()]
+for name in ("eq_", "not_equal_", "greater_", "less_equal_"):
+    x2 += [getattr(x0 * 2, name)(x1), getattr(x0 * 2, name)(1.0)]
+x2 += [x0.expand(3, 2, 2) @ T.ones(2, 3), T.ones(4, 3, 2) @ x0.expand(4, 2, 2)]
+x2 += [x0.expand(4, 2, 2) @ T.ones(2, 1, 2, 2), T.bmm(T.ones(1, 3, 2), x0.expand(1, 2, 2))]
+x3 = [x.grad_fn.name() for x in x2]
+""",
 }

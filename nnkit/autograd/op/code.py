@@ -5,6 +5,7 @@ Unrolled over the op's inputs, because every operation pays for both.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from typing import Any
 
@@ -200,6 +201,12 @@ def print_node_code(op: Any) -> str:
         f"    return {result}",
     ]
     return "\n".join([*record, *gradients, *_saves_arrays(op)]) + "\n"
+
+
+def node_name_of(name: str) -> str:
+    """What torch calls the node of an op: ``Log1PBackward0``."""
+    parts = [part.capitalize() for part in name.split("_")]
+    return re.sub(r"(?<=\d)[a-z]", lambda m: m[0].upper(), "".join(parts)) + "Backward0"
 
 
 def naming(record: Callable, node_type: Any, names: Callable[[Any, Any], str]) -> Callable:

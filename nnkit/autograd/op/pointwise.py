@@ -21,7 +21,7 @@ from nnkit.autograd.arguments.overriding import ENTERED, NOBODY, PLAIN, ask
 from nnkit.autograd.compiled import bind_op, bind_write
 from nnkit.autograd.engine.node import edge_of
 from nnkit.autograd.grad_mode import MODE
-from nnkit.autograd.op.code import identity
+from nnkit.autograd.op.code import identity, node_name_of
 from nnkit.autograd.op.promotion import (
     EXACT,
     check_dtype,
@@ -110,7 +110,7 @@ def pointwise(
     scalars: tuple[str, ...] = (),
     kind: str = "same",
     numbers: str = "both",
-    node: str | None = None,
+    node: str | Callable[[Any, Any], str] | None = None,
     reflected: str | None = None,
     function: bool = True,
     public: bool | str = True,
@@ -139,7 +139,7 @@ def pointwise(
             int64), ``float`` (integers become the default floating dtype), ``bool``.
         numbers: which of two operands may be Python numbers: ``both`` (not at once), ``other``
             or ``none``.
-        node: the node's class name, by default ``<Name>Backward0``.
+        node: the node's class name, by default ``<Name>Backward0``, or what gives it (`numbered`).
         reflected: that of a node which has the second operand alone, as the first is a number.
         function: whether to make a function of one or two tensors, with promotion.
         public: whether `nnkit` and Tensor offer it; the name of the module that does instead of
@@ -165,7 +165,7 @@ def pointwise(
         x: _gradient_rule(f"{name}_grad_{x}", rule, primitive, "backward" in stepwise, x in by_rows)
         for x, rule in rules.items()
     }
-    node = node or "".join(p.capitalize() for p in name.split("_")) + "Backward0"
+    node = node or node_name_of(name)
     op = Op(
         primitive, derivatives, None, node, False, False, (), (), depends, alone, (), also,
         along=along,
@@ -222,6 +222,12 @@ def _without_derivative(function: Callable) -> Callable:
         return without_derivative(name, function(before), NotImplementedError)
 
     return compute
+
+
+def numbered(name: str, tensor: int, number: int) -> Callable[[Any, Any], str]:
+    """The name of a node, which torch numbers by whether the second operand is a tensor."""
+    names = f"{name}Backward{number}", f"{name}Backward{tensor}"
+    return lambda operands, statics: names[isinstance(operands[1], Tensor)]
 
 
 def over_input(apply: Any, node: str, **rules: Callable) -> Callable:

@@ -60,6 +60,7 @@ from nnkit.autograd.op.code import (
     SHAPE,
     STATIC,
     naming,
+    node_name_of,
     print_apply_code,
     print_node_code,
 )
@@ -247,11 +248,6 @@ class Guard(Node):
 def _guard_of(name: str) -> type[Guard]:
     """The class of the nodes of a function."""
     return type(node_name_of(name), (Guard,), {"__slots__": ()})
-
-
-def node_name_of(name: str) -> str:
-    """What torch calls the node of an op."""
-    return "".join(part.capitalize() for part in name.split("_")) + "Backward0"
 
 
 def guarded(name: str, out: Tensor, *saved: Tensor) -> Tensor:

@@ -360,7 +360,7 @@ def write(
     if tracked and OF_ARRAY[target.dtype].category >= FLOATING:
         check_traceable(x)
         if not result._requires_grad:
-            result = _without_influence(result, (before, *operands))
+            result = _without_influence(operation, result, (before, *operands))
         # Somebody else holds `before`: a rule reads the old contents, so they must stay.
         if not apart and sys.getrefcount(before) > 2:
             before._array = B.copy(before._array)
@@ -404,12 +404,14 @@ def _of_zeros(argument: Any) -> Any:
     return argument * 0 if is_index else argument
 
 
-def _without_influence(result: Tensor, operands: Any) -> Tensor:
+def _without_influence(operation: str, result: Tensor, operands: Any) -> Tensor:
     """``result`` with a history in which the gradients of all it was made of are zero."""
+    by_tensor = int(isinstance(operands[-1], Tensor))  # overloads are numbered in torch
+    name = f"{operation[:-1].capitalize()}Backward{by_tensor}"
     tensors = [t for t in operands if isinstance(t, Tensor)]
     edges = tuple([edge_of(t) if t._requires_grad else None for t in tensors])
     looks = [(t._array.shape, t._array.dtype) for t in tensors]
-    result._edge = Uninfluential(edges, looks, result._device)
+    result._edge = Uninfluential(edges, (name, looks), result._device)
     result._requires_grad = True
     return result
 

@@ -187,10 +187,13 @@ class Uninfluential(Node):
 
     __slots__ = ()
 
+    def name(self) -> str:
+        return self.values[0]
+
     def gradients(self, B: Any, grads: list, unpack: Callable) -> list:
-        raw = self.device.backend
+        raw, looks = self.device.backend, self.values[1]
         zeros = [
             None if edge is None else raw.zeros(*look)
-            for edge, look in zip(self.edges, self.values, strict=True)
+            for edge, look in zip(self.edges, looks, strict=True)
         ]
         return zeros if B is raw else [z if z is None else wrap(z, self.device) for z in zeros]

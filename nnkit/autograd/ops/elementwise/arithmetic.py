@@ -14,6 +14,7 @@ from nnkit.autograd.op.pointwise import (
     attempting,
     fn,
     is_plain_operand,
+    numbered,
     pointwise,
     writing,
 )
@@ -66,13 +67,15 @@ _div = pointwise(
     x=lambda g, y: g / fn.conj(y), y=lambda g, x, y: -g * fn.conj(x / y / y),
 )
 _div_floor = pointwise(
-    "div_floor", lambda x, y: fn.div_floor(x, y), node="DivBackward1", public=False,
-    refuses=("bool", "complex"), also={"x": ("y",), "y": ("x", "y")},
+    "div_floor", lambda x, y: fn.div_floor(x, y), public=False,
+    node=numbered("Div", tensor=2, number=3), refuses=("bool", "complex"),
+    also={"x": ("y",), "y": ("x", "y")},
     x=lambda g: fn.zeros_like(g), y=lambda g: fn.zeros_like(g),
 )
 _div_trunc = pointwise(
-    "div_trunc", lambda x, y: fn.div_trunc(x, y), node="DivBackward1", public=False,
-    refuses=("bool", "complex"), also={"x": ("y",), "y": ("x", "y")},
+    "div_trunc", lambda x, y: fn.div_trunc(x, y), public=False,
+    node=numbered("Div", tensor=2, number=3), refuses=("bool", "complex"),
+    also={"x": ("y",), "y": ("x", "y")},
     x=lambda g: fn.zeros_like(g), y=lambda g: fn.zeros_like(g),
 )
 floor_divide = pointwise(
@@ -86,13 +89,15 @@ remainder = pointwise(
     "remainder", lambda x, y: fn.remainder(x, y),
     "The remainder of ``input / other`` with the sign of ``other`` (Python's ``%``).",
     example=("nnkit.tensor([7, -7]), 3", "tensor([1, 2])"),
-    refuses=("bool", "complex"), x=lambda g: g, y=lambda g, x, y: -g * fn.div_floor(x, y),
+    refuses=("bool", "complex"), node=numbered("Remainder", tensor=1, number=0), x=lambda g: g,
+    y=lambda g, x, y: -g * fn.div_floor(x, y),
 )
 fmod = pointwise(
     "fmod", lambda x, y: fn.fmod(x, y),
     "The remainder of ``input / other`` with the sign of ``input`` (C's ``fmod``).",
     example=("nnkit.tensor([7, -7]), 3", "tensor([ 1, -1])"), refuses=("bool", "complex"),
-    x=lambda g: g, y=lambda g, x, y: -g * fn.trunc(x / y), numbers="other",
+    node=numbered("Fmod", tensor=1, number=0), numbers="other",
+    x=lambda g: g, y=lambda g, x, y: -g * fn.trunc(x / y),
 )
 rule(  # without what a quotient by 0 would make of the derivative of `trunc`
     "fmod_grad_y", broadcasts=True, g=lambda B, g_out, x, y: B.fmod_grad_y(g_out, x, y),
@@ -178,6 +183,7 @@ copysign = pointwise(
     example=("nnkit.tensor([1.0, -2.0]), -1.0", "tensor([-1., -2.])"), kind="float",
     refuses=("complex",), x=lambda g, x, out: g * fn.where(fn.eq(x, 0), 0, out / x),
     y=lambda g: fn.zeros_like(g), by_rows=("y",), numbers="other",
+    node=numbered("Copysign", tensor=0, number=1),
 )
 hypot = pointwise(
     "hypot", lambda x, y: fn.hypot(x, y), "``sqrt(input**2 + other**2)`` without overflow.",
@@ -202,7 +208,7 @@ _lerp = pointwise(
     lambda x, y, weight: fn.where(
         fn.abs(weight) < 0.5, x + weight * (y - x), y - (y - x) * (1 - weight)
     ),
-    function=False, x=lambda g, weight: g * (1 - fn.conj(weight)),
+    function=False, node="LerpBackward1", x=lambda g, weight: g * (1 - fn.conj(weight)),
     y=lambda g, weight: g * fn.conj(weight), weight=lambda g, x, y: g * fn.conj(y - x),
 )
 # By a number: a node that saves no tensor.

@@ -8,7 +8,7 @@ from typing import Any
 
 from nnkit.autograd.arguments.dims import check_tensor
 from nnkit.autograd.grad_mode import MODE
-from nnkit.autograd.op.pointwise import attempting, fn, pointwise, writing
+from nnkit.autograd.op.pointwise import attempting, fn, numbered, pointwise, writing
 from nnkit.autograd.op.promotion import check_dtype, promote, promoted_dtype, scalar
 from nnkit.autograd.op.public import public
 from nnkit.autograd.op.rule import real_gradient, refusal
@@ -71,7 +71,7 @@ _clamp_min = pointwise(
     lambda x, y: fn.maximum(x, y),
     public=False,
     refuses=("bool", "complex"),
-    node="ClampMinBackward0",
+    node=numbered("ClampMin", tensor=1, number=0),
     alone="number",
     x=lambda g, x, y: fn.where(x >= y, g, 0),
     y=lambda g, x, y: fn.where(x < y, g, 0),
@@ -81,7 +81,7 @@ _clamp_max = pointwise(
     lambda x, y: fn.minimum(x, y),
     public=False,
     refuses=("bool", "complex"),
-    node="ClampMaxBackward0",
+    node=numbered("ClampMax", tensor=1, number=0),
     alone="number",
     x=lambda g, x, y: fn.where(x <= y, g, 0),
     y=lambda g, x, y: fn.where(x > y, g, 0),

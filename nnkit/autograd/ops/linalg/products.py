@@ -67,7 +67,14 @@ def grad_mm_y(B: Any, g: Any, x: Any, y_columns: bool) -> Any:
 
 
 _mm = rule("mm", x=grad_mm_x, y=grad_mm_y)
-_bmm = rule("bmm", x=lambda B, g, y: B.bmm(g, B.mH(y)), y=lambda B, g, x: B.bmm(B.mH(x), g))
+# The second is `bmm`; of torch's `matmul` the last step is a view.
+_matched, _bmm = [
+    rule(
+        "bmm", node=node,
+        x=lambda B, g, y: B.bmm(g, B.mH(y)), y=lambda B, g, x: B.bmm(B.mH(x), g),
+    )
+    for node in ("UnsafeViewBackward0", "BmmBackward0")
+]  # fmt: skip
 
 
 def _copied_if_added(input: Any, x: Any, y: Any, beta: Any, alpha: Any) -> str | None:
@@ -83,7 +90,9 @@ _mv = rule(
 )  # fmt: skip
 _dot = rule("dot", x=lambda B, g, y: B.mul(B.conj(y), g), y=lambda B, g, x: B.mul(B.conj(x), g))
 _vdot = rule("vdot", x=lambda B, g, y: B.mul(y, B.conj(g)), y=lambda B, g, x: B.mul(x, g))
-_matmul = rule("matmul", broadcasts=True, x=_grad_matmul_x, y=_grad_matmul_y)
+_matmul = rule(
+    "matmul", node="UnsafeViewBackward0", broadcasts=True, x=_grad_matmul_x, y=_grad_matmul_y
+)
 _mH = rule("mH", node="TransposeBackward0", x=lambda B, g: B.mH(g))
 _addmm = rule(
     "addmm", alone=_copied_if_added, broadcasts=True,
@@ -198,7 +207,7 @@ def matmul(input: Tensor, other: Tensor) -> Tensor:
         return on_its_own(squeeze(_matmul(input, unsqueeze(other, 1)), -1))
     if len(a) == 1:
         return on_its_own(squeeze(matmul(unsqueeze(input, 0), other), -2))
-    return (_bmm if len(a) == len(b) == 3 and a[:1] == b[:1] else _matmul)(input, other)
+    return (_matched if len(a) == len(b) == 3 and a[:1] == b[:1] else _matmul)(input, other)
 
 
 def _minds_steps(input: Tensor, other: Tensor) -> bool:
