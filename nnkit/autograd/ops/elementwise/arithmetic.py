@@ -341,7 +341,13 @@ def sub(input: Tensor | complex, other: Tensor | complex, *, alpha: complex = 1)
 
 @public(method=False)
 def rsub(input: Tensor, other: Tensor | complex, *, alpha: complex = 1) -> Tensor:
-    """``other - alpha * input``."""
+    """``other - alpha * input``.
+
+    Example:
+        >>> import nnkit
+        >>> nnkit.rsub(nnkit.tensor([1.0, 2.0]), 5)
+        tensor([4., 3.])
+    """
     check_tensor("rsub", input)
     return _combined(_sub, _sub_scaled, other, input, alpha)
 
@@ -378,7 +384,13 @@ def div(
 
 @public
 def positive(input: Tensor) -> Tensor:
-    """``input`` itself; RuntimeError for bool tensors, of which there is no ``+``."""
+    """``input`` itself; RuntimeError for bool tensors, of which there is no ``+``.
+
+    Example:
+        >>> import nnkit
+        >>> nnkit.positive(nnkit.tensor([1.0, -2.0]))
+        tensor([ 1., -2.])
+    """
     check_tensor("positive", input)
     if input.dtype.category == BOOL:
         raise RuntimeError("The `+` operator, on a bool tensor is not supported.")
@@ -387,7 +399,13 @@ def positive(input: Tensor) -> Tensor:
 
 @public(out=True, in_place=True)
 def true_divide(input: Tensor | complex, other: Tensor | complex) -> Tensor:
-    """``input / other``; integers are divided as floats."""
+    """``input / other``; integers are divided as floats.
+
+    Example:
+        >>> import nnkit
+        >>> nnkit.true_divide(nnkit.tensor([1, 3]), 2)
+        tensor([0.5000, 1.5000])
+    """
     return _div(input, other)
 
 

@@ -84,7 +84,7 @@ _mv = rule(
 _dot = rule("dot", x=lambda B, g, y: B.mul(B.conj(y), g), y=lambda B, g, x: B.mul(B.conj(x), g))
 _vdot = rule("vdot", x=lambda B, g, y: B.mul(y, B.conj(g)), y=lambda B, g, x: B.mul(x, g))
 _matmul = rule("matmul", broadcasts=True, x=_grad_matmul_x, y=_grad_matmul_y)
-_mH = rule("mH", node="TransposeBackward0", x=lambda B, g: B.mH(g))
+rule("mH", node="TransposeBackward0", x=lambda B, g: B.mH(g))
 _addmm = rule(
     "addmm", alone=_copied_if_added, broadcasts=True,
     input=lambda B, g, beta: _grad_scaled(B, g, beta),
