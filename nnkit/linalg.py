@@ -48,28 +48,13 @@ det = factorization.det
 
 
 def inv(A: Tensor) -> Tensor:
-    """The inverses of square matrices; see `nnkit.inverse`.
-
-    Example:
-        >>> import nnkit
-        >>> nnkit.linalg.inv(nnkit.tensor([[2.0, 0.0], [0.0, 4.0]]))
-        tensor([[0.5000, 0.0000],
-                [0.0000, 0.2500]])
-    """
+    """The inverses of square matrices; see `nnkit.inverse`."""
     check_square("linalg.inv", A)
     return factorization.inverse(A)
 
 
 def slogdet(A: Tensor) -> Any:
-    """Sign and logarithm of the absolute value of determinants: (sign, logabsdet).
-
-    Example:
-        >>> import nnkit
-        >>> nnkit.linalg.slogdet(nnkit.tensor([[2.0, 0.0], [0.0, -2.0]]))
-        nnkit.return_types.linalg_slogdet(
-        sign=tensor(-1.),
-        logabsdet=tensor(1.3863))
-    """
+    """Sign and logarithm of the absolute value of determinants: (sign, logabsdet)."""
     check_square("linalg.slogdet", A)
     return return_types.linalg_slogdet(rules.slogdet(A))
 
@@ -103,12 +88,6 @@ def qr(A: Tensor, mode: str = "reduced") -> Any:
 
     Raises:
         RuntimeError: the mode is another word.
-
-    Example:
-        >>> import nnkit
-        >>> Q, R = nnkit.linalg.qr(nnkit.tensor([[3.0, 1.0], [4.0, 2.0]]))
-        >>> nnkit.allclose(Q @ R, nnkit.tensor([[3.0, 1.0], [4.0, 2.0]]))
-        True
     """
     check_matrices("linalg.qr", A, WHOLE)
     if mode not in ("reduced", "complete", "r"):
@@ -131,12 +110,6 @@ def svd(A: Tensor, full_matrices: bool = True, *, driver: str | None = None) -> 
 
     Raises:
         RuntimeError: a driver is named.
-
-    Example:
-        >>> import nnkit
-        >>> U, S, Vh = nnkit.linalg.svd(nnkit.tensor([[3.0, 0.0], [0.0, 4.0]]))
-        >>> S
-        tensor([4., 3.])
     """
     _check_driver(driver)
     check_matrices("linalg.svd", A, WHOLE)
@@ -144,13 +117,7 @@ def svd(A: Tensor, full_matrices: bool = True, *, driver: str | None = None) -> 
 
 
 def svdvals(A: Tensor, *, driver: str | None = None) -> Tensor:
-    """The singular values, in falling order; ``driver`` as of `svd`.
-
-    Example:
-        >>> import nnkit
-        >>> nnkit.linalg.svdvals(nnkit.tensor([[3.0, 0.0], [0.0, 4.0]]))
-        tensor([4., 3.])
-    """
+    """The singular values, in falling order; ``driver`` as of `svd`."""
     _check_driver(driver)
     if _may_be_differentiated(A):
         return svd(A, False).S
@@ -286,13 +253,6 @@ def solve_triangular(
         A: (*, n, n), of which only the triangle is read (with ``unitriangular`` without the
             diagonal, which counts as 1).
         B: (*, n, k).
-
-    Example:
-        >>> import nnkit
-        >>> A = nnkit.tensor([[2.0, 1.0], [0.0, 4.0]])
-        >>> nnkit.linalg.solve_triangular(A, nnkit.tensor([[4.0], [8.0]]), upper=True)
-        tensor([[1.],
-                [2.]])
     """
     check_square("linalg.solve_triangular", A, ())
     if check_matrices("linalg.solve_triangular", B, ())[-2 if left else -1] != A.shape[-1]:
@@ -319,13 +279,7 @@ def vector_norm(
     *,
     dtype: Any = None,
 ) -> Tensor:
-    """The norm ``sum(|x|**ord)**(1/ord)`` of elements; see `nnkit.norm`.
-
-    Example:
-        >>> import nnkit
-        >>> nnkit.linalg.vector_norm(nnkit.tensor([3.0, 4.0]))
-        tensor(5.)
-    """
+    """The norm ``sum(|x|**ord)**(1/ord)`` of elements; see `nnkit.norm`."""
     return norms.vector_norm("linalg.vector_norm", x, ord, dim, keepdim, dtype)
 
 
@@ -452,13 +406,7 @@ def cross(input: Tensor, other: Tensor, *, dim: int = -1) -> Tensor:
 
 
 def vecdot(x: Tensor, y: Tensor, *, dim: int = -1) -> Tensor:
-    """The sums of ``conj(x) * y`` along ``dim``, floating point or complex.
-
-    Example:
-        >>> import nnkit
-        >>> nnkit.linalg.vecdot(nnkit.tensor([1.0, 2.0]), nnkit.tensor([3.0, 4.0]))
-        tensor(11.)
-    """
+    """The sums of ``conj(x) * y`` along ``dim``, floating point or complex."""
     if x.dtype.category < FLOATING:
         raise RuntimeError(f"linalg.vecdot: expected a floating or complex dtype, got {x.dtype}")
     if x.dtype is not y.dtype:
@@ -480,14 +428,7 @@ def diagonal(A: Tensor, *, offset: int = 0, dim1: int = -2, dim2: int = -1) -> T
 
 
 def vander(x: Tensor, *, N: int | None = None) -> Tensor:
-    """The matrix of powers ``x[i] ** j`` for j below N, which is the length of x unless given.
-
-    Example:
-        >>> import nnkit
-        >>> nnkit.linalg.vander(nnkit.tensor([2.0, 3.0]), N=3)
-        tensor([[1., 2., 4.],
-                [1., 3., 9.]])
-    """
+    """The matrix of powers ``x[i] ** j`` for j below N, which is the length of x unless given."""
     if x.dtype.category == BOOL or x.dtype in (float16, bfloat16):
         raise RuntimeError(f"linalg.vander: not implemented for '{x.dtype.name}' tensors")
     x = x.unsqueeze(0) if not x.ndim else x
@@ -498,14 +439,7 @@ def vander(x: Tensor, *, N: int | None = None) -> Tensor:
 
 
 def tensorinv(A: Tensor, ind: int = 2) -> Tensor:
-    """The inverse of A as a map between the last dimensions and the first ``ind`` ones.
-
-    Example:
-        >>> import nnkit
-        >>> A = nnkit.eye(4).reshape(4, 2, 2)
-        >>> nnkit.linalg.tensorinv(A, ind=1).shape
-        nnkit.Size([2, 2, 4])
-    """
+    """The inverse of A as a map between the last dimensions and the first ``ind`` ones."""
     first, last = tuple(A.shape[:ind]), tuple(A.shape[ind:])
     if ind <= 0 or ind > A.ndim or math.prod(first) != math.prod(last):
         raise RuntimeError(
@@ -516,14 +450,7 @@ def tensorinv(A: Tensor, ind: int = 2) -> Tensor:
 
 
 def tensorsolve(A: Tensor, B: Tensor, dims: Sequence[int] | None = None) -> Tensor:
-    """The X with ``tensordot(A, X, X.ndim) = B``; ``dims`` of A are moved to its end first.
-
-    Example:
-        >>> import nnkit
-        >>> A = 2 * nnkit.eye(4).reshape(2, 2, 4)
-        >>> nnkit.linalg.tensorsolve(A, nnkit.ones(2, 2))
-        tensor([0.5000, 0.5000, 0.5000, 0.5000])
-    """
+    """The X with ``tensordot(A, X, X.ndim) = B``; ``dims`` of A are moved to its end first."""
     if dims is not None:
         axes = [normalize_dim(d, A.ndim, "linalg.tensorsolve") for d in dims]
         A = A.movedim(axes, list(range(A.ndim - len(axes), A.ndim)))
@@ -618,14 +545,7 @@ def lu_factor(A: Tensor, *, pivot: bool = True) -> Any:
 
 
 def lu_factor_ex(A: Tensor, *, pivot: bool = True, check_errors: bool = False) -> Any:
-    """`lu_factor`, and for each matrix the order of the first pivot of 0: (LU, pivots, info).
-
-    Example:
-        >>> import nnkit
-        >>> found = nnkit.linalg.lu_factor_ex(nnkit.tensor([[2.0, 0.0], [0.0, 4.0]]))
-        >>> found.info
-        tensor(0, dtype=nnkit.int32)
-    """
+    """`lu_factor`, and for each matrix the order of the first pivot of 0: (LU, pivots, info)."""
     LU, pivots, info = factors.factored("linalg.lu_factor_ex", A, pivot)
     if check_errors:
         factors.refuse_failures("torch.linalg.lu_factor_ex", info, ZERO_PIVOT, RuntimeError)
