@@ -2160,7 +2160,7 @@ def polar(abs: Tensor, angle: Tensor, *, out: _Any = None) -> Tensor:
 def polygamma(n: builtins.int, input: Tensor, *, out: _Any = None) -> Tensor:
     """The ``n``-th derivative of `digamma`."""
 def positive(input: Tensor) -> Tensor:
-    """``input`` itself; RuntimeError for bool tensors, of which there is no ``+``."""
+    """``input`` itself; RuntimeError for bool tensors, for which ``+`` is not defined."""
 def pow(
     input: Tensor | builtins.complex,
     exponent: Tensor | builtins.complex,

@@ -194,7 +194,7 @@ class Tensor(Living):
         depth = self._device.depth or new._device.depth
         if depth and not (self._device.by_hand or new._device.by_hand):
             raise RuntimeError(
-                "data of a tensor cannot be set inside of a function that nnkit.func transforms"
+                "data of a tensor cannot be set inside a function that nnkit.func transforms"
             )
         if not can_take_memory(self, new):
             raise RuntimeError(

@@ -1682,7 +1682,7 @@ class Tensor(_Living):
     def polygamma_(self, n: builtins.int) -> Tensor:
         """In-place version of `polygamma_method`; returns the tensor."""
     def positive(self) -> Tensor:
-        """``input`` itself; RuntimeError for bool tensors, of which there is no ``+``."""
+        """``input`` itself; RuntimeError for bool tensors, for which ``+`` is not defined."""
     def pow(self, exponent: Tensor | builtins.complex) -> Tensor:
         """``input`` to the power ``exponent``; either may be a number."""
     def pow_(self, exponent: Tensor | builtins.complex) -> Tensor:

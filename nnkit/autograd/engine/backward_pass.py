@@ -247,8 +247,8 @@ class Pass:
                         explain(node)
                     if isinstance(error, ValueError) and misfits(node):
                         raise RuntimeError(
-                            f"{node.name()}: the hooks on saved tensors have given back a tensor "
-                            "of another shape than the one that was saved, which does not fit"
+                            f"{node.name()}: an unpack hook returned a tensor whose shape is not "
+                            "that of the saved tensor"
                         ) from None
                     raise
                 if node.hooks is not None:

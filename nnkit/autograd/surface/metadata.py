@@ -122,8 +122,8 @@ def check_has_memory(name: str, x: Tensor, error: type[Exception] = RuntimeError
     """``error`` for a tensor of a function that is transformed: others hold what it stands for."""
     if x._device.depth and not x._device.by_hand:
         raise error(
-            f"{name}(): a tensor inside of a function that nnkit.func transforms (vmap, jvp) has "
-            "no memory of its own, return it and look at the result"
+            f"{name}(): a tensor inside a function that nnkit.func transforms (vmap, jvp) has no "
+            "memory of its own: return it and use the result"
         )
 
 

@@ -117,14 +117,14 @@ def refresh(view: Any) -> None:
         if MODE.enabled and not (MODE.level is not None and MODE.level.ignores(base)):
             check_history(view)
     elif base._requires_grad:
-        move(view, _edge_again(view, base))
+        move(view, _edge_again(view))
         view._viewed = version
     elif view._edge is not None:  # the base has no history (any more)
         move(view, Rootless((None,), (), view._device))
         view._viewed = version
 
 
-def _edge_again(view: Any, base: Any) -> Any:
+def _edge_again(view: Any) -> Any:
     """The edge of a view whose base was written."""
     with_grad = MODE.enabled
     MODE.enabled = True

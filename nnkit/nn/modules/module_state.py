@@ -408,7 +408,7 @@ def _swap(key: str, tensor: Any, value: Tensor, assign: bool) -> None:
         if loaded is tensor or loaded is value:
             raise RuntimeError(
                 f"load_state_dict: module_load of {key} must return a new tensor, got one of its "
-                "two; use detach()"
+                "arguments; use detach()"
             )
         if isinstance(loaded, Parameter):
             loaded.requires_grad_(tensor.requires_grad)

@@ -384,13 +384,7 @@ def div(
 
 @public
 def positive(input: Tensor) -> Tensor:
-    """``input`` itself; RuntimeError for bool tensors, of which there is no ``+``.
-
-    Example:
-        >>> import nnkit
-        >>> nnkit.positive(nnkit.tensor([1.0, -2.0]))
-        tensor([ 1., -2.])
-    """
+    """``input`` itself; RuntimeError for bool tensors, for which ``+`` is not defined."""
     check_tensor("positive", input)
     if input.dtype.category == BOOL:
         raise RuntimeError("The `+` operator, on a bool tensor is not supported.")

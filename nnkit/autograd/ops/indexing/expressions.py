@@ -400,7 +400,7 @@ def _positions_of(
         # torch counts the dimensions of masks: one without dimensions selects nothing here.
         positions = tuple(i for i in positions if i.ndim or i._array.dtype.kind not in "bu")
         if not positions:
-            raise RuntimeError("index_put(): expected an index that is no bool without dimensions")
+            raise RuntimeError("index_put(): expected an index other than 0-dim bool tensors")
     Index(positions, input)  # raises if they do not fit
     return positions, fills
 
