@@ -866,7 +866,7 @@ def deg2rad_(input: _Any) -> Tensor:
 def det(input: Tensor, *, out: _Any = None) -> Tensor:
     """The determinants of square matrices. Singular matrices have a gradient, too."""
 def detach(self) -> Tensor:
-    """The same memory as a leaf that requires no gradient."""
+    """A leaf that shares the memory and does not require grad."""
 def detach_copy(input: Tensor, *, out: _Any = None) -> Tensor:
     """What ``detach`` shows, as a copy."""
 def diag(input: Tensor, diagonal: builtins.int = 0, *, out: _Any = None) -> Tensor:
@@ -1527,7 +1527,7 @@ def is_conj(input: Tensor) -> builtins.bool:
 def is_floating_point(input: Tensor) -> builtins.bool:
     """Whether its dtype is a floating one."""
 def is_inference(self) -> builtins.bool:
-    """Whether it was made in `inference_mode`."""
+    """Whether the tensor was made in `inference_mode`."""
 def is_neg(input: Tensor) -> builtins.bool:
     """Whether its negation is put off, as that of the imaginary part of a conjugate is."""
 def is_nonzero(input: Tensor) -> builtins.bool:
@@ -2160,7 +2160,7 @@ def polar(abs: Tensor, angle: Tensor, *, out: _Any = None) -> Tensor:
 def polygamma(n: builtins.int, input: Tensor, *, out: _Any = None) -> Tensor:
     """The ``n``-th derivative of `digamma`."""
 def positive(input: Tensor) -> Tensor:
-    """``input`` itself; RuntimeError for bool tensors, of which there is no ``+``."""
+    """``input`` itself; RuntimeError for bool tensors, for which ``+`` is not defined."""
 def pow(
     input: Tensor | builtins.complex,
     exponent: Tensor | builtins.complex,

@@ -252,7 +252,14 @@ def ifftn(
     dim: int | Sequence[int] | None = None,
     norm: str | None = None,
 ) -> Tensor:
-    """The inverse of `fftn`."""
+    """The inverse of `fftn`.
+
+    Example:
+        >>> import nnkit
+        >>> nnkit.fft.ifftn(nnkit.ones(2, 2)).real
+        tensor([[1., 0.],
+                [0., 0.]])
+    """
     return _complex_block("ifftn", input, s, dim, norm, True)
 
 
@@ -282,7 +289,14 @@ def irfftn(
     dim: int | Sequence[int] | None = None,
     norm: str | None = None,
 ) -> Tensor:
-    """The inverse of `rfftn`."""
+    """The inverse of `rfftn`.
+
+    Example:
+        >>> import nnkit
+        >>> nnkit.fft.irfftn(nnkit.fft.rfftn(nnkit.ones(2, 2)))
+        tensor([[1., 1.],
+                [1., 1.]])
+    """
     x, axes, sizes = _half_shape("irfftn", input, s, dim)
     x = transformable("irfftn", x, to_complex=True)
     return rules.fft_c2r(x, axes, scale_of(norm, math.prod(sizes), True), sizes[-1])
@@ -294,7 +308,14 @@ def hfftn(
     dim: int | Sequence[int] | None = None,
     norm: str | None = None,
 ) -> Tensor:
-    """`hfft` along several dimensions: the half of the last one is given."""
+    """`hfft` along several dimensions: the half of the last one is given.
+
+    Example:
+        >>> import nnkit
+        >>> nnkit.fft.hfftn(nnkit.ones(2, 2))
+        tensor([[4., 0.],
+                [0., 0.]])
+    """
     x, axes, sizes = _half_shape("hfftn", input, s, dim)
     x = transformable("hfftn", x, to_complex=True)
     if len(axes) > 1:
@@ -308,7 +329,14 @@ def ihfftn(
     dim: int | Sequence[int] | None = None,
     norm: str | None = None,
 ) -> Tensor:
-    """The inverse of `hfftn`."""
+    """The inverse of `hfftn`.
+
+    Example:
+        >>> import nnkit
+        >>> nnkit.fft.ihfftn(nnkit.ones(2, 2)).real
+        tensor([[1., 0.],
+                [0., 0.]])
+    """
     sizes, axes = _shape_and_axes("ihfftn", input, s, dim)
     _refuse_complex("ihfftn", input)
     _check_any("ihfftn", axes)
@@ -414,7 +442,13 @@ def fftshift(input: Tensor, dim: int | Sequence[int] | None = None) -> Tensor:
 
 
 def ifftshift(input: Tensor, dim: int | Sequence[int] | None = None) -> Tensor:
-    """The inverse of `fftshift`."""
+    """The inverse of `fftshift`.
+
+    Example:
+        >>> import nnkit
+        >>> nnkit.fft.ifftshift(nnkit.tensor([-2, -1, 0, 1]))
+        tensor([ 0,  1, -2, -1])
+    """
     return _shifted("ifftshift", input, dim, 1)
 
 

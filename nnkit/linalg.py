@@ -253,6 +253,13 @@ def solve_triangular(
         A: (*, n, n), of which only the triangle is read (with ``unitriangular`` without the
             diagonal, which counts as 1).
         B: (*, n, k).
+
+    Example:
+        >>> import nnkit
+        >>> A = nnkit.tensor([[2.0, 1.0], [0.0, 4.0]])
+        >>> nnkit.linalg.solve_triangular(A, nnkit.tensor([[4.0], [8.0]]), upper=True)
+        tensor([[1.],
+                [2.]])
     """
     check_square("linalg.solve_triangular", A, ())
     if check_matrices("linalg.solve_triangular", B, ())[-2 if left else -1] != A.shape[-1]:

@@ -86,8 +86,8 @@ class SobolEngine:
         total = self.num_generated + n
         if total & (total - 1):
             raise ValueError(
-                "draw_base2: the points of Sobol's sequence are balanced in powers of two, "
-                f"and {self.num_generated} + {n} is none; draw() or reset() does not ask for that"
+                "draw_base2: the number of points drawn must be a power of two, got "
+                f"{self.num_generated} + {n}: use draw() for other numbers, or reset() first"
             )
         return self.draw(n, out, dtype)
 

@@ -40,12 +40,12 @@ def _rebuild_tensor(
     metadata: Any = None,
 ) -> Tensor:
     if not isinstance(storage, Storage):
-        raise ValueError(f"a {type(storage).__name__} is no memory of a tensor")
+        raise ValueError(f"expected the storage of a tensor, got {type(storage).__name__}")
     if len(size) > files.MOST_DIMENSIONS or len(stride) != len(size):
         raise ValueError(f"a tensor has {len(size)} dimensions and {len(stride)} strides")
     numbers = (offset, *size, *stride)
     if any(type(n) is not int for n in numbers):
-        raise ValueError("a size, a stride or an offset is no integer")
+        raise ValueError("a size, a stride or an offset is not an integer")
     last = offset + sum((n - 1) * step for n, step in zip(size, stride))
     memory = storage._memory
     length = memory.shape[0]
@@ -74,9 +74,9 @@ def _rebuild_stored(
 ) -> Tensor:
     """A tensor of a dtype without a class of storages, in memory that is counted in bytes."""
     if not isinstance(kind, dtype):
-        raise ValueError("a tensor's dtype is none")
+        raise ValueError(f"expected the dtype of a tensor, got {type(kind).__name__}")
     if not isinstance(storage, Storage):
-        raise ValueError(f"a {type(storage).__name__} is no memory of a tensor")
+        raise ValueError(f"expected the storage of a tensor, got {type(storage).__name__}")
     elements = TypedStorage._of(storage._memory.view(kind))
     return _rebuild_tensor(elements, offset, size, stride, requires_grad, hooks, metadata)
 
@@ -88,7 +88,7 @@ def _rebuild_without_memory(
     if not isinstance(kind, dtype) or len(size) > files.MOST_DIMENSIONS:
         raise ValueError(f"a tensor has {len(size)} dimensions")
     if len(stride) != len(size) or any(type(n) is not int or n < 0 for n in numbers):
-        raise ValueError("a size or a stride is no integer from 0 on")
+        raise ValueError("a size or a stride is not a non-negative integer")
     made = empty_strided(tuple(size), tuple(stride), dtype=kind, device=device("meta"))
     return made.requires_grad_(bool(requires_grad))
 

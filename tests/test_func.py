@@ -329,7 +329,7 @@ def test_refuses_inside(lib: ModuleType) -> None:
             lambda a: (y * 2).sum().backward(),
             lambda a: (y * 2).retain_grad(),
         ):
-            with raises(lib, RuntimeError, "inside of a function that nnkit.func transforms"):
+            with raises(lib, RuntimeError, "inside a function that nnkit.func transforms"):
                 transform(lambda a, action=action: (action(a), a.sum())[1])(x)
     for z in (x, y, y * 1):
         with pytest.raises(RuntimeError):

@@ -1,4 +1,4 @@
-"""`Function`: operations with a forward and a backward written by the user."""
+"""`Function`: operations whose forward and backward are written by the user."""
 
 from __future__ import annotations
 
@@ -30,22 +30,22 @@ from nnkit.backend.warning import warn
 
 
 class FunctionNode(Node):
-    """The node of a user's Function."""
+    """The graph node of a `Function`."""
 
     __slots__ = (
         "__dict__", "attributes", "carries", "dirty", "materializes", "materializes_non_diff",
         "non_differentiable", "saves_arrays", "slots", "to_carry", "to_save",
     )  # fmt: skip
     runs_always = runs_user_code = True
-    runs_freed = True  # by `saved_tensors`
+    runs_freed = True  # `saved_tensors` raises if its values were freed
     _function: type[Function]
 
     def __init__(self, needs: tuple[bool, ...]) -> None:
         super().__init__((), (), None)
-        self.attributes: dict[str, Any] = {"needs_input_grad": needs}  # those of ctx
-        self.to_save: tuple = ()
-        self.to_carry: tuple = ()
-        self.carries = False  # whether `jvp` is running, which sees what was saved for it
+        self.attributes: dict[str, Any] = {"needs_input_grad": needs}  # the user's, on ctx
+        self.to_save: tuple = ()  # the tensors of `save_for_backward` until they are `values`
+        self.to_carry: tuple = ()  # the tensors of `save_for_forward`
+        self.carries = False  # whether `jvp` is running, for which `saved_tensors` are `to_carry`
         self.materializes = True
         self.materializes_non_diff = True
         self.saves_arrays = False
@@ -54,7 +54,7 @@ class FunctionNode(Node):
         self.non_differentiable: tuple = ()
 
     def context(self) -> FunctionContext:
-        """What stands for this node in the user's methods."""
+        """The ``ctx`` that the user's methods get for this node."""
         return self._function._context_type(self)
 
     def __getattr__(self, name: str) -> Any:
@@ -70,7 +70,7 @@ class FunctionNode(Node):
         return type(self).__name__
 
     def forget(self) -> None:
-        """Let go of what only `apply` asks for, some of which holds this node."""
+        """Drop what only `apply` needs; some of these tensors hold this node, a cycle."""
         self.dirty = self.non_differentiable = self.to_carry = ()
 
     def gradients(self, B: Any, grads: Any, unpack: Callable) -> list:
@@ -92,6 +92,7 @@ class FunctionNode(Node):
         ]
 
     def _check(self, results: list) -> list:
+        """The gradients that backward returned, after torch's checks."""
         name = self.name()
         expected = len(self.edges)
         if len(results) > expected and all(r is None for r in results[expected:]):
@@ -115,7 +116,7 @@ class FunctionNode(Node):
                         f"function {name} returned a gradient different from None at position "
                         f"{i + 1}, but the corresponding forward input was not a Variable"
                     )
-            elif self.edges[i].__class__ is Unknown:  # where torch looks at nothing
+            elif self.edges[i].__class__ is Unknown:  # torch does not check these
                 results[i] = None
             elif not broadcasts(meta[0], tuple(result.shape)):
                 raise RuntimeError(
@@ -126,9 +127,9 @@ class FunctionNode(Node):
 
 
 class FunctionContext:
-    """The ``ctx`` of a Function's methods: its node, with attributes of the user's own.
+    """The ``ctx`` of a Function's methods: its node, with the attributes that the user sets.
 
-    They may have any name, such as ``device`` or ``outputs``, whatever the node calls its own.
+    These may have any name, also names that the node itself uses, such as ``device``.
     """
 
     __slots__ = ("__dict__", "__weakref__", "_node")
@@ -149,18 +150,18 @@ class FunctionContext:
             raise AttributeError(f"{kind!r} object has no attribute {name!r}") from None
 
     def save_for_backward(self, *tensors: Tensor | None) -> None:
-        """Keep tensors for backward, where ``saved_tensors`` gives them back."""
+        """Save tensors for backward, which reads them as ``ctx.saved_tensors``."""
         self._node.to_save = tensors
 
     @property
     def saved_variables(self) -> tuple:
-        """The old name of `saved_tensors`."""
+        """Deprecated name of `saved_tensors`."""
         warn("'saved_variables' is deprecated; use 'saved_tensors'", DeprecationWarning)
         return self.saved_tensors
 
     @property
     def _raw_saved_tensors(self) -> tuple[SavedTensor, ...]:
-        """What `save_for_backward` got, whose hooks can be registered."""
+        """The saved tensors as objects on which pack and unpack hooks can be registered."""
         values = self._node.values
         if values is None:
             raise RuntimeError(FREED)
@@ -168,7 +169,11 @@ class FunctionContext:
 
     @property
     def saved_tensors(self) -> tuple:
-        """The tensors of `save_for_backward`; in ``jvp`` those of `save_for_forward`."""
+        """The tensors of `save_for_backward`; within ``jvp``, those of `save_for_forward`.
+
+        Raises:
+            RuntimeError: they were freed by a backward pass, or written after they were saved.
+        """
         node = self._node
         if node.carries:
             return node.to_carry
@@ -179,26 +184,26 @@ class FunctionContext:
         return tuple(None if v is None else unpack_tensor(node, v) for v in node.values)
 
     def mark_dirty(self, *tensors: Tensor) -> None:
-        """Say which inputs forward wrote in place; they must be among its outputs."""
+        """Declare the inputs that forward has written in place; forward must return them."""
         self._node.dirty = _checked("mark_dirty", tensors)
 
     def mark_non_differentiable(self, *tensors: Tensor) -> None:
-        """Say which outputs never get a gradient."""
+        """Declare the outputs that have no gradient."""
         self._node.non_differentiable = _checked("mark_non_differentiable", tensors)
 
     def set_materialize_grads(self, value: bool) -> None:
-        """Whether backward gets zeros (the default) or None for outputs without gradient."""
+        """Set whether backward gets zeros (the default) or None for outputs without a gradient."""
         if not isinstance(value, bool):
             raise TypeError(f"set_materialize_grads: value must be bool, got {value!r}")
         self._node.materializes = value
 
     def save_for_forward(self, *tensors: Tensor | None) -> None:
-        """Keep tensors for ``jvp``, where ``saved_tensors`` gives them back."""
+        """Save tensors for ``jvp``, which reads them as ``ctx.saved_tensors``."""
         self._node.to_carry = tensors
 
     @property
     def _materialize_non_diff_grads(self) -> bool:
-        """Whether backward gets zeros for outputs that never get a gradient."""
+        """Whether backward gets zeros for the outputs of `mark_non_differentiable`."""
         return self._node.materializes_non_diff
 
     @_materialize_non_diff_grads.setter
@@ -207,7 +212,7 @@ class FunctionContext:
 
 
 def _checked(method: str, tensors: tuple) -> tuple:
-    """RuntimeError for what is no tensor."""
+    """``tensors``, unless one of them is not a Tensor: then RuntimeError."""
     for position, t in enumerate(tensors):
         if not isinstance(t, Tensor):
             raise RuntimeError(
@@ -218,14 +223,14 @@ def _checked(method: str, tensors: tuple) -> tuple:
 
 
 class Function:
-    """Base class of operations with their own derivative, as ``torch.autograd.Function``.
+    """Base class of operations with a derivative of their own; ``torch.autograd.Function``.
 
-    Subclasses give static methods ``forward`` and ``backward``. ``forward`` gets ``ctx`` first,
-    unless ``setup_context(ctx, inputs, output)`` is given too, which the transforms of `nnkit.func`
-    ask for. ``jvp(ctx, *tangents)`` gives the tangents of the outputs in forward mode;
-    ``vmap(info, in_dims, *inputs)`` is held to be what forward does for each example of a batch, as
-    ``generate_vmap_rule = True`` says: one of them is needed inside of `nnkit.func.vmap`. Use them
-    by ``apply``.
+    A subclass defines the static methods ``forward`` and ``backward`` and is called by ``apply``.
+    ``forward`` gets ``ctx`` as its first argument, unless ``setup_context(ctx, inputs, output)`` is
+    defined as well, which the transforms of `nnkit.func` require. ``jvp(ctx, *tangents)`` returns
+    the tangents of the outputs, for forward mode. Inside `nnkit.func.vmap` the class must either
+    define ``vmap(info, in_dims, *inputs)``, which computes a whole batch, or set
+    ``generate_vmap_rule = True``, which runs ``forward`` on the batch.
 
     Example:
         >>> import nnkit
@@ -278,7 +283,7 @@ class Function:
 
     @staticmethod
     def setup_context(ctx: Any, inputs: tuple, output: Any) -> Any:
-        """Fill ``ctx`` after forward, where forward does not take it."""
+        """Fill ``ctx`` after forward, if forward does not take it; to be overridden."""
         raise NotImplementedError("setup_context is not implemented.")
 
     @staticmethod
@@ -291,7 +296,7 @@ class Function:
 
     @staticmethod
     def vjp(ctx: Any, *grad_outputs: Any) -> Any:
-        """Another name for `backward`."""
+        """Alternative name of `backward`, of which a subclass may override either."""
         return Function.backward(ctx, *grad_outputs)
 
     @staticmethod
@@ -304,7 +309,7 @@ class Function:
 
     @staticmethod
     def vmap(info: Any, in_dims: tuple, *arguments: Any) -> Any:
-        """Compute the outputs of a batch and where their batch dimension is; to be overridden."""
+        """Compute the outputs of a batch and their batch dimensions; to be overridden."""
         raise NotImplementedError(
             "You must implement the vmap function for custom autograd.Function to use it with vmap."
         )
@@ -314,9 +319,9 @@ class Function:
         """Run forward and record its node.
 
         Raises:
-            RuntimeError: inside of a transform ``setup_context`` is not overridden, or inside of
-                `nnkit.func.vmap` not just one of ``vmap`` and ``generate_vmap_rule``.
-            NotImplementedError: an input has tangents, and ``jvp`` is not overridden.
+            RuntimeError: inside a transform, ``setup_context`` is not overridden; or inside
+                `nnkit.func.vmap`, not exactly one of ``vmap`` and ``generate_vmap_rule`` is set.
+            NotImplementedError: an input has a tangent and ``jvp`` is not overridden.
         """
         node, result = cls._call(arguments, options)
         node.forget()
@@ -324,7 +329,7 @@ class Function:
 
     @classmethod
     def _call(cls, arguments: tuple, options: dict[str, Any]) -> tuple[FunctionNode, Any]:
-        """The node and what `apply` returns."""
+        """The node, and the result of `apply`."""
         separate = cls.setup_context is not Function.setup_context
         if MODE.transforms:
             check_transformed(cls)
@@ -385,6 +390,7 @@ class Function:
 
 
 def _dtype_of_gradient(argument: Tensor, edge: Any) -> Any:
+    """The array dtype that the gradient of an argument must have; None if any is allowed."""
     if edge is argument and GRAD_DTYPES:
         wanted = gradient_dtype(argument)
         return wanted and wanted.array
@@ -392,19 +398,19 @@ def _dtype_of_gradient(argument: Tensor, edge: Any) -> Any:
 
 
 def check_transformed(function: type[Function]) -> None:
-    """RuntimeError for a Function that does not say what the transforms of func want to know."""
+    """RuntimeError if a Function does not define what the active transforms require."""
     name = function.__name__
     if function.setup_context is Function.setup_context:
         raise RuntimeError(
-            f"{name}: inside of the transforms of nnkit.func an autograd.Function must override "
+            f"{name}: inside the transforms of nnkit.func an autograd.Function must override "
             "the setup_context staticmethod"
         )
     if MODE.batches:
         has_rule = function.vmap is not Function.vmap
         if has_rule and function.generate_vmap_rule:
             raise RuntimeError(
-                f"{name}: it has both generate_vmap_rule=True and a vmap staticmethod, of which "
-                "vmap wants one"
+                f"{name}: got both generate_vmap_rule=True and a vmap staticmethod, expected only "
+                "one of them"
             )
         if not has_rule and not function.generate_vmap_rule:
             raise RuntimeError(
@@ -418,7 +424,8 @@ def _depth(level: Any) -> int:
 
 
 def _constant(node: FunctionNode, out: Any, inputs: tuple) -> Any:
-    """An output that gets no history; an input is returned as an alias, unless it was written."""
+    """An output without history; an input that forward returned becomes an alias of it, unless it
+    was marked dirty."""
     if not isinstance(out, Tensor):
         return out
     if not out.requires_grad:
@@ -430,20 +437,20 @@ def _constant(node: FunctionNode, out: Any, inputs: tuple) -> Any:
 
 
 def _check_returned(node: FunctionNode, inputs: tuple, result: Any) -> None:
-    """RuntimeError where `setup_context` saves an input that forward has returned as it is."""
+    """RuntimeError if `setup_context` saves an input that forward returned unchanged."""
     outputs = result if isinstance(result, tuple) else (result,)
     for saved in (*node.to_save, *node.to_carry):
         if saved is not None and is_in(saved, inputs) and is_in(saved, outputs):
             if not is_in(saved, node.dirty):
                 raise RuntimeError(
-                    f"{type(node).__name__}: an input that has been returned as-is as output is "
-                    "being saved, which setup_context() cannot do: return and save a view of it"
+                    f"{type(node).__name__}: setup_context() saves an input that has been "
+                    "returned as-is as output: return and save a view of it instead"
                 )
 
 
 def _as_view(tensor: Tensor) -> Tensor:
-    """A view of the whole that cannot be written while operations are recorded; its class answers
-    for it."""
+    """A view of the whole tensor, which cannot be written while operations are recorded. A subclass
+    makes it by its own ``view_as``."""
     with no_grad():
         if is_plain(tensor):
             return OPS["view"](tensor, tensor._array.shape)
@@ -451,7 +458,7 @@ def _as_view(tensor: Tensor) -> Tensor:
 
 
 def _connect(node: FunctionNode, inputs: tuple, outputs: tuple) -> tuple:
-    """Give the outputs their history; an input returned as it is becomes a view of it."""
+    """Connect the outputs to their node; an input returned unchanged becomes a view of it."""
     for t in node.dirty:
         if not is_in(t, outputs):
             raise RuntimeError(
@@ -473,7 +480,7 @@ def _connect(node: FunctionNode, inputs: tuple, outputs: tuple) -> tuple:
         if is_in(out, inputs):
             out = _as_view(out)
         elif out._base is not None:
-            out._viewed = out._writes[0]  # whatever forward wrote is in the node's history
+            out._viewed = out._writes[0]  # the node's history includes what forward wrote
         out._edge = edge
         out._requires_grad = True
         connected.append(out)
@@ -487,7 +494,7 @@ def _connect(node: FunctionNode, inputs: tuple, outputs: tuple) -> tuple:
 
 
 def _rebased(node: FunctionNode, out: Tensor, edge: Any, inputs: tuple, count: int) -> Tensor:
-    """A tensor that forward wrote in place, with the history of that write."""
+    """A tensor that forward wrote in place, connected to the node."""
     if out._base is None:
         check_traceable(out)
     if not is_in(out, inputs):
@@ -500,10 +507,10 @@ def _rebased(node: FunctionNode, out: Tensor, edge: Any, inputs: tuple, count: i
             "A Function that modifies in place an input that is a view of another tensor cannot "
             f"return more than one tensor: got {count}"
         )
-    out._grad = None  # that of the input
+    out._grad = None  # it was the gradient of the input
     check_traceable(out)
     if MODE.enabled and out._base is not None and out._requires_grad:
-        # No gradient goes through the views any more.
+        # The gradient goes to the base directly, no longer through the views.
         before = replay(chain_of(out), out._base)._edge
         node.edges = tuple([before if a is out else e for a, e in zip(inputs, node.edges)])
     carrier = wrap(out._array, out._device)
@@ -513,7 +520,7 @@ def _rebased(node: FunctionNode, out: Tensor, edge: Any, inputs: tuple, count: i
 
 
 def _save(node: FunctionNode, outputs: tuple) -> None:
-    """Turn what was saved into values without a reference cycle through the outputs."""
+    """Turn the saved tensors into the node's values, without a reference cycle through outputs."""
     for i, t in enumerate(node.to_save):
         if t is not None and not isinstance(t, Tensor):
             raise TypeError(
@@ -538,7 +545,7 @@ def _save(node: FunctionNode, outputs: tuple) -> None:
 
 
 class Error(Node):
-    """Stands where a once-differentiable backward would be differentiated again."""
+    """The node of gradients from a `once_differentiable` backward: raises when it is run."""
 
     __slots__ = ()
     space = node_module.OF_NO_OP
@@ -550,7 +557,23 @@ class Error(Node):
 
 
 def once_differentiable(function: Callable) -> Callable:
-    """Decorate a Function's backward that must not be differentiated itself."""
+    """Decorate the backward of a `Function` that must not be differentiated itself.
+
+    Example:
+        >>> import nnkit
+        >>> class Double(nnkit.autograd.Function):
+        ...     @staticmethod
+        ...     def forward(ctx, x):
+        ...         return x * 2
+        ...
+        ...     @staticmethod
+        ...     @nnkit.autograd.function.once_differentiable
+        ...     def backward(ctx, g):
+        ...         return g * 2
+        >>> x = nnkit.tensor(1.0, requires_grad=True)
+        >>> nnkit.autograd.grad(Double.apply(x), x)
+        (tensor(2.),)
+    """
 
     @functools.wraps(function)
     def backward(ctx: Any, *grads: Any) -> Any:
@@ -562,7 +585,7 @@ def once_differentiable(function: Callable) -> Callable:
         guarded = [o.detach() if isinstance(o, Tensor) else o for o in outputs]
         found = [(i, o) for i, o in enumerate(guarded) if isinstance(o, Tensor)]
         if found:
-            leaves = {i: wrap(o._array, o._device) for i, o in found}  # stand for what came here
+            leaves = {i: wrap(o._array, o._device) for i, o in found}  # in place of the inputs
             for leaf in leaves.values():
                 leaf._requires_grad = True
             edges = tuple([leaves.get(i) for i in range(len(outputs))])

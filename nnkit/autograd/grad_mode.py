@@ -1,4 +1,4 @@
-"""Grad modes, each thread its own: `no_grad`, `enable_grad`, `inference_mode`, ..."""
+"""The grad modes of each thread: `no_grad`, `enable_grad`, `inference_mode` and others."""
 
 from __future__ import annotations
 
@@ -15,28 +15,23 @@ from nnkit.backend.warning import warn
 
 class _Modes(threading.local):
     enabled = True  # whether operations are recorded
-    inference = False
-    grad_in_inference = False  # what `enable_grad` said in inference mode, which records nothing
-    origin: int | None = None  # the number of the innermost transform that is differentiated
+    inference = False  # whether `inference_mode` is on
+    grad_in_inference = False  # what `enable_grad` has set within inference mode
+    origin: int | None = None  # the number of the innermost transform that is being differentiated
 
 
 class _Mode(bind_modes(_Modes)):
-    # Of `nnkit.func`: how many transforms this thread is computing, how many derivatives it has
-    # begun, and how many torch computes as batches; the outermost level of those that differentiate
-    # backwards; whether inference tensors may be saved, None as they say themselves; and whether a
-    # `vmap` was not told what random numbers its examples should have.
-    transforms = 0
-    derivatives = 0
-    batches = 0
-    level: Any = None
-    # Of the transforms that are differentiated, from the innermost on: its number, its inputs, and
-    # the same of the one around it.
+    # The transforms of `nnkit.func` that are running in this thread:
+    transforms = 0  # how many there are
+    derivatives = 0  # how many of them differentiate
+    batches = 0  # how many of them torch computes as batches
+    level: Any = None  # the outermost level that differentiates backwards
+    # (number, inputs, the same for the transform around it) of the innermost differentiating one
     captures: tuple[int, list, Any] | None = None
-    saves_inference: bool | None = None
-    refuses_random = False
-    # Whether what `enable_grad` says records nothing: in a forward transform in inference mode.
-    bars_grad = False
-    carries = True  # whether operations on tensors of a forward level compute their tangents
+    saves_inference: bool | None = None  # whether inference tensors may be saved; None: they decide
+    refuses_random = False  # whether random functions raise, in a `vmap` without ``randomness=``
+    bars_grad = False  # whether `enable_grad` has no effect: forward mode in inference mode
+    carries = True  # whether operations on dual tensors compute tangents
     threads = True  # the setting of `set_multithreading_enabled`
     wrapping: Any = None  # the innermost level that is entered (`nnkit.autograd.forward.level`)
 
@@ -46,8 +41,8 @@ MODE = _Mode()
 
 @contextmanager
 def capturing(captures: tuple[int, list, Any] | None) -> Iterator[None]:
-    """A block in which writes are held against what these transforms capture; none, for what torch
-    writes without a look: into ``out``, lists of tensors, and storages."""
+    """A block in which in-place writes are checked against the tensors that these transforms
+    capture. None for writes that torch does not check: to ``out``, lists of tensors, storages."""
     before, MODE.captures = MODE.captures, captures
     try:
         yield
@@ -86,16 +81,16 @@ def is_inference_mode_enabled() -> bool:
 
 
 def refuse_in_transform(name: str) -> None:
-    """RuntimeError inside of a function that is being transformed by `nnkit.func`."""
+    """RuntimeError if called inside a function that `nnkit.func` transforms."""
     if MODE.transforms:
         raise RuntimeError(
-            f"{name} cannot be called inside of a function that nnkit.func transforms: use "
+            f"{name} cannot be called inside a function that nnkit.func transforms: use "
             "nnkit.func.grad, vjp or jacrev there"
         )
 
 
 class _Context:
-    """A context manager that is also a decorator (of functions and generator functions)."""
+    """A context manager that also decorates functions and generator functions."""
 
     def _clone(self) -> _Context:
         return type(self)()
@@ -103,8 +98,8 @@ class _Context:
     def __call__(self, function: Any) -> Any:
         if isinstance(function, type):
             warn(
-                "Decorating classes is deprecated: decorate functions or methods, such as the "
-                f"__init__ of {function.__name__}, which alone is decorated now",
+                "Decorating classes is deprecated, and decorates only the __init__ of "
+                f"{function.__name__}: decorate functions or methods instead",
                 FutureWarning,
             )
 
@@ -118,7 +113,7 @@ class _Context:
 
         @functools.wraps(function)
         def generate(*args, **kwargs):
-            # Each step runs inside the mode, the consumer's code between steps outside of it.
+            # The generator's code runs inside the mode, the consumer's code outside.
             iterator = function(*args, **kwargs)
             step: Any = iterator.send
             sent: Any = None
@@ -149,7 +144,9 @@ class _Context:
 
 
 class no_grad(_Context):
-    """Do not record operations: results never require grad. Context manager and decorator.
+    """Disable the recording of operations: results do not require grad.
+
+    A context manager and a decorator.
 
     Example:
         >>> import nnkit
@@ -168,8 +165,21 @@ class no_grad(_Context):
         _enable_grad(False)
 
 
+@contextmanager
+def without_derivatives() -> Iterator[None]:
+    """Record nothing, and compute no tangents: the code between sees numbers alone."""
+    carried, MODE.carries = MODE.carries, False
+    try:
+        with no_grad():
+            yield
+    finally:
+        MODE.carries = carried
+
+
 class enable_grad(no_grad):
-    """Record operations again inside a `no_grad` block. Context manager and decorator.
+    """Enable the recording of operations again inside a `no_grad` block.
+
+    A context manager and a decorator.
 
     Example:
         >>> import nnkit
@@ -185,7 +195,11 @@ class enable_grad(no_grad):
 
 
 class set_grad_enabled(_Context):
-    """Switch recording by a bool: at once when called, for a block when used with ``with``.
+    """Enable or disable the recording of operations: by a call from then on, or for a ``with``
+    block.
+
+    Raises:
+        TypeError: ``mode`` is not a bool.
 
     Example:
         >>> import nnkit
@@ -214,9 +228,9 @@ class set_grad_enabled(_Context):
 
 
 class set_multithreading_enabled(_Context):
-    """Say whether backward may use several threads, at once or for a block.
+    """Set whether backward may use several threads, from then on or for a ``with`` block.
 
-    It changes nothing: a backward runs its nodes in the thread that called it.
+    This has no effect: backward runs its nodes in the calling thread.
 
     Example:
         >>> import nnkit
@@ -240,14 +254,21 @@ class set_multithreading_enabled(_Context):
 
 
 def is_multithreading_enabled() -> bool:
-    """The setting of `set_multithreading_enabled`."""
+    """The setting of `set_multithreading_enabled`.
+
+    Example:
+        >>> import nnkit
+        >>> nnkit.autograd.is_multithreading_enabled()
+        True
+    """
     return MODE.threads
 
 
 class enforce_grad_layout_policy(_Context):
-    """Say whether the gradients of leaves must lie in memory as these, at once or for a block.
+    """Set whether gradients must have the memory layout of their leaves, from then on or for a
+    ``with`` block.
 
-    It changes nothing: they always do, as they may where they need not.
+    This has no effect: they always have it.
 
     Example:
         >>> import nnkit
@@ -272,7 +293,9 @@ class enforce_grad_layout_policy(_Context):
 
 
 class inference_mode(_Context):
-    """`no_grad` for code that never trains: results may not take part in a graph later.
+    """`no_grad` for code that never trains: its results cannot be saved for backward later.
+
+    A context manager and a decorator.
 
     Example:
         >>> import nnkit

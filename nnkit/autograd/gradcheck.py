@@ -330,15 +330,7 @@ def _check_forwards(
         for column, unit in enumerate(_steps(x)):
             tangent = _unit(x, place, unit)
             with ForwardLevel(x._device) as level:
-                points = []
-                for t in inputs:
-                    if isinstance(t, Tensor):
-                        still = LIFTED.zeros_like(t.detach()) if t.requires_grad else None
-                        given = level.lift(t.detach(), tangent if t is x else still)
-                        # The function may itself ask for gradients.
-                        points.append(given._set_requires_grad(t.requires_grad))
-                    else:
-                        points.append(t)
+                points = [_lifted(level, t, tangent if t is x else None) for t in inputs]
                 found = [level.lower(t) for t in _tensors(func(*points))]
             what = f"{_part(x, unit, 'inputs')}Jacobian computed with forward mode"
             for position, (output, moved) in enumerate(found):
@@ -347,6 +339,16 @@ def _check_forwards(
                 if fast:
                     got, expected = _along(got, output), _along(expected, output)
                 compare(output, x, got, expected, what, k, position)
+
+
+def _lifted(level: ForwardLevel, t: Any, tangent: Tensor | None) -> Any:
+    """An argument of the function in a forward level; its tangent is zero if none is given."""
+    if not isinstance(t, Tensor):
+        return t
+    if tangent is None and t.requires_grad:
+        tangent = LIFTED.zeros_like(t.detach())
+    # The function may itself ask for gradients.
+    return level.lift(t.detach(), tangent)._set_requires_grad(t.requires_grad)
 
 
 def _check_undefined_tangents(func: Callable, inputs: tuple) -> None:

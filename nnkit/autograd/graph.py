@@ -1,7 +1,5 @@
-"""Interventions in a graph: hooks on what it saves, hooks on several gradients.
-
-The names are those of ``torch.autograd.graph``.
-"""
+"""Access to the graph, as in ``torch.autograd.graph``: hooks on saved tensors, hooks on several
+gradients, edges."""
 
 from __future__ import annotations
 
@@ -36,16 +34,16 @@ __all__ = [
 
 
 class saved_tensors_hooks:
-    """While active, what operations save for backward is packed by one hook, unpacked by another.
+    """A block in which the tensors saved for backward are packed and later unpacked by two hooks.
 
     Args:
-        pack_hook: gets each tensor that is saved (a result without its history); returns anything.
-        unpack_hook: gets what ``pack_hook`` returned when backward asks for it; returns a tensor
-            of the same values.
+        pack_hook: called with each saved tensor (a result without its history); returns anything.
+        unpack_hook: called in backward with what ``pack_hook`` returned; returns a tensor with the
+            same values.
 
     Raises:
         RuntimeError: `disable_saved_tensors_hooks` is active.
-        TypeError: in backward, if ``unpack_hook`` returns no tensor.
+        TypeError: in backward, if ``unpack_hook`` does not return a tensor.
 
     Example:
         >>> import nnkit
@@ -78,7 +76,7 @@ class saved_tensors_hooks:
 
 
 class _Copy:
-    """A copy of a saved tensor, for as long as a node needs it."""
+    """A copy of a saved tensor, which lives as long as a node needs it."""
 
     __slots__ = ("__weakref__", "tensor", "version", "writes")
 
@@ -89,12 +87,12 @@ class _Copy:
 
     @property
     def is_needed(self) -> bool:
-        """Whether what it is a copy of was written since."""
+        """Whether the original has been written since."""
         return self.writes[0] != self.version
 
 
 class _Copies(saved_tensors_hooks):
-    """Hooks that keep a copy of what is saved, one of each tensor and version."""
+    """Hooks that keep a copy of saved tensors, one for each tensor and version."""
 
     def __init__(self) -> None:
         super().__init__(self._keep, self._kept)
@@ -103,11 +101,11 @@ class _Copies(saved_tensors_hooks):
 
     @property
     def cloned(self) -> dict[_Copy, Tensor]:
-        """The copies of what was written since it was saved."""
+        """The copies whose originals have been written since they were saved."""
         return {c: c.tensor for c in self.tid_to_weakhandle.values() if c.is_needed}
 
     def _keep(self, saved: Tensor) -> _Copy:
-        # A copy holds the counter of writes, so that no other has its number meanwhile.
+        # A copy keeps the write counter alive, so that its id is unique.
         place = saved.data_ptr(), saved.shape, saved.stride()
         key = id(saved._writes), saved._version, *place, saved.is_conj(), saved.is_neg()
         return self.tid_to_weakhandle.get(key) or self.tid_to_weakhandle.setdefault(
@@ -123,7 +121,7 @@ class _Copies(saved_tensors_hooks):
         return copy.tensor
 
     def clear(self) -> None:
-        """Forget all copies."""
+        """Drop all copies."""
         for copy in list(self.tid_to_weakhandle.values()):
             copy.tensor = None
         self.tid_to_weakhandle.clear()
@@ -131,13 +129,13 @@ class _Copies(saved_tensors_hooks):
 
 @contextmanager
 def allow_mutation_on_saved_tensors() -> Iterator[_Copies]:
-    """While active, what operations save for backward may be written: copies of it are kept.
+    """A block in which tensors saved for backward may be written, because copies are kept.
 
-    Backward must run before it is left.
+    Backward must run inside the block.
 
     Raises:
-        RuntimeError: it is active already.
-        AssertionError: a backward after it was left.
+        RuntimeError: such a block is active already.
+        AssertionError: backward is run after the end of the block.
 
     Example:
         >>> import nnkit
@@ -161,12 +159,12 @@ def allow_mutation_on_saved_tensors() -> Iterator[_Copies]:
 
 
 class save_on_cpu(saved_tensors_hooks):
-    """While active, what operations save for backward waits in the CPU's memory.
+    """A block in which the tensors saved for backward are kept in the CPU's memory.
 
     Args:
-        pin_memory: keep it in page-locked memory, from which it is copied back faster; without
-            effect where there is no GPU.
-        device_type: the device whose memory is spared.
+        pin_memory: use page-locked memory, from which tensors are copied back faster; without
+            effect if there is no GPU.
+        device_type: the device whose memory is saved.
 
     Example:
         >>> import nnkit
@@ -184,7 +182,7 @@ class save_on_cpu(saved_tensors_hooks):
         pins = pin_memory and device_count() > 0
 
         def pack(tensor: Tensor) -> tuple[Any, Tensor]:
-            kept = tensor.cpu()  # itself, where it is there: torch notices no write to it
+            kept = tensor.cpu()  # a tensor on the CPU itself; as in torch, writes go unnoticed
             return tensor.device, kept.pin_memory() if pins and not kept.is_sparse else kept
 
         def unpack(packed: tuple[Any, Tensor]) -> Tensor:
@@ -196,7 +194,7 @@ class save_on_cpu(saved_tensors_hooks):
 
 @contextmanager
 def disable_saved_tensors_hooks(error_message: str) -> Iterator[None]:
-    """While active, `saved_tensors_hooks` raises a RuntimeError with this message.
+    """A block in which `saved_tensors_hooks` raises a RuntimeError with this message.
 
     Raises:
         RuntimeError: with this message, if hooks are active already.
@@ -216,12 +214,12 @@ def disable_saved_tensors_hooks(error_message: str) -> Iterator[None]:
 
 
 def get_gradient_edge(tensor: Tensor) -> GradientEdge:
-    """The edge along which the gradient of ``tensor`` travels.
+    """The edge to which the gradient of ``tensor`` is sent.
 
     Raises:
-        RuntimeError: the tensor wants no gradient.
+        RuntimeError: the tensor does not require grad.
         AssertionError: it is a view that was made while grad mode was off.
-        AttributeError: it is a leaf and an inference tensor, or the mode is on.
+        AttributeError: it is a leaf, and an inference tensor or inference mode is on.
 
     Example:
         >>> import nnkit
@@ -239,12 +237,12 @@ def get_gradient_edge(tensor: Tensor) -> GradientEdge:
 
 
 def _target(tensor: Tensor) -> Any:
-    """The node that gives a tensor its gradient, or the leaf itself.
+    """The node of a tensor, or the tensor itself if it is a leaf.
 
     Raises:
-        AssertionError: it is a view whose history is not known.
-        AttributeError: it is a leaf, of whose view torch asks the node: there is none in inference
-            mode, nor of an inference tensor.
+        AssertionError: it is a view whose history is unknown.
+        AttributeError: it is a leaf whose view gets no node, from which torch finds that of the
+            leaf: inference mode is on, or it is an inference tensor.
     """
     node = tensor.grad_fn
     if node is not None:
@@ -261,10 +259,10 @@ def _target(tensor: Tensor) -> Any:
 
 
 def increment_version(tensor: Tensor | Sequence[Tensor]) -> None:
-    """Count a write to a tensor (or several) that happened where nnkit could not see it.
+    """Increment the version of a tensor, or of several, after a write that nnkit did not see.
 
     Raises:
-        RuntimeError: something else is given.
+        RuntimeError: ``tensor`` is neither a Tensor nor an iterable of Tensors.
 
     Example:
         >>> import nnkit
@@ -307,22 +305,22 @@ class _Handles:
 def register_multi_grad_hook(
     tensors: Sequence[Tensor], fn: Callable, *, mode: str = "all"
 ) -> _Handles:
-    """Call a function once in a backward, with the gradients of several tensors.
+    """Call a function once per backward pass with the gradients of several tensors.
 
     Args:
-        tensors: tensors that want a gradient.
-        fn: in mode "all" gets a list of the gradients when all that a backward computes are there
-            (None for the others), not counting the tensor at which backward starts, where it is
-            the only one; in mode "any" gets the first one.
+        tensors: tensors that require grad.
+        fn: in mode "all", called with a list of the gradients when all those that the pass computes
+            are there (None for the others). The tensor where the pass starts does not count, if it
+            is the only one. In mode "any", called with the first gradient.
         mode: "all" or "any".
 
     Returns:
-        A handle whose ``remove()`` ends it.
+        A handle whose ``remove()`` removes the hook.
 
     Raises:
         ValueError: ``mode`` is unknown.
-        AssertionError: in mode "all", a tensor wants no gradient, or is a view that was made while
-            grad mode was off.
+        AssertionError: in mode "all", a tensor does not require grad, or is a view that was made
+            while grad mode was off.
         AttributeError: in mode "all", a leaf is an inference tensor, or inference mode is on.
 
     Example:
@@ -340,7 +338,7 @@ def register_multi_grad_hook(
         raise AssertionError("register_multi_grad_hook: every tensor must require grad")
     targets = [_target(t) for t in tensors] if mode == "all" else []
     lock = threading.Lock()
-    come: WeakKeyDictionary = WeakKeyDictionary()  # for each pass: how many, and which gradients
+    come: WeakKeyDictionary = WeakKeyDictionary()  # by pass: (number of gradients, the gradients)
 
     def arrived(index: int, grad: Any) -> None:
         this: Any = RUNNING.innermost
@@ -352,7 +350,7 @@ def register_multi_grad_hook(
             fn(grad)
         elif mode == "all" and count + 1 == sum(map(this.runs, targets)):
             fn(grads)
-            del come[this]  # what arrives after all the same is counted anew
+            del come[this]  # count anew if more arrive
 
     def hook(index: int) -> Callable:
         return lambda grad: arrived(index, grad)

@@ -1,8 +1,9 @@
-"""`Tensor`: one backend array with a place in a graph.
+"""`Tensor`: one backend array and its place in the autograd graph.
 
-This file holds the object itself. Its methods are the public functions of `nnkit.autograd.ops`,
-which attach themselves to it, as do its text (`nnkit.autograd.surface.printing`) and what makes
-one from data (`nnkit.autograd.ops.exchange.interchange`).
+This file defines the object itself. Most of its methods are the public functions of
+`nnkit.autograd.ops`, which attach themselves to the class when they are declared. Printing is
+attached by `nnkit.autograd.surface.printing`; tensors are made from Python data by
+`nnkit.autograd.ops.exchange.interchange`.
 """
 
 from __future__ import annotations
@@ -17,17 +18,24 @@ from nnkit.autograd.engine.leaves import gradient_dtype
 from nnkit.autograd.engine.node import Node, OutputEdge, RemovableHandle, Unknown, leaf_hooks
 from nnkit.autograd.grad_mode import MODE, refuse_in_transform
 from nnkit.autograd.living import Living
+from nnkit.autograd.views.counters import (
+    NOT_COUNTED,
+    UNTRACKED,
+    InferenceWrites,
+    Uncounted,
+    counter_of,
+)
 from nnkit.backend.array import Array
 from nnkit.backend.device import cpu, device
 from nnkit.backend.dtype import FLOATING, OF_ARRAY, dtype, package_of
 from nnkit.backend.memory import sparse_coo
 from nnkit.backend.warning import warn
 
-TRACED: set[type] = set()  # classes of ints that remember where they come from
+TRACED: set[type] = set()  # int-like classes that `nnkit.export` uses to trace sizes
 
 
 class Size(tuple[int, ...]):
-    """A shape: a tuple of ints that prints and slices as ``torch.Size`` does."""
+    """The shape of a tensor: a tuple of ints that prints and slices as ``torch.Size`` does."""
 
     __slots__ = ()
 
@@ -35,7 +43,6 @@ class Size(tuple[int, ...]):
         numbers = []
         for position, n in enumerate(sizes):
             try:
-                # Sizes that are traced are ints of another class.
                 numbers.append(n if type(n) in TRACED else int(operator.index(n)))
             except TypeError:
                 raise TypeError(
@@ -44,7 +51,7 @@ class Size(tuple[int, ...]):
         return tuple.__new__(cls, numbers)
 
     def numel(self) -> int:
-        """The product of the sizes: how many elements a tensor of this shape has."""
+        """The number of elements of a tensor with this shape: the product of the sizes."""
         product = 1
         for n in self:
             product *= n
@@ -80,10 +87,11 @@ _size_of = tuple.__new__
 
 
 class Tensor(Living):
-    """A multi-dimensional array of one dtype that can be differentiated through.
+    """A multi-dimensional array of one dtype that records how it was computed.
 
-    Made by `nnkit.tensor`, `nnkit.zeros`, ...; ``Tensor(2, 3)`` gives an uninitialised float32
-    tensor of that shape and ``Tensor([1, 2])`` a float32 copy of data, as ``torch.Tensor`` does.
+    Tensors are made by `nnkit.tensor`, `nnkit.zeros` and similar functions. As in torch, calling
+    the class works too: ``Tensor(2, 3)`` is an uninitialised float32 tensor of that shape, and
+    ``Tensor([1, 2])`` a float32 copy of the data.
 
     Example:
         >>> import nnkit
@@ -97,31 +105,31 @@ class Tensor(Living):
         "__dict__", "__weakref__", "_base", "_array", "_device", "_edge", "_grad", "_hooks",
         "_requires_grad", "_writes", "_view", "_viewed",
     )  # fmt: skip
-    __array_priority__ = 1000  # NumPy's binary operators leave the work to ours
+    __array_priority__ = 1000  # makes NumPy's binary operators defer to Tensor's
 
     @staticmethod
     def _make_subclass(subclass: type, data: Tensor, require_grad: bool = False) -> Any:
-        """A tensor of class ``subclass`` on the memory of ``data``, as a new leaf."""
+        """A new leaf of class ``subclass`` that shares the memory of ``data``."""
         self = blank(subclass)
         fill(self, data._array, data._device)
         self._writes = data._writes
         return self._set_requires_grad(require_grad)
 
-    # What it is made of
+    # Properties of the array
 
     @property
     def shape(self) -> Size:
-        """The sizes of its dimensions."""
-        return _size_of(Size, self._array.shape)  # past the checks, which cost more than the rest
+        """The size of each dimension."""
+        return _size_of(Size, self._array.shape)  # skips Size.__new__, whose checks are slow
 
     @property
     def dtype(self) -> dtype:
-        """The type of its elements."""
+        """The data type of the elements."""
         return OF_ARRAY[self._array.dtype]
 
     @property
     def device(self) -> device:
-        """The device that its memory is on."""
+        """The device that holds the memory."""
         return self._device
 
     @property
@@ -131,32 +139,47 @@ class Tensor(Living):
 
     @property
     def itemsize(self) -> int:
-        """Bytes per element."""
+        """The size of one element in bytes."""
         return self.dtype.itemsize
 
     @property
     def nbytes(self) -> int:
-        """Bytes of all its elements."""
+        """The size of all elements in bytes."""
         return self._array.size * self.dtype.itemsize
 
     @property
     def is_cuda(self) -> bool:
-        """Whether it lives on an NVIDIA GPU."""
+        """Whether the tensor is on an NVIDIA GPU."""
         return self._device.type == "cuda"
 
     @property
     def is_meta(self) -> bool:
-        """Whether it is on the device ``meta``, and has no memory."""
+        """Whether the tensor is on the device ``meta``: it has a shape and a dtype, but no data."""
         return self._device.type == "meta"
 
     @property
     def is_cpu(self) -> bool:
-        """Whether it lives in the computer's main memory."""
+        """Whether the tensor is in the computer's main memory."""
         return self._device.type == "cpu"
 
     @property
     def data(self) -> Tensor:
-        """The same memory without history; writing to it is not seen by autograd."""
+        """A tensor that shares the memory but has no history; autograd does not see writes to it.
+
+        Assigning another tensor replaces the memory and keeps the history.
+
+        Raises:
+            TypeError: the new value is not a tensor.
+            RuntimeError: its layout or device type differs, or a tensor that requires grad would
+                get a dtype without gradients.
+
+        Example:
+            >>> import nnkit
+            >>> w = nnkit.ones(2, requires_grad=True)
+            >>> w.data += 1
+            >>> w
+            tensor([2., 2.], requires_grad=True)
+        """
         self._device.check_data()
         out = self.detach()
         if not out._is_inference():
@@ -171,7 +194,7 @@ class Tensor(Living):
         depth = self._device.depth or new._device.depth
         if depth and not (self._device.by_hand or new._device.by_hand):
             raise RuntimeError(
-                "data of a tensor cannot be set inside of a function that nnkit.func transforms"
+                "data of a tensor cannot be set inside a function that nnkit.func transforms"
             )
         if not can_take_memory(self, new):
             raise RuntimeError(
@@ -197,11 +220,11 @@ class Tensor(Living):
     def data(self) -> None:
         raise RuntimeError("Deleting tensor data is not allowed. Delete tensor instead!")
 
-    # Its place in the graph
+    # The place in the graph
 
     @property
     def requires_grad(self) -> bool:
-        """Whether gradients with respect to it are wanted."""
+        """Whether gradients with respect to this tensor are to be computed."""
         if self._device.by_hand:
             return primal_of(self).requires_grad
         if self._base is not None:
@@ -227,12 +250,12 @@ class Tensor(Living):
         raise RuntimeError("Deleting requires_grad is not allowed: set it to False instead")
 
     def _is_recorded(self) -> bool:
-        """Whether it has a history, as far as that was asked for: torch leaves it open here what a
-        write to the base of a view has made of the view."""
+        """Whether the tensor has a history. A view is not refreshed first: like torch, this does
+        not look whether the base has been written since."""
         return self._edge is not None and self._edge.__class__ is not Unknown
 
     def _set_requires_grad(self, value: bool) -> Tensor:
-        """The same as a call that returns the tensor."""
+        """Set ``requires_grad`` after torch's checks, and return the tensor."""
         if not value and self._is_recorded():
             raise RuntimeError(_NOT_A_LEAF)
         if value and self._is_inference() and not MODE.inference:
@@ -253,23 +276,28 @@ class Tensor(Living):
         return self
 
     def requires_grad_(self, requires_grad: bool = True) -> Tensor:
-        """Say whether this leaf wants a gradient; returns itself.
+        """Set whether gradients are computed for this leaf, in place; return the tensor.
 
         Raises:
-            RuntimeError: it is no leaf, its dtype is neither floating point nor complex, or the
-                call is inside of a function that `nnkit.func` transforms.
+            RuntimeError: the tensor is not a leaf, its dtype is neither floating point nor
+                complex, or the call is inside a function that `nnkit.func` transforms.
+
+        Example:
+            >>> import nnkit
+            >>> nnkit.ones(2).requires_grad_()
+            tensor([1., 1.], requires_grad=True)
         """
         refuse_in_transform("Tensor.requires_grad_()")
         return self._set_requires_grad(requires_grad)
 
     @property
     def is_leaf(self) -> bool:
-        """Whether it was not made by a recorded operation."""
+        """Whether no recorded operation made this tensor: ``grad_fn`` is None."""
         return self.grad_fn is None
 
     @property
     def grad_fn(self) -> Any:
-        """The node of the operation that made it, None for a leaf."""
+        """The graph node of the operation that made this tensor; None for a leaf."""
         if self._device.by_hand:
             return primal_of(self).grad_fn
         if self._base is not None:
@@ -287,14 +315,19 @@ class Tensor(Living):
 
     @property
     def output_nr(self) -> int:
-        """The number of the output of ``grad_fn`` that it is."""
+        """Which output of ``grad_fn`` this tensor is."""
         edge: Any = self._edge
         return edge.index if edge.__class__ is OutputEdge else 0
 
     @property
     def grad(self) -> Any:
-        """The accumulated gradient of a leaf; None before the first backward."""
-        is_leaf = self._edge is None or self._edge.__class__ is Unknown  # as far as it is known
+        """The accumulated gradient of a leaf; None before the first backward pass.
+
+        Raises:
+            TypeError: the value assigned is neither a tensor nor None.
+            RuntimeError: its shape, dtype, device or layout differs from the tensor's.
+        """
+        is_leaf = self._edge is None or self._edge.__class__ is Unknown  # without a refresh
         if self._grad is None and not (is_leaf or self.retains_grad):
             warn(
                 "The .grad attribute of a Tensor that is not a leaf Tensor is being accessed. "
@@ -344,30 +377,30 @@ class Tensor(Living):
 
     @property
     def _cdata(self) -> int:
-        """A number that this object alone has."""
+        """A number that identifies this object."""
         return id(self)
 
     @property
     def _version(self) -> int:
-        """The number of writes to its storage in place."""
+        """How many in-place writes the storage has seen, through any view."""
         counter = counter_of(self._writes)
         if counter is None:
-            raise RuntimeError(_NOT_COUNTED)
+            raise RuntimeError(NOT_COUNTED)
         return counter[0]
 
     @property
     def _backward_hooks(self) -> OrderedDict[int, Any] | None:
-        """The hooks that `register_hook` has put on it; None if it never has."""
+        """The hooks of `register_hook`; None if it was never called."""
         return None if self._hooks is None else self._hooks.place
 
     @_backward_hooks.setter
     def _backward_hooks(self, hooks: OrderedDict[int, Any] | None) -> None:
-        own = leaf_hooks(self)  # which backward asks of leaves alone, as torch's does
+        own = leaf_hooks(self)  # as in torch, backward reads these for leaves only
         own.tensor, own.place = OrderedDict() if hooks is None else hooks, hooks
 
     @property
     def retains_grad(self) -> bool:
-        """Whether `retain_grad` was called on this non-leaf."""
+        """Whether `retain_grad` was called on this non-leaf tensor."""
         if self._hooks is not None and self._hooks.retained:
             return True
         edge: Any = self._edge
@@ -375,12 +408,25 @@ class Tensor(Living):
         return node is not None and node.hooks is not None and self.output_nr in node.hooks.retain
 
     def retain_grad(self) -> None:
-        """Keep the gradient of this non-leaf in ``grad`` as well."""
+        """Make backward store the gradient of this non-leaf tensor in ``grad``, too.
+
+        Raises:
+            RuntimeError: the tensor does not require grad, or the call is inside a function that
+                `nnkit.func` transforms.
+
+        Example:
+            >>> import nnkit
+            >>> y = nnkit.ones(2, requires_grad=True) * 3
+            >>> y.retain_grad()
+            >>> y.sum().backward()
+            >>> y.grad
+            tensor([1., 1.])
+        """
         refuse_in_transform("Tensor.retain_grad()")
         if not self.requires_grad:
             raise RuntimeError("can't retain_grad on Tensor that has requires_grad=False")
         if self._edge is None or self._edge.__class__ is Unknown or self.retains_grad:
-            return  # of a view that is not the history that its base has got since, as in torch
+            return  # as in torch, also if the base of this view has got a history since
         from nnkit.autograd.views.history import check_history, retain_grad
 
         view: Any = self
@@ -388,19 +434,38 @@ class Tensor(Living):
         retain_grad(view)
 
     def register_hook(self, hook: Any) -> RemovableHandle:
-        """Call ``hook(grad)`` when its gradient is known; what it returns replaces the gradient."""
+        """Call ``hook(grad)`` when the gradient of this tensor is computed.
+
+        If the hook returns a tensor, that replaces the gradient. ``remove()`` of the returned
+        handle takes the hook away.
+
+        Raises:
+            RuntimeError: the tensor does not require grad.
+
+        Example:
+            >>> import nnkit
+            >>> x = nnkit.ones(2, requires_grad=True)
+            >>> handle = x.register_hook(lambda grad: 10 * grad)
+            >>> x.sum().backward()
+            >>> x.grad
+            tensor([10., 10.])
+        """
         if not self.requires_grad:
             raise RuntimeError("cannot register a hook on a tensor that doesn't require gradient")
         hooks = leaf_hooks(self)
         if hooks.place is None:
-            hooks.place = hooks.tensor  # as in torch even where a view's history is now refused
+            hooks.place = hooks.tensor  # before grad_fn, which may raise; so in torch
             node = self.grad_fn
             if node is not None:
                 hooks.place = node._hooks().tensor.setdefault(self.output_nr, OrderedDict())
         return RemovableHandle.add(hooks.place, hook)
 
     def register_post_accumulate_grad_hook(self, hook: Any) -> RemovableHandle:
-        """Call ``hook(leaf)`` each time after a gradient was added to ``leaf.grad``."""
+        """Call ``hook(leaf)`` each time a gradient has been added to ``leaf.grad``.
+
+        Raises:
+            RuntimeError: the tensor does not require grad, or is not a leaf.
+        """
         if not self.requires_grad:
             raise RuntimeError("cannot register a hook on a tensor that doesn't require gradient")
         if self.grad_fn is not None:
@@ -409,28 +474,28 @@ class Tensor(Living):
         return RemovableHandle.add(leaf_hooks(self).post_accumulate, hook)
 
     def detach(self) -> Tensor:
-        """The same memory as a leaf that requires no gradient."""
+        """A leaf that shares the memory and does not require grad."""
         place = self._device
         out = wrap(self._array if place is cpu else place.detached(self._array), place)
         writes: Any = self._writes
         if writes.__class__ is not InferenceWrites:
             out._writes = writes
-        elif out._writes is not UNTRACKED:  # its own: outside it may be written
+        elif out._writes is not UNTRACKED:  # made outside inference mode: it may be written there
             out._writes = InferenceWrites(out._writes, writes.wrapped)
         return out
 
     def is_inference(self) -> bool:
-        """Whether it was made in `inference_mode`."""
+        """Whether the tensor was made in `inference_mode`."""
         writes: Any = self._writes
         return writes.__class__ is InferenceWrites and not writes.wrapped
 
-    _is_inference = is_inference  # of which no subclass is asked
+    _is_inference = is_inference  # for internal use: a subclass cannot override it
 
     def _is_view(self) -> bool:
-        """Whether its history is that of a view of ``_base``."""
+        """Whether autograd treats the tensor as a view of ``_base``."""
         return self._base is not None
 
-    __hash__ = object.__hash__  # by identity, whatever `==` means
+    __hash__ = object.__hash__  # by identity, since `==` compares elements
 
     def __len__(self) -> int:
         if not self._array.ndim:
@@ -438,7 +503,7 @@ class Tensor(Living):
         return self._array.shape[0]
 
     def __format__(self, spec: str) -> str:
-        # A number's format applies to a number; torch keeps subclasses out of it.
+        # A 0-dim tensor is formatted as its number; in torch, subclasses are not.
         if not self._array.ndim and type(self) is Tensor and not self.is_meta:
             number: Any = self
             return format(number.item(), spec)
@@ -451,65 +516,11 @@ _NOT_A_LEAF = (
 )
 
 
-_NOT_COUNTED = "Inference tensors do not track version counter."
-
-
 def primal_of(tensor: Tensor) -> Tensor:
-    """The tensor whose history one of a forward level that was opened by hand shows; of others
-    itself."""
+    """The primal of a dual tensor of `forward_ad`, whose history it shows; other tensors as
+    they are."""
     place: Any = tensor._device
     return place.lower(tensor)[0] if place.by_hand else tensor
-
-
-_NOT_SAVED = (
-    "Inference tensors cannot be saved for backward. Please do not use Tensors created in "
-    "inference mode in computation tracked by autograd: make a clone to get a normal tensor."
-)
-
-
-class Uncounted(list):
-    """The counter of writes of a tensor that was an inference tensor until its ``data`` was set to
-    that of a normal one. Whoever saves or views it reads the counter."""
-
-    counter: list | None = None  # that of the writes all the same, where there is one
-
-    def __getitem__(self, item: Any) -> Any:
-        raise RuntimeError(_NOT_COUNTED)
-
-
-class InferenceWrites(Uncounted):
-    """The mark of an inference tensor: in torch one without autograd's dispatch key.
-
-    It may not be saved, save by the transforms of `nnkit.func`, which torch lets wrap what they
-    are given: an input of theirs is ``wrapped``, no inference tensor for its users. What has a
-    counter, outside of inference mode a ``data`` or a `detach` of an inference tensor, may be
-    written anywhere.
-    """
-
-    def __init__(self, counter: list | None = None, wrapped: bool = False) -> None:
-        self.counter = counter
-        self.wrapped = wrapped
-
-    def __getitem__(self, item: Any) -> Any:
-        if self.wrapped if MODE.saves_inference is None else MODE.saves_inference:
-            return 0
-        raise RuntimeError(_NOT_SAVED)
-
-
-class SeenWrites(Uncounted):
-    """The mark of an inference tensor that autograd sees beside others (`autograd.op.single`)."""
-
-    def __getitem__(self, item: Any) -> Any:
-        raise RuntimeError(_NOT_SAVED)
-
-
-UNTRACKED: Any = InferenceWrites()  # the writes of all tensors that are made in inference mode
-WRAPPED: Any = InferenceWrites(wrapped=True)  # and of a transform's inputs that are such tensors
-
-
-def counter_of(writes: Any) -> list | None:
-    """The counter of a tensor's writes, None if they are not counted."""
-    return writes if writes.__class__ is list else writes.counter
 
 
 def _place_of(x: Any) -> str:
@@ -517,13 +528,13 @@ def _place_of(x: Any) -> str:
 
 
 def can_take_memory(x: Any, new: Any) -> bool:
-    """Whether ``x.data = new`` is possible: both have a memory or neither, in one layout."""
+    """Whether ``x.data = new`` is allowed: the layouts agree, and both or neither have data."""
     return (x._device.type == "meta") == (new._device.type == "meta") and x.layout is new.layout
 
 
 def replace_memory(x: Tensor, data: Any) -> None:
-    """Let a tensor hold other memory. Its history is that of what it was: the gradient must fit
-    the shape and the dtype which that had."""
+    """Let a tensor hold another array. It keeps its history, whose gradients have the shape and
+    dtype of the old array."""
     edge = x._edge
     if isinstance(edge, Node) and edge.outputs is None:
         before = x._array
@@ -533,18 +544,20 @@ def replace_memory(x: Tensor, data: Any) -> None:
 
 
 def on_its_own(result: Tensor) -> Tensor:
-    """``result``, which nobody else will see, as no view of anything; its writes count alone."""
+    """``result``, a tensor that nobody else holds, no longer marked as a view; it gets a write
+    counter of its own."""
     result._base = result._view = None
     if not result._is_inference():
         result._writes = [0, None, MODE.origin]
     return result
 
 
-blank: Any = Living.__new__  # an object of a class of Tensors with empty slots
+blank: Any = Living.__new__  # makes an object of a Tensor class with unset slots
 
 
 def recast(tensor: Tensor, cls: type) -> Any:
-    """A tensor that nobody else has as one of a subclass: itself, unless that has slots."""
+    """Turn a tensor that nobody else holds into one of a subclass; a new object if the subclass
+    has slots."""
     try:
         tensor.__class__ = cls
         return tensor
@@ -563,32 +576,19 @@ def fill(self: Tensor, data: Array, place: Any) -> None:
     self._requires_grad = False
     self._grad = None
     self._edge = None
-    # [how many in-place writes, name of the last writing op, `MODE.origin` of its memory]; shared
-    # by all views. A list, because making an object of a class costs more than the rest here.
-    self._writes = [0, None, MODE.origin]
+    # See `nnkit.autograd.views.counters`. A list, because an object of a class would cost more
+    # than all the rest of this function.
+    self._writes = UNTRACKED if MODE.inference else [0, None, MODE.origin]
     self._base = None
     self._view = None
     self._viewed = 0
     self._hooks = None
-    if MODE.inference:
-        self._writes = UNTRACKED
 
 
 def wrap_in_python(data: Array, place: Any = cpu) -> Tensor:
-    """A new leaf Tensor on a backend array."""
+    """A new leaf Tensor that holds a backend array."""
     self = blank(Tensor)
-    self._array = data
-    self._device = place if place.__class__ is device else place.place_of(data)
-    self._requires_grad = False
-    self._grad = None
-    self._edge = None
-    self._writes = [0, None, MODE.origin]
-    self._base = None
-    self._view = None
-    self._viewed = 0
-    self._hooks = None
-    if MODE.inference:
-        self._writes = UNTRACKED
+    fill(self, data, place if place.__class__ is device else place.place_of(data))
     return self
 
 
@@ -596,5 +596,5 @@ wrap: Callable[..., Tensor] = bind_wrap(Tensor, cpu, UNTRACKED, wrap_in_python)
 
 
 def differentiable(x: Tensor) -> Tensor:
-    """The tensor; as a leaf, if its dtype has no derivatives."""
+    """The tensor itself, or a new leaf on its memory if the dtype has no derivatives."""
     return wrap(x._array, x._device) if x._requires_grad and x.dtype.category < FLOATING else x

@@ -18,7 +18,7 @@ from typing import Any as _Any
 import builtins
 
 class Size(builtins.tuple[builtins.int, ...]):
-    """A shape: a tuple of ints that prints and slices as ``torch.Size`` does."""
+    """The shape of a tensor: a tuple of ints that prints and slices as ``torch.Size`` does."""
     def __add__(self, other: _Any) -> Size:
         ...
     def __getitem__(self, index: _Any) -> _Any:
@@ -37,10 +37,10 @@ class Size(builtins.tuple[builtins.int, ...]):
     def __rmul__(self, times: _Any) -> Size:
         ...
     def numel(self) -> builtins.int:
-        """The product of the sizes: how many elements a tensor of this shape has."""
+        """The number of elements of a tensor with this shape: the product of the sizes."""
 
 class Tensor(_Living):
-    """A multi-dimensional array of one dtype that can be differentiated through."""
+    """A multi-dimensional array of one dtype that records how it was computed."""
     __array_priority__: builtins.int
     _array: _Any
     _base: _Any
@@ -108,7 +108,7 @@ class Tensor(_Living):
     def __ge__(self, other: _Any) -> Tensor:
         ...
     def __getitem__(self, index: _Any) -> Tensor:
-        """``self[index]``: a view for ints, slices, None and Ellipsis, a copy for tensors and
+        """``self[index]``: a view for ints, slices, None and Ellipsis; a copy for tensors and
         lists.
         """
     def __gt__(self, other: _Any) -> Tensor:
@@ -214,7 +214,7 @@ class Tensor(_Living):
     def __rxor__(self, other: _Any) -> Tensor:
         ...
     def __setitem__(self, index: _Any, value: _Any) -> None:
-        """``self[index] = value``; the value is broadcast, and history follows the write."""
+        """``self[index] = value``: the value is broadcast, and autograd records the write."""
     def __sizeof__(self) -> builtins.int:
         ...
     def __sub__(self, other: _Any) -> Tensor:
@@ -225,48 +225,48 @@ class Tensor(_Living):
         ...
     @builtins.property
     def _backward_hooks(self) -> _OrderedDict[builtins.int, _Any] | None:
-        """The hooks that `register_hook` has put on it; None if it never has."""
+        """The hooks of `register_hook`; None if it was never called."""
     @_backward_hooks.setter
     def _backward_hooks(self, hooks: _OrderedDict[builtins.int, _Any] | None) -> None:
         ...
     @builtins.property
     def _cdata(self) -> builtins.int:
-        """A number that this object alone has."""
+        """A number that identifies this object."""
     def _conj(self) -> Tensor:
         """`conj` of a tensor that must be complex."""
     @builtins.property
     def _grad_fn(self) -> _Any:
-        """The node of the operation that made it, None for a leaf."""
+        """The graph node of the operation that made this tensor; None for a leaf."""
     def _indices(self) -> _Any:
         """Sparse tensors alone have it."""
     def _is_inference(self) -> builtins.bool:
-        """Whether it was made in `inference_mode`."""
+        """Whether the tensor was made in `inference_mode`."""
     def _is_recorded(self) -> builtins.bool:
-        """Whether it has a history, as far as that was asked for: torch leaves it open here
-        what a write to the base of a view has made of the view.
+        """Whether the tensor has a history. A view is not refreshed first: like torch, this
+        does not look whether the base has been written since.
         """
     def _is_view(self) -> builtins.bool:
-        """Whether its history is that of a view of ``_base``."""
+        """Whether autograd treats the tensor as a view of ``_base``."""
     @builtins.staticmethod
     def _make_subclass(
         subclass: builtins.type,
         data: Tensor,
         require_grad: builtins.bool = False,
     ) -> _Any:
-        """A tensor of class ``subclass`` on the memory of ``data``, as a new leaf."""
+        """A new leaf of class ``subclass`` that shares the memory of ``data``."""
     def _neg_view(self) -> Tensor:
         """``-input``, computed where it is used; a view."""
     def _nnz(self) -> _Any:
         """Sparse tensors alone have it."""
     def _set_requires_grad(self, value: builtins.bool) -> Tensor:
-        """The same as a call that returns the tensor."""
+        """Set ``requires_grad`` after torch's checks, and return the tensor."""
     def _typed_storage(self) -> _TypedStorage:
         """Its memory, counted in elements."""
     def _values(self) -> _Any:
         """Sparse tensors alone have it."""
     @builtins.property
     def _version(self) -> builtins.int:
-        """The number of writes to its storage in place."""
+        """How many in-place writes the storage has seen, through any view."""
     def abs(self) -> Tensor:
         """The absolute value; of a complex number its modulus."""
     def abs_(self) -> Tensor:
@@ -498,7 +498,9 @@ class Tensor(_Living):
         create_graph: builtins.bool = False,
         inputs: _Any = None,
     ) -> None:
-        """Add the gradient of this tensor to the ``grad`` of every leaf it came from."""
+        """Compute the gradient of this tensor and add it to the ``grad`` of every leaf it
+        depends on.
+        """
     def baddbmm(
         self,
         batch1: Tensor,
@@ -702,7 +704,9 @@ class Tensor(_Living):
         """In-place version of `cumsum`; returns the tensor."""
     @builtins.property
     def data(self) -> Tensor:
-        """The same memory without history; writing to it is not seen by autograd."""
+        """A tensor that shares the memory but has no history; autograd does not see writes to
+        it.
+        """
     @data.setter
     def data(self, new: Tensor) -> None:
         ...
@@ -720,14 +724,12 @@ class Tensor(_Living):
     def det(self) -> Tensor:
         """The determinants of square matrices. Singular matrices have a gradient, too."""
     def detach(self) -> Tensor:
-        """The same memory as a leaf that requires no gradient."""
+        """A leaf that shares the memory and does not require grad."""
     def detach_(self) -> Tensor:
-        """Make the tensor itself a leaf that requires no gradient; nothing in
-        `inference_mode`, nor to an inference tensor.
-        """
+        """Make the tensor itself a leaf that does not require grad; return the tensor."""
     @builtins.property
     def device(self) -> _device:
-        """The device that its memory is on."""
+        """The device that holds the memory."""
     def diag(self, diagonal: builtins.int = 0) -> Tensor:
         """A vector as the diagonal of a square matrix; of a matrix a copy of its diagonal."""
     def diag_embed(
@@ -812,7 +814,7 @@ class Tensor(_Living):
         """The same, which takes positions to cut at one by one, too."""
     @builtins.property
     def dtype(self) -> _dtype:
-        """The type of its elements."""
+        """The data type of the elements."""
     def element_size(self) -> builtins.int:
         """Bytes per element."""
     def eq(self, other: _Any) -> Tensor:
@@ -936,7 +938,7 @@ class Tensor(_Living):
         """The index of the GPU it lives on; -1 elsewhere."""
     @builtins.property
     def grad(self) -> _Any:
-        """The accumulated gradient of a leaf; None before the first backward."""
+        """The accumulated gradient of a leaf; None before the first backward pass."""
     @grad.setter
     def grad(self, new: Tensor | None) -> None:
         ...
@@ -953,7 +955,7 @@ class Tensor(_Living):
         ...
     @builtins.property
     def grad_fn(self) -> _Any:
-        """The node of the operation that made it, None for a leaf."""
+        """The graph node of the operation that made this tensor; None for a leaf."""
     def greater(self, other: _Any) -> Tensor:
         """``input > other``."""
     def greater_(self, other: _Any) -> Tensor:
@@ -1119,26 +1121,28 @@ class Tensor(_Living):
         """Whether the elements lie in memory row by row (or in the given format)."""
     @builtins.property
     def is_cpu(self) -> builtins.bool:
-        """Whether it lives in the computer's main memory."""
+        """Whether the tensor is in the computer's main memory."""
     @builtins.property
     def is_cuda(self) -> builtins.bool:
-        """Whether it lives on an NVIDIA GPU."""
+        """Whether the tensor is on an NVIDIA GPU."""
     def is_floating_point(self) -> builtins.bool:
         """Whether its dtype is a floating one."""
     def is_inference(self) -> builtins.bool:
-        """Whether it was made in `inference_mode`."""
+        """Whether the tensor was made in `inference_mode`."""
     @builtins.property
     def is_ipu(self) -> _Any:
         """Whether it lives on a device of kind ipu; it never does."""
     @builtins.property
     def is_leaf(self) -> builtins.bool:
-        """Whether it was not made by a recorded operation."""
+        """Whether no recorded operation made this tensor: ``grad_fn`` is None."""
     @builtins.property
     def is_maia(self) -> _Any:
         """Whether it lives on a device of kind maia; it never does."""
     @builtins.property
     def is_meta(self) -> builtins.bool:
-        """Whether it is on the device ``meta``, and has no memory."""
+        """Whether the tensor is on the device ``meta``: it has a shape and a dtype, but no
+        data.
+        """
     @builtins.property
     def is_mkldnn(self) -> _Any:
         """Whether it lives on a device of kind mkldnn; it never does."""
@@ -1220,7 +1224,7 @@ class Tensor(_Living):
         """The value of a one-element tensor as a Python number."""
     @builtins.property
     def itemsize(self) -> builtins.int:
-        """Bytes per element."""
+        """The size of one element in bytes."""
     def kron(self, other: Tensor) -> Tensor:
         """The Kronecker product: ``input`` with each element replaced by it times ``other``."""
     def kthvalue(
@@ -1512,7 +1516,7 @@ class Tensor(_Living):
         """A copy of `narrow`."""
     @builtins.property
     def nbytes(self) -> builtins.int:
-        """Bytes of all its elements."""
+        """The size of all elements in bytes."""
     @builtins.property
     def ndim(self) -> builtins.int:
         """The number of dimensions."""
@@ -1658,7 +1662,7 @@ class Tensor(_Living):
         """The matrix of all products of an element of ``input`` and one of ``vec2``."""
     @builtins.property
     def output_nr(self) -> builtins.int:
-        """The number of the output of ``grad_fn`` that it is."""
+        """Which output of ``grad_fn`` this tensor is."""
     def permute(
         self,
         *order: _Any,
@@ -1678,7 +1682,7 @@ class Tensor(_Living):
     def polygamma_(self, n: builtins.int) -> Tensor:
         """In-place version of `polygamma_method`; returns the tensor."""
     def positive(self) -> Tensor:
-        """``input`` itself; RuntimeError for bool tensors, of which there is no ``+``."""
+        """``input`` itself; RuntimeError for bool tensors, for which ``+`` is not defined."""
     def pow(self, exponent: Tensor | builtins.complex) -> Tensor:
         """``input`` to the power ``exponent``; either may be a number."""
     def pow_(self, exponent: Tensor | builtins.complex) -> Tensor:
@@ -1739,11 +1743,9 @@ class Tensor(_Living):
     def reciprocal_(self) -> Tensor:
         """In-place version of `reciprocal`; returns the tensor."""
     def register_hook(self, hook: _Any) -> _RemovableHandle:
-        """Call ``hook(grad)`` when its gradient is known; what it returns replaces the
-        gradient.
-        """
+        """Call ``hook(grad)`` when the gradient of this tensor is computed."""
     def register_post_accumulate_grad_hook(self, hook: _Any) -> _RemovableHandle:
-        """Call ``hook(leaf)`` each time after a gradient was added to ``leaf.grad``."""
+        """Call ``hook(leaf)`` each time a gradient has been added to ``leaf.grad``."""
     def relu(self) -> Tensor:
         """``max(input, 0)``; the gradient at 0 is 0."""
     def relu_(self) -> Tensor:
@@ -1776,7 +1778,7 @@ class Tensor(_Living):
         ...
     @builtins.property
     def requires_grad(self) -> builtins.bool:
-        """Whether gradients with respect to it are wanted."""
+        """Whether gradients with respect to this tensor are to be computed."""
     @requires_grad.setter
     def requires_grad(self, value: builtins.bool) -> None:
         ...
@@ -1784,7 +1786,7 @@ class Tensor(_Living):
     def requires_grad(self) -> None:
         ...
     def requires_grad_(self, requires_grad: builtins.bool = True) -> Tensor:
-        """Say whether this leaf wants a gradient; returns itself."""
+        """Set whether gradients are computed for this leaf, in place; return the tensor."""
     def reshape(self, *sizes: _Any, shape: _Sequence[builtins.int] | None = None) -> Tensor:
         """The same elements in order under another shape: a view where possible, else a copy."""
     def reshape_as(self, other: Tensor) -> Tensor:
@@ -1806,10 +1808,10 @@ class Tensor(_Living):
     def resolve_neg(self) -> Tensor:
         """The tensor itself, or a copy if its negation is put off."""
     def retain_grad(self) -> None:
-        """Keep the gradient of this non-leaf in ``grad`` as well."""
+        """Make backward store the gradient of this non-leaf tensor in ``grad``, too."""
     @builtins.property
     def retains_grad(self) -> builtins.bool:
-        """Whether `retain_grad` was called on this non-leaf."""
+        """Whether `retain_grad` was called on this non-leaf tensor."""
     def roll(
         self,
         shifts: builtins.int | _Sequence[builtins.int],
@@ -1898,7 +1900,7 @@ class Tensor(_Living):
         """In-place version of `sgn`; returns the tensor."""
     @builtins.property
     def shape(self) -> Size:
-        """The sizes of its dimensions."""
+        """The size of each dimension."""
     def share_memory_(self) -> Tensor:
         """Move its storage to memory that processes share: those that are forked from now on,
         and those that it is sent to by `nnkit.multiprocessing`.
@@ -2281,57 +2283,31 @@ class Tensor(_Living):
         """Overwrite every element with 0; returns the tensor."""
 
 def primal_of(tensor: Tensor) -> Tensor:
-    """The tensor whose history one of a forward level that was opened by hand shows; of
-    others itself.
+    """The primal of a dual tensor of `forward_ad`, whose history it shows; other tensors as
+    they are.
     """
-class Uncounted(builtins.list):
-    """The counter of writes of a tensor that was an inference tensor until its ``data`` was
-    set to that of a normal one. Whoever saves or views it reads the counter.
-    """
-    counter: builtins.list | None
-    def __getitem__(self, item: _Any) -> _Any:
-        ...
-
-class InferenceWrites(Uncounted):
-    """The mark of an inference tensor: in torch one without autograd's dispatch key."""
-    def __getitem__(self, item: _Any) -> _Any:
-        ...
-    def __init__(
-        self,
-        counter: builtins.list | None = None,
-        wrapped: builtins.bool = False,
-    ) -> None:
-        ...
-
-class SeenWrites(Uncounted):
-    """The mark of an inference tensor that autograd sees beside others
-    (`autograd.op.single`).
-    """
-    def __getitem__(self, item: _Any) -> _Any:
-        ...
-
-def counter_of(writes: _Any) -> builtins.list | None:
-    """The counter of a tensor's writes, None if they are not counted."""
 def _place_of(x: _Any) -> builtins.str:
     ...
 def can_take_memory(x: _Any, new: _Any) -> builtins.bool:
-    """Whether ``x.data = new`` is possible: both have a memory or neither, in one layout."""
+    """Whether ``x.data = new`` is allowed: the layouts agree, and both or neither have data."""
 def replace_memory(x: Tensor, data: _Any) -> None:
-    """Let a tensor hold other memory. Its history is that of what it was: the gradient must
-    fit the shape and the dtype which that had.
+    """Let a tensor hold another array. It keeps its history, whose gradients have the shape
+    and dtype of the old array.
     """
 def on_its_own(result: Tensor) -> Tensor:
-    """``result``, which nobody else will see, as no view of anything; its writes count alone."""
+    """``result``, a tensor that nobody else holds, no longer marked as a view; it gets a
+    write counter of its own.
+    """
 def recast(tensor: Tensor, cls: builtins.type) -> _Any:
-    """A tensor that nobody else has as one of a subclass: itself, unless that has slots."""
+    """Turn a tensor that nobody else holds into one of a subclass; a new object if the
+    subclass has slots.
+    """
 def fill(self: Tensor, data: _Array, place: _Any) -> None:
     """Set the slots of a new leaf."""
 def wrap_in_python(data: _Array, place: _Any = ...) -> Tensor:
-    """A new leaf Tensor on a backend array."""
+    """A new leaf Tensor that holds a backend array."""
 def differentiable(x: Tensor) -> Tensor:
-    """The tensor; as a leaf, if its dtype has no derivatives."""
+    """The tensor itself, or a new leaf on its memory if the dtype has no derivatives."""
 TRACED: builtins.set[builtins.type]
-UNTRACKED: _Any
-WRAPPED: _Any
 blank: _Any
 wrap: _Callable[..., Tensor]

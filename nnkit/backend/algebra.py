@@ -1,10 +1,10 @@
 """The algebra: what a backend is, and how it finds its primitives.
 
-A backend ``B`` has one plain function for each primitive, with exactly these positional
-parameters. It finds them in this order: a kernel of that name in its module for the subject
-(``backend/cpu/norm.py``), a formula (printed on first use), a reference body
-(``backend/reference/norm.py``, a function of ``B`` that uses nothing but other primitives). What it
-found it may accelerate: a compiled kernel goes before, and hands on what it does not handle.
+A backend ``B`` has one plain function for each primitive of the catalogue, with the positional
+parameters of the signature. It looks for a formula (printed on first use), a kernel of that name in
+its module for the subject (``backend/cpu/norm.py``), or else a reference body
+(``backend/reference/norm.py``, a function of ``B`` that calls only other primitives). A backend may
+put a compiled kernel in front of what was found, which passes on the arguments it does not handle.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ _RESULT: Any = re.compile(r"(\w+)([*~#%=$]*)(?:&(\w+))?")
 
 
 class Primitive:
-    """A parsed signature: names of array inputs, of static arguments and of outputs."""
+    """A parsed signature of the catalogue: its array inputs, static arguments and outputs."""
 
     __slots__ = (
         "arrays", "constant", "constants", "draws", "indices", "many", "name", "optional",
@@ -51,7 +51,8 @@ class Primitive:
         self.constants = tuple(o for o, marks, _ in results if "~" in marks)
         self.constant = len(self.constants) == len(self.outputs)
         self.many = "*" in outputs
-        # What may look into the memory of what; it may be the first array that is written itself.
+        # For each output the inputs whose memory it may share; the first array that is written may
+        # be returned itself.
         self.shares = {
             o: (*self.writes[:1], *([source] if source else [])) for o, _, source in results
         }
@@ -66,7 +67,7 @@ class Primitive:
         return self.arrays + self.statics
 
     def is_sized_by_data(self, arguments: tuple) -> bool:
-        """Whether the elements decide the shape of this call's result; of positions a mask's do."""
+        """Whether the shape of this call's result depends on values: in an index, only on masks."""
         if not (self.sized_by_data and self.indices):
             return self.sized_by_data
         positions = arguments[self.parameters.index(self.indices[0])]
@@ -83,7 +84,7 @@ def _parse_all() -> dict[str, Primitive]:
             if line.strip():
                 p = Primitive(line.strip(), subject)
                 if p.name in catalogue:
-                    raise ValueError(f"{p.name} stands twice in the catalogue")
+                    raise ValueError(f"{p.name} is in the catalogue twice")
                 catalogue[p.name] = p
     for kinds, names in REFUSED.items():
         refused = [a for a, d in OF_ARRAY.items() if not d.kinds.isdisjoint(kinds.split())]
@@ -97,8 +98,8 @@ FORMULAS: dict[str, Formula] = {}
 
 
 def register_formula(formula: Formula) -> Primitive:
-    """Enter an element-wise formula into the catalogue, together with its in-place form ``name_``,
-    which writes the result into the first array."""
+    """Add an element-wise formula to the catalogue, with its in-place form ``name_``, which writes
+    the result into the first array."""
     name = formula.name
     if name in CATALOGUE:
         raise ValueError(f"register_formula: {name!r} is in the catalogue already")
@@ -114,7 +115,8 @@ def register_formula(formula: Formula) -> Primitive:
 
 
 def register_update(update: Update) -> None:
-    """Enter an optimizer's update: a primitive on lists of arrays, all of which it may write."""
+    """Add an optimizer's update to the catalogue: a primitive on lists of arrays, which writes all
+    but the gradients."""
     if update.name in CATALOGUE:
         raise ValueError(f"register_update: {update.name!r} is in the catalogue already")
     arrays = ", ".join(a + ("*" if a == "grad" else "!*") for a in update.arrays)
@@ -129,7 +131,7 @@ def _module(package: str, subject: str) -> Any:
 
 
 def reference_body(primitive: Primitive) -> Callable[..., Any] | None:
-    """The definition of a composite primitive over other primitives, None for an elementary one."""
+    """The definition of a primitive by other primitives; None if it has none."""
     module = _module("nnkit.backend.reference", primitive.subject)
     return getattr(module, primitive.name, None)
 
@@ -137,7 +139,15 @@ def reference_body(primitive: Primitive) -> Callable[..., Any] | None:
 class Backend:
     """The door: an object whose attributes are the primitives of one device.
 
-    Each attribute is found on first use and kept, so later calls cost one attribute look-up.
+    Each is looked up on first use and kept, so that later calls cost one attribute access.
+
+    Args:
+        package: the package with a module of kernels for each subject.
+        print_formula: makes the function of a formula.
+        accelerate: may put a compiled kernel in front of a function, given the primitive's name.
+        fuse: runs several formulas as one, in programs.
+        plan: plans the memory of a program's runs.
+        freeze: keeps packed constants of a program between its runs.
     """
 
     def __init__(
@@ -152,9 +162,9 @@ class Backend:
         self._package = package
         self._print_formula = print_formula
         self._accelerate = accelerate
-        self.fuse = fuse  # what runs formulas together, in programs
-        self.plan = plan  # what plans the memory of a program's runs
-        self.freeze = freeze  # what keeps the packed constants of a program for its next run
+        self.fuse = fuse
+        self.plan = plan
+        self.freeze = freeze
 
     def __getattr__(self, name: str) -> Callable[..., Any]:
         if name.startswith("__"):
@@ -180,8 +190,9 @@ class Backend:
         return self._accelerate(name, kernel)
 
     def _refusing(self, primitive: Primitive, kernel: Callable[..., Any]) -> Callable[..., Any]:
-        """The kernel for the dtypes that it is defined for; of the others NotImplementedError,
-        and where there is no element what it makes of float32, in their dtype."""
+        """``kernel`` for a primitive that refuses some dtypes: it raises NotImplementedError for
+        them. Arrays without elements are computed as float32 and cast back, as torch accepts them.
+        """
         count = len(primitive.arrays)
 
         def run(*arguments: Any) -> Any:
@@ -203,7 +214,7 @@ class Backend:
         return run
 
     def _exchanged(self, array: Any, old: Any, new: Any) -> Any:
-        """The array, cast to one dtype if it has the other."""
+        """``array``, cast to the dtype ``new`` if it has the dtype ``old``."""
         return self.cast(array, new) if array is not None and array.dtype == old else array
 
     def __repr__(self) -> str:

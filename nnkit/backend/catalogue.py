@@ -11,11 +11,12 @@ A signature is one line in a small notation::
     index(x; positions[])                         '[]' is static, but arrays are in it, a tuple
     zeros_like(x) -> out~                         '~' is a constant: no gradient passes to it
 
-Element-wise formulas and optimizers' updates enter the catalogue themselves, where they are
-declared (`algebra.register_formula`, `algebra.register_update`).
+Element-wise formulas and optimizers' updates are added to the catalogue where they are declared
+(`algebra.register_formula`, `algebra.register_update`).
 
-So a program that is recorded at the door knows of each call what it writes and what its results
-may look into. It cannot go on from what is told to Python ('$', and the shapes of '#').
+From these marks a recorded program knows what each call writes, and whose memory its results may
+share. A recording cannot continue after a call that tells values to Python ('$'), or whose result
+has a shape that depends on values ('#').
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
-"""Objects that stand in the door: a recorder, a counter, a timer, a NaN hunter.
+"""Objects that observe the door: a recorder, a counter, a timer, a NaN hunter.
 
-Every array is computed by a call on a backend, so an object with the same attributes that passes
-each call on can watch a whole training step. `standing` puts one in front of a device's backend::
+Every array is computed by a call on a backend. So an object that has the same attributes and passes
+each call on can observe a whole training step. `standing` puts one in front of a device's backend::
 
     with standing(Recorder, cpu) as recorder:
         step()
@@ -22,7 +22,7 @@ from nnkit.backend.warning import users_line
 
 
 class Doorkeeper:
-    """Passes every call on to a backend; subclasses look at it in ``called``."""
+    """Passes every call on to a backend; subclasses observe the calls in ``called``."""
 
     def __init__(self, backend: Any) -> None:
         self._backend = backend
@@ -38,16 +38,16 @@ class Doorkeeper:
         return call
 
     def passed(self, name: str, function: Callable[..., Any], arguments: tuple) -> Any:
-        """Make one call."""
+        """Make one call of a primitive, and return its result."""
         result = function(*arguments)
         self.called(name, arguments, result)
         return result
 
     def called(self, name: str, arguments: tuple, result: Any) -> None:
-        """Look at one call that has just returned."""
+        """Observe a call that has just returned."""
 
     def leave(self) -> None:
-        """Forget the calls that stand in the door, each of which holds this object."""
+        """Delete the cached functions, each of which holds a reference to this object."""
         for name in [name for name in vars(self) if name in CATALOGUE]:
             delattr(self, name)
 
@@ -57,7 +57,7 @@ Keeper = TypeVar("Keeper", bound=Doorkeeper)
 
 @contextmanager
 def standing(kind: Callable[[Any], Keeper], place: device) -> Iterator[Keeper]:
-    """Put an object into the door of a device for the length of a ``with`` block."""
+    """Put a doorkeeper in front of a device's backend for the duration of a ``with`` block."""
     backend = place.backend
     keeper = kind(backend)
     place.backend = keeper  # type: ignore[assignment]
@@ -69,7 +69,7 @@ def standing(kind: Callable[[Any], Keeper], place: device) -> Iterator[Keeper]:
 
 
 class Slot:
-    """Stands for an array in a recorded call: its number."""
+    """Stands for an array in a recorded call, by its number."""
 
     __slots__ = ("number",)
 
@@ -77,28 +77,29 @@ class Slot:
         self.number = number
 
 
-WITHOUT_ARRAYS = frozenset((bool, int, float, complex, str, type(None)))  # as most arguments
+# The classes of most static arguments, which contain no arrays.
+WITHOUT_ARRAYS = frozenset((bool, int, float, complex, str, type(None)))
 
 
 class Recorder(Doorkeeper):
-    """Writes down every call, so that the list can be run again on other arrays.
+    """Records every call, so that they can be replayed on other arrays.
 
-    Arrays that no recorded call made are the recording's inputs: data, parameters, state.
+    Arrays that no recorded call made are the inputs of the recording: data, parameters, state.
 
     Raises:
-        RuntimeError: elements are told to Python, as values or as the size of a result: what comes
-            of that would be the same in every replay. The message names the user's line.
+        RuntimeError: Python reads values, or a result has a size that depends on values. A replay
+            would not do that again, but keep the result. The message names the user's line.
     """
 
     def __init__(self, backend: Any) -> None:
         super().__init__(backend)
         self.calls: list[tuple[str, tuple, Any]] = []
         self.numbers: dict[int, int] = {}
-        self.arrays: list[Any] = []  # kept, so that no id is used twice
+        self.arrays: list[Any] = []  # kept alive, so that no id is reused
         self.inputs: list[int] = []
 
     def _numbered(self, value: Any, made: bool) -> int:
-        """The number of an array that is new here."""
+        """A new number, for an array that the recording has not seen yet."""
         number = self.numbers[id(value)] = len(self.arrays)
         self.arrays.append(value)
         if not made:
@@ -106,6 +107,7 @@ class Recorder(Doorkeeper):
         return number
 
     def _slot(self, value: Any, made: bool) -> Any:
+        """``value`` with slots in place of arrays; ``made`` says that a recorded call made them."""
         kind = value.__class__
         if kind in WITHOUT_ARRAYS:
             return value
@@ -134,13 +136,13 @@ class Recorder(Doorkeeper):
         return self.numbers[id(array)]
 
     def replay(self, replacements: dict[int, Any]) -> dict[int, Any]:
-        """Run the recorded calls, with other arrays for some of the inputs.
+        """Run the recorded calls again, with other arrays in place of some inputs.
 
         Args:
-            replacements: from the number of an input to the array to use instead.
+            replacements: the arrays to use, by the number of the input they replace.
 
         Returns:
-            Every array of the replay by its number. Written inputs are written in place.
+            All arrays of the replay by number. Inputs that the calls write are written in place.
         """
         known: dict[int, Any] = {n: self.arrays[n] for n in self.inputs}
         known.update(replacements)
@@ -166,7 +168,7 @@ def _store(known: dict[int, Any], slots: Any, result: Any) -> None:
 
 
 class Counter(Doorkeeper):
-    """Counts calls, floating-point operations and bytes by primitive."""
+    """Counts calls, floating-point operations and bytes moved, by primitive."""
 
     def __init__(self, backend: Any) -> None:
         super().__init__(backend)
@@ -194,7 +196,7 @@ class Counter(Doorkeeper):
 
 
 class Timer(Doorkeeper):
-    """Adds up the seconds that each primitive takes."""
+    """Sums up the seconds spent in each primitive."""
 
     def __init__(self, backend: Any, clock: Callable[[], float] = perf_counter) -> None:
         super().__init__(backend)
@@ -212,7 +214,7 @@ class Timer(Doorkeeper):
 
 
 class NanHunter(Doorkeeper):
-    """Raises FloatingPointError at the first call whose result holds a NaN."""
+    """Raises FloatingPointError at the first call whose result contains a NaN."""
 
     def called(self, name: str, arguments: tuple, result: Any) -> None:
         for value in result if isinstance(result, tuple) else (result,):

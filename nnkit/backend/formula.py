@@ -1,11 +1,11 @@
 """Element-wise arithmetic written once, in infix Python, and traced into an expression graph.
 
-A formula is a Python function of symbols such as ``lambda x: x / (1 + fn.exp(-x))``. It never runs
-on arrays: it is called once with `Expression` objects, which record what is done to them. A
+A formula is a Python function of symbols, such as ``lambda x: x / (1 + fn.exp(-x))``. It never runs
+on arrays. Instead it is called once with `Expression` objects, which record the operations. A
 printer turns the recorded graph into NumPy, C++ or CUDA code, and `interpret` evaluates it with any
-other algebra, for instance Tensor operations when a derivative is differentiated again.
+other algebra, for instance with Tensor operations when a derivative is differentiated again.
 
-A sub-expression that is written twice is recorded once, so no printer computes it twice.
+A sub-expression that occurs twice is recorded once, so it is also computed only once.
 """
 
 from __future__ import annotations
@@ -24,9 +24,9 @@ ON_NUMBERS = {
 }  # fmt: skip
 
 
-SEEN_THROUGH = frozenset(("conj", "real"))  # what gives a view of its argument, or itself
-BY_ROWS = frozenset(("exp2",))  # what torch lays by rows, whatever its argument
-# Functions that round nothing.
+SEEN_THROUGH = frozenset(("conj", "real"))  # functions that return their argument or a view of it
+BY_ROWS = frozenset(("exp2",))  # functions whose result torch stores by rows in any case
+# Functions whose result is exact.
 EXACT = frozenset(
     "neg abs sign sgn conj real maximum minimum fmax fmin copysign floor ceil trunc round where"
     " zeros_like eq ne lt le gt ge isnan isinf isfinite signbit logical_not logical_and logical_or"
@@ -109,7 +109,7 @@ class Expression:
         return apply("ge", self, other)
 
     def equal(self, other):
-        """``self == other`` element by element (``==`` itself stays Python's identity)."""
+        """``self == other``, element by element (the operator ``==`` compares identities)."""
         return apply("eq", self, other)
 
     def __bool__(self):
@@ -134,7 +134,7 @@ def _intern(table: dict, function: str, arguments: tuple, payload: Any = None) -
 
 
 def apply(function: str, *arguments: Expression | Number) -> Expression:
-    """Record ``function`` of the arguments; numbers become constants."""
+    """Record a call of ``function``; numbers among the arguments become constants."""
     table = next(a.table for a in arguments if isinstance(a, Expression))
     nodes = tuple(
         a if isinstance(a, Expression) else _intern(table, "constant", (), a) for a in arguments
@@ -142,15 +142,15 @@ def apply(function: str, *arguments: Expression | Number) -> Expression:
     return _intern(table, function, nodes)
 
 
-HALF = "half"  # under which a table of expressions has the name of the dtype to round to
+HALF = "half"  # the key, in a table of expressions, of the half precision dtype to round to
 
 
 class FunctionNamespace:
     """``fn``: the elementary functions of formulas; ``fn.exp(x)`` records ``exp``."""
 
     def rounded(self, x: Expression) -> Expression:
-        """``x`` as torch stores it between two operations: in a trace for half precision rounded
-        to that."""
+        """``x`` as torch stores it between two operations: rounded, in a trace for half
+        precision."""
         return apply(x.table[HALF], x) if HALF in x.table else x
 
     def __getattr__(self, name: str) -> Callable[..., Expression]:
@@ -203,10 +203,10 @@ class Formula:
         scalars: names of the scalar parameters.
         flags: names of parameters whose value decides the shape of the formula (an optimizer's
             ``nesterov``); the body gets their plain Python values and is traced once for each.
-        whole: array parameters that have the result's shape, where torch computes the formula
+        whole: array parameters with the shape of the result, if torch computes the formula
             operation by operation, as it does most derivatives.
-        by_rows: whether the result lies by rows, whatever its operands do.
-        stepwise: whether half precision is rounded after each operation, and not only at the end.
+        by_rows: whether the result is stored by rows, whatever the order of its operands.
+        stepwise: whether half precision is rounded after each operation, not only at the end.
     """
 
     def __init__(
@@ -233,8 +233,12 @@ class Formula:
         self._traces: dict[tuple, Trace] = {}
 
     def trace(self, half: str | None = None, **flags: Any) -> Trace:
-        """The expression graph of the body, recorded on first use; with the name of a dtype of
-        half precision one that rounds to it where the body says so."""
+        """The expression graph of the body, recorded on first use.
+
+        Args:
+            half: the name of a half precision dtype, to which the graph rounds at `fn.rounded`.
+            flags: the values of the flags.
+        """
         key = (half, *[flags[name] for name in self.flags])
         if key not in self._traces:
             table: dict = {} if half is None else {HALF: half}
@@ -250,7 +254,8 @@ class Formula:
 
     @property
     def stepwise(self) -> bool:
-        """Whether it is, and it makes a difference: something is computed from what was rounded."""
+        """Whether each operation is rounded, and that makes a difference: an operation uses the
+        rounded result of another."""
         nodes = self.trace().nodes if self._stepwise else ()
         return sum(bool(n.arguments) and n.function not in EXACT for n in nodes) > 1
 
@@ -260,11 +265,10 @@ class Formula:
 
     @property
     def deciding(self) -> tuple[str, ...]:
-        """The arrays that decide in which order the result lies in memory, the first one first.
+        """The arrays that determine the memory order of the result, in falling priority.
 
-        Where torch computes operation by operation, what is computed lies without gaps and
-        repetitions: of the operands of the last operation the first that is computed has the last
-        word, and what decides its order decides.
+        If torch computes operation by operation, intermediate results are dense. So the order of
+        the last operation's result is that of its first operand that is itself computed.
         """
         if self.by_rows:
             return ()
@@ -274,7 +278,7 @@ class Formula:
         return self._deciding(trace, trace.outputs[0])[0]
 
     def _deciding(self, trace: Trace, node: Expression) -> tuple[tuple[str, ...], bool]:
-        """The arrays that decide the order of ``node`` in memory, and whether they alone do."""
+        """The arrays that determine the memory order of ``node``, and whether no others can."""
         if node.is_leaf:
             return ((node.payload,) if node.payload in self.arrays else ()), False
         if node.function in BY_ROWS:
@@ -293,12 +297,12 @@ class Formula:
 class Update(Formula):
     """A formula that rewrites some of its arrays: an optimizer's step for one parameter.
 
-    The body returns a dict from array names to their new values. As a primitive it takes a list
-    of arrays for each array parameter, and updates all of them in one call.
+    The body returns a dict from array names to new values. The primitive takes a list of arrays
+    for each array parameter, and updates all of them in one call.
 
     Args:
-        counters: array parameters that hold a count of steps as a single number; each is raised
-            by one first, and the body sees the new count as a scalar.
+        counters: array parameters that count steps, each a single number. It is incremented
+            first, and the body sees the new count as a scalar.
     """
 
     def __init__(
@@ -319,11 +323,11 @@ class Update(Formula):
         return tuple(result.values())
 
     def check(self, lists: Sequence[list], same_dtype: bool = False) -> None:
-        """RuntimeError for a state of another shape or kind than its parameter's.
+        """RuntimeError if the shape or kind of dtype of a state differs from its parameter's.
 
         Args:
-            lists: the arrays of a group, by name.
-            same_dtype: whether a float of another size does not do either.
+            lists: the arrays of a group, one list for each array parameter.
+            same_dtype: whether the dtypes must be equal, not only of one kind.
         """
         for name, arrays in zip(self.arrays, lists, strict=True):
             for first, array in zip(lists[0], arrays):
@@ -345,14 +349,14 @@ class Update(Formula):
                     )
 
     def variant(self, values: tuple, half: str | None = None) -> tuple[Trace, tuple[str, ...]]:
-        """The trace for these values of the flags, and the array each output goes to."""
+        """The trace for these values of the flags, and the name of the array of each output."""
         trace = self.trace(half, **dict(zip(self.flags, values, strict=True)))
         self.writes.setdefault(values, self._names)
         return trace, self.writes[values]
 
 
 def interpret(trace: Trace, values: Mapping[str, Any], algebra: Any) -> tuple:
-    """Evaluate ``trace`` with the functions that ``algebra`` offers under the formulas' names."""
+    """Evaluate a trace with the functions of ``algebra``."""
     known: dict[Expression, Any] = {}
     for node in trace.nodes:
         if node.function == "symbol":

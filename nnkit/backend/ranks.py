@@ -405,8 +405,8 @@ def joined(host: str, port: int, rank: int, size: int, seconds: float) -> World:
     world = _started(come, seconds)
     if (world.rank, world.size) != (rank, size):
         raise DistNetworkError(
-            f"MPI says that this is rank {world.rank} of {world.size}, not {rank} of {size}: it "
-            f"can be another MPI than MPICH, whose own launcher must start the processes; {INSTALL}"
+            f"expected rank {rank} of {size}, got rank {world.rank} of {world.size} from MPI: if "
+            f"this is not MPICH, its own launcher must start the processes; {INSTALL}"
         )
     return world
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ctypes
 import functools
+import itertools
 from typing import Any
 
 import numpy as np
@@ -24,11 +25,10 @@ def _functions() -> tuple[Any, Any] | None:
     for folder in (package.parent / "numpy.libs", package / ".dylibs"):
         for path in sorted(folder.glob("*openblas*")):
             library = ctypes.CDLL(str(path))
-            for prefix in _PREFIXES:
-                for suffix in _SUFFIXES:
-                    setter = getattr(library, f"{prefix}set_num_threads{suffix}", None)
-                    if setter is not None:
-                        return setter, getattr(library, f"{prefix}get_num_threads{suffix}")
+            for prefix, suffix in itertools.product(_PREFIXES, _SUFFIXES):
+                setter = getattr(library, f"{prefix}set_num_threads{suffix}", None)
+                if setter is not None:
+                    return setter, getattr(library, f"{prefix}get_num_threads{suffix}")
     return None
 
 

@@ -1,4 +1,4 @@
-"""One recorded run of a step, and the program that is made of it."""
+"""One recorded run of a function, and the program that is made from it."""
 
 from __future__ import annotations
 
@@ -28,21 +28,21 @@ from nnkit.compiler.tracing import Trace, untraced
 from nnkit.compiler.watch import Watch
 from nnkit.utils._pytree import tree_flatten
 
-LARGE = 1 << 14  # bytes of a gradient that is worth a line
-RECORDED = Lock()  # the door of a device is watched by one recording at a time
+LARGE = 1 << 14  # bytes of a gradient from which replays drop it early
+RECORDED = Lock()  # only one recording at a time can stand in the door of a device
 
 
 class Attempt:
-    """One run of a function, recorded.
+    """One recorded run of a function.
 
     Args:
-        function: what is called.
+        function: the function to call.
         leaves: the leaves of its arguments.
-        strict: whether what cannot be replayed is an error.
+        strict: whether to raise if something cannot be replayed.
 
     Attributes:
-        result: what it returned.
-        reason: why it cannot be replayed, None if it may be.
+        result: what the function returned.
+        reason: why the run cannot be replayed; None if it can.
     """
 
     def __init__(self, function: Callable, leaves: list, strict: bool) -> None:
@@ -52,10 +52,10 @@ class Attempt:
         self.world: Any = World()
         self.recording: Any = None
         self.result: Any = None
-        self.pinned: dict[int, Tensor] = {}  # Tensors from outside that have a name in effects
-        self.carried: dict[int, int] = {}  # Tensors that effects make and later ones may change
-        self.handed: list[tuple[Any, Outside]] = []  # what is given to calls outside
-        self.dropped: list[tuple[Tensor, Tensor]] = []  # Tensors with the gradients they had
+        self.pinned: dict[int, Tensor] = {}  # outer Tensors that effects refer to, by id
+        self.carried: dict[int, int] = {}  # numbers of Tensors made by effects, by id
+        self.handed: list[tuple[Any, Outside]] = []  # objects passed to calls outside the program
+        self.dropped: list[tuple[Tensor, Tensor]] = []  # Tensors and the gradients they had
         self.backward: BackwardRecord | None = None
 
     @property
@@ -64,7 +64,7 @@ class Attempt:
 
     @property
     def is_listening(self) -> bool:
-        """Whether calls are written down just now."""
+        """Whether calls are being recorded at the moment."""
         return not (self.recording.paused or self.recording.broken)
 
     @property
@@ -72,7 +72,7 @@ class Attempt:
         return self.recording.program
 
     def run(self, args: tuple, kwargs: dict) -> Any:
-        """Call the function, and write down what it does."""
+        """Call the function and record what it does."""
         raw = cpu.backend
         self.recording = recording = Recording(raw, self.strict)
         self.arguments: dict[int, int] = {}  # the buffers of arguments' Tensors, by id
@@ -82,7 +82,7 @@ class Attempt:
                 recording._slot(leaf._array, False)
                 self.arguments[id(leaf)] = self._number(leaf)
                 self.tensors.append(leaf)
-        # The gradients that are there already: they may be other Tensors each time.
+        # The gradients that exist already; in each replay they may be other Tensors.
         self.gradients: dict[int, tuple[Tensor, Tensor]] = {}
         for t in list(self.world.tensors.values()):
             g = t._grad
@@ -105,7 +105,7 @@ class Attempt:
 
     @contextmanager
     def guarded(self) -> Iterator[None]:
-        """A block whose errors only end the recording: making a program must not fail the step."""
+        """A block whose errors only end the recording: they must not fail the user's step."""
         try:
             yield
         except Exception as error:
@@ -114,15 +114,15 @@ class Attempt:
             self.recording.break_off(f"{type(error).__name__} in recording it: {error}")
 
     def _note_dropped(self) -> None:
-        """Note whose gradients the step drops before all else: what is large, replays drop first
-        too, so that its memory serves the step."""
+        """Note the large gradients that the step drops before its first operation. Replays drop
+        them first, too, so that their memory can be used."""
         for holder, grad in self.gradients.values():
             size = grad._array.size * grad.itemsize
             if holder._grad is None and grad._device is cpu and size >= LARGE:
                 self.dropped.append((holder, grad))
 
     def forget(self) -> None:
-        """Let go of the Tensors and arrays that took part."""
+        """Drop the references to all Tensors and arrays of the run."""
         self.world = self.recording = self.result = None
         self.leaves, self.tensors, self.pinned, self.gradients = [], [], {}, {}
         self.dropped = []
@@ -131,7 +131,7 @@ class Attempt:
             self.backward.forget()
 
     def _number(self, value: Any) -> int:
-        """A number of its own for something that is no array."""
+        """A new number for an object that is not an array."""
         arrays = self.recording.arrays
         number = self.recording.numbers[id(value)] = len(arrays)
         arrays.append(value)

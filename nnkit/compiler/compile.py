@@ -1,4 +1,4 @@
-"""The calls: `compile`, and what belongs to it."""
+"""The public functions: `compile`, `disable` and the others of ``nnkit.compiler``."""
 
 from __future__ import annotations
 
@@ -14,7 +14,6 @@ from nnkit.compiler.module import OptimizedModule
 from nnkit.nn.modules.module import Module
 
 OPTIONS = ("cache", "check", "freezing")
-BACKENDS = ("native", "inductor", "eager", "aot_eager")
 
 
 def compile(
@@ -27,32 +26,33 @@ def compile(
     options: dict[str, Any] | None = None,
     disable: bool = False,
 ) -> Any:
-    """A function that runs as one program: recorded at first, then replayed with no Python
-    between its operations.
+    """Compile a function or module: its first calls are recorded as a program, and later calls
+    replay that program without Python code between the operations.
 
-    What is recorded is all that the function does: forward, backward, the optimizer's step. There
-    is a program for each signature (shapes, dtypes and layouts of tensors, values of numbers and
-    strings, modes) in each state of what the function can reach (modules, globals, what it closes
-    over). Bits, gradients, counters and random numbers are those of the same function run eagerly.
-    Of a module the call is a program, and its backward another one, which runs when that of a loss
-    comes to it. `docs/compile.md` says what is recorded, what is looked at before each replay, and
-    what cannot be a program.
+    Everything that the function does is recorded: forward, backward, the optimizer's step. There is
+    one program for each signature (shapes, dtypes and layouts of tensors, values of numbers and
+    strings, modes) and each state of what the function can reach (modules, globals, closures).
+    Results, gradients, counters and random numbers are bit for bit those of the eager function. For
+    a module, its call is one program and its backward another, which runs as a part of the backward
+    pass of a loss. `docs/compile.md` tells what is recorded, what is checked before each replay,
+    and what cannot be compiled.
 
     Args:
-        model: a function or a module; left out where this is a decorator with options.
-        fullgraph: raise where something cannot be replayed, instead of running eagerly.
-        dynamic: accepted; each shape has a program of its own.
-        backend: accepted under torch's names; there is one.
-        mode: accepted.
-        options: ``{"cache": n}``, how many programs are kept (8); ``{"check": n}``, how many
-            replays of each run beside the eager function, with a RuntimeError for other bits;
-            ``{"freezing": True}``, whether weights stay packed where nothing is trained: they must
-            not be written past their counters, as through ``numpy()`` or ``data``.
-        disable: return what is given, unchanged.
+        model: a function or a module; left out to use this as a decorator with options.
+        fullgraph: raise if something cannot be replayed, instead of running eagerly.
+        dynamic: accepted and ignored; each shape has its own program.
+        backend: accepted and ignored; there is one backend.
+        mode: accepted and ignored.
+        options: ``{"cache": n}``: how many programs are kept (8 by default). ``{"check": n}``: run
+            the first n replays of each program beside the eager function, and raise RuntimeError
+            if a result differs in any bit. ``{"freezing": True}``: keep weights packed if nothing
+            is trained; they must then not be written in ways that autograd does not see, such as
+            ``numpy()`` or ``data``.
+        disable: return ``model`` unchanged.
 
     Raises:
-        RuntimeError: in a call, with ``fullgraph``, what cannot be replayed: the message names the
-            reason and the line. An unknown option.
+        RuntimeError: an option is unknown, or ``model`` is not callable. In a call, with
+            ``fullgraph``: something cannot be replayed; the message names the reason and the line.
 
     Source: ``torch.compile``.
 
@@ -86,7 +86,7 @@ def compile(
 
 
 class Compiler:
-    """The choices of a call of `compile`."""
+    """Compiles functions with the options of one call of `compile`."""
 
     def __init__(self, fullgraph: bool, options: dict[str, Any]) -> None:
         self.fullgraph = fullgraph
@@ -101,9 +101,10 @@ class Compiler:
 def disable(
     fn: Callable | None = None, recursive: bool = True, *, reason: str | None = None
 ) -> Any:
-    """A function that runs eagerly, also what is compiled in it; a decorator without one.
+    """Make a function run eagerly, including compiled functions that it calls. A decorator if
+    called without ``fn``.
 
-    In a step that is compiled it cannot be looked into: the step runs eagerly.
+    A compiled function that calls it cannot be recorded, and so runs eagerly as well.
 
     Example:
         >>> import nnkit
@@ -127,17 +128,22 @@ def disable(
         finally:
             DISABLED.count -= 1
 
-    disabled._torchdynamo_disable = True  # type: ignore[attr-defined]  # by which programs know it
+    disabled._torchdynamo_disable = True  # type: ignore[attr-defined]  # torch's mark of such
     return disabled
 
 
 def reset() -> None:
-    """Forget the programs of all compiled functions."""
+    """Drop the programs of all compiled functions.
+
+    Example:
+        >>> import nnkit
+        >>> nnkit.compiler.reset()
+    """
     for compiled in ALL:
         compiled.reset()
 
 
-EXPORTING: set[int] = set()  # the threads whose module is being exported
+EXPORTING: set[int] = set()  # the threads that are exporting a module
 
 
 def is_compiling() -> bool:
@@ -163,7 +169,7 @@ def is_exporting() -> bool:
 
 
 def allow_in_graph(fn: Any) -> Any:
-    """The function itself: what it computes is recorded, whatever it is.
+    """Return the function unchanged: recording needs no permission.
 
     Example:
         >>> import nnkit

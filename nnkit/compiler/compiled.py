@@ -1,4 +1,4 @@
-"""A compiled function: its programs by signature, and what happens when none fits."""
+"""A compiled function: its programs by signature, and how new ones are made."""
 
 from __future__ import annotations
 
@@ -22,18 +22,20 @@ from nnkit.nn.modules.module import Module
 from nnkit.utils._pytree import tree_flatten
 
 CACHE = 8  # programs of one function, unless options={"cache": n} says otherwise
-ATTEMPTS = 5  # runs in which a signature must have been the same twice
-ALL: WeakSet[Any] = WeakSet()  # the compiled functions there are
+ATTEMPTS = 5  # recorded runs after which two consecutive ones must have been equal
+ALL: WeakSet[Any] = WeakSet()  # all compiled functions
 
 
 class Entry:
-    """The programs of one signature in one state of what the step can reach.
+    """The programs of one signature in one state of everything that the function can reach.
 
     Attributes:
-        program: the forward, or the whole step; None while it is not known well enough.
-        reason: why there is none, and never will be.
-        takes: whether the program is for these arguments, all tensors, and nothing has changed:
-            `is_eager`, `signature` and `fits` in one, for the calls that follow one another.
+        program: the program of the forward, or of the whole step; None until two runs were equal.
+        backward: the program of a module's backward.
+        reason: why there will never be a program.
+        run: replays the program on the leaves of the arguments.
+        takes: whether `run` may be called with these arguments, if all are tensors. Does in one
+            function what `is_eager`, `signature` and `fits` do, for consecutive calls.
     """
 
     program: Program | None = None
@@ -45,14 +47,14 @@ class Entry:
     def __init__(self) -> None:
         self.watch: Watch | None = None
         self.holds: Callable[[], bool] | None = None
-        self.calls: list | None = None  # of the last run
+        self.calls: list | None = None  # the calls recorded in the last run
         self.attempts = 0
-        self.pinned: list[tuple[int, Any]] = []
-        self.difference: str | None = None
-        self.unchecked = 0  # replays that are to be run beside eager
+        self.pinned: list[tuple[int, Any]] = []  # (place, tensor): arguments that must not change
+        self.difference: str | None = None  # the first one between the last two runs
+        self.unchecked = 0  # how many replays are still to be compared with eager runs
 
     def fits(self, leaves: list) -> bool:
-        """Whether all that the step can reach is as it was."""
+        """Whether everything that the function can reach is as it was when recorded."""
         for place, tensor in self.pinned:
             if leaves[place] is not tensor:
                 return False
@@ -65,7 +67,14 @@ class Entry:
 
 
 class Compiled:
-    """A function that is recorded and replayed; made by `nnkit.compile`."""
+    """A function that is recorded and replayed; the result of `nnkit.compile`.
+
+    Args:
+        function: what is called.
+        fullgraph: raise instead of running eagerly.
+        options: those of `nnkit.compile`.
+        raw: the function as the user gave it, from which its state is found.
+    """
 
     def __init__(
         self, function: Callable, fullgraph: bool, options: dict[str, Any], raw: Callable
@@ -76,10 +85,10 @@ class Compiled:
         self.options = options
         self.limit = options.get("cache", CACHE)
         self.entries: dict[Any, list[Entry]] = {}
-        self.last: Entry | None = None  # whose program ran last
-        self.made = 0
-        self.told = False
-        self.roots = raw
+        self.last: Entry | None = None  # the entry whose program ran last
+        self.made = 0  # how many entries there are
+        self.told = False  # whether a warning was given
+        self.roots = raw  # where `Watch` begins to look for state
         owner = getattr(raw, "__self__", None)
         if isinstance(owner, Module) and getattr(raw, "__name__", "") == "_call_impl":
             self.roots = owner
@@ -89,7 +98,7 @@ class Compiled:
         return self if instance is None else functools.partial(self, instance)
 
     def reset(self) -> None:
-        """Forget all programs."""
+        """Drop all programs."""
         self.entries = {}
         self.last = None
         self.made = 0
@@ -121,17 +130,17 @@ class Compiled:
         )
 
     def program(self) -> Program:
-        """The program that was made last.
+        """The most recent program.
 
         Raises:
-            RuntimeError: there is none; the message says why.
+            RuntimeError: there is none; the message gives the reason.
         """
         found = [e for entries in self.entries.values() for e in entries]
         for entry in reversed(found):
             if entry.program is not None:
                 return entry.program
         reasons = [e.reason or e.difference for e in found if e.reason or e.difference]
-        why = reasons[-1] if reasons else "it was not called twice with the same signature yet"
+        why = reasons[-1] if reasons else "it was not yet called twice with the same signature"
         raise RuntimeError(f"nnkit.compile: {self._name()} has no program: {why}")
 
     def _name(self) -> str:
@@ -165,7 +174,7 @@ class Compiled:
         return entry.reason is not None or entry.fits(leaves)
 
     def _changed(self, entries: list[Entry]) -> str:
-        """The first difference from when the last program was made, in words."""
+        """What has changed since the most recent program was made, in words."""
         for entry in reversed(entries):
             path = entry.watch and entry.watch.changed()
             if path:
@@ -208,12 +217,12 @@ class Compiled:
         return result
 
     def _learn(self, entry: Entry, attempt: Attempt, known: Any, before: list | None) -> None:
-        """Compare a run with the one before; the program, if they were the same."""
+        """Compare a recorded run with the one before; if they are equal, make the program."""
         changes = known.changed(tensors=False) if known is not None else None
         if changes:
             attempt.recording.break_off(f"the step changes {changes}", self._line())
         if known is not None and known.ran == attempt.trace.ran and not changes:
-            watch = known  # all was as it is, so that another walk would find the same
+            watch = known  # nothing has changed, so another walk would find the same
         else:
             watch = entry.watch = self._walk(attempt)
             self._check(attempt, watch)
@@ -234,13 +243,13 @@ class Compiled:
                 attempt.recording.break_off(entry.difference, "")
 
     def _walk(self, attempt: Attempt) -> Watch:
-        """What the step can reach, as it was before the run."""
+        """Everything that the function can reach, in its state before the run."""
         of_module = isinstance(self.roots, Module)
         watch = Watch(attempt.trace.ran, attempt.world.entry, gradients=not of_module)
         for root in (self.roots, *attempt.leaves):
             if not isinstance(root, Tensor):
                 watch.visit(root, getattr(root, "__qualname__", type(root).__name__))
-        watch.entry = {}  # whose gradients and arrays are not to be kept
+        watch.entry = {}  # do not keep its gradients and arrays alive
         return watch
 
     def _line(self) -> str:
@@ -248,7 +257,8 @@ class Compiled:
         return f"{code.co_filename}:{code.co_firstlineno}" if code else self._name()
 
     def _check(self, attempt: Attempt, watch: Watch) -> None:
-        """Refuse what the walk of the step's values has found, or has not found."""
+        """Give up the recording if the walk found something that cannot be watched, or did not find
+        code that ran."""
         if watch.refusal:
             attempt.recording.break_off(watch.refusal, self._line())
         code = watch.unreached()
@@ -276,8 +286,8 @@ class Compiled:
 
 
 def _of_one_state(entries: list[Entry]) -> list | None:
-    """The calls of the last run that left all as it is, but for what Tensors hold: the first step
-    makes gradients, which are there in the second."""
+    """The calls of the most recent run since which nothing but the contents of Tensors has changed:
+    the first step makes gradients, which exist already in the second."""
     for entry in reversed(entries):
         if entry.watch is not None and entry.watch.changed(tensors=False) is None:
             return entry.calls
@@ -285,7 +295,7 @@ def _of_one_state(entries: list[Entry]) -> list | None:
 
 
 def _is_ambiguous(attempt: Attempt, watch: Watch, tensor: Tensor) -> bool:
-    """Whether an argument, or its very array, can be reached in another way too."""
+    """Whether the function can reach an argument, or its array, in another way, too."""
     if id(tensor) in watch.tensors:
         return True
     holders = attempt.world.holders.get(id(tensor._array), ())
@@ -293,7 +303,8 @@ def _is_ambiguous(attempt: Attempt, watch: Watch, tensor: Tensor) -> bool:
 
 
 def signature(args: tuple, kwargs: dict) -> tuple[list, Any]:
-    """The leaves of the arguments, and what a program depends on of them and of the modes."""
+    """The leaves of the arguments, and a key of everything in them, and in the modes, that a
+    program depends on."""
     if not kwargs and all(type(a) is Tensor for a in args):
         leaves, structure = list(args), len(args)
     else:
@@ -317,7 +328,7 @@ def signature(args: tuple, kwargs: dict) -> tuple[list, Any]:
 
 
 def print_takes(entry: Entry, key: tuple, leaves: list) -> Callable[[tuple], bool] | None:
-    """The function for `Entry.takes`, in the modes of now; None where not all arguments are tensors
+    """The function for `Entry.takes` in the current modes; None unless all arguments are tensors
     with strides."""
     count, _, *looks = key
     if type(count) is not int or count > 8 or any(len(look) != 12 for look in looks):
@@ -358,7 +369,7 @@ def _geometry(tensor: Tensor) -> tuple:
 
 
 class _ById:
-    """An object as a key: equal to itself alone, and kept."""
+    """An object as a key, compared by identity and kept alive."""
 
     def __init__(self, value: Any) -> None:
         self.value = value

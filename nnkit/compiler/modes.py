@@ -1,5 +1,5 @@
-"""What is on where a compiled function is called: what has to see each operation by itself, and
-the modes that decide what an operation does."""
+"""The modes in which a compiled function is called: those that must see every single operation, and
+those that decide what an operation does."""
 
 from __future__ import annotations
 
@@ -25,14 +25,14 @@ RAW = type(cpu.backend)
 
 
 class _Disabled:
-    count = 0
+    count = 0  # how many calls of disabled functions are running
 
 
 DISABLED = _Disabled()
 
 
 def is_eager() -> bool:
-    """Whether something is on that has to see each operation by itself."""
+    """Whether something is active that must see every single operation: then no program runs."""
     return bool(
         get_ident() in RECORDERS
         or DISABLED.count
@@ -41,21 +41,21 @@ def is_eager() -> bool:
         or ACTIVE
         or RUNNING.innermost is not None
         or THREAD.modes
-        or hasattr(node_module.sequence, "made_at")  # an anomaly is looked for
+        or hasattr(node_module.sequence, "made_at")  # `detect_anomaly` is on
         or type(cpu.backend) is not RAW
     )
 
 
 def modes() -> tuple:
-    """The modes that decide what a call does."""
+    """The modes that decide what an operation does."""
     return (
         MODE.enabled, MODE.inference, default_dtype(), get_default_device(),
         are_deterministic_algorithms_enabled(), *cast_state(),
     )  # fmt: skip
 
 
-# What the two above look at. Where all these are as they were, so are the two; the reverse is not
-# true: what another thread has entered counts here too.
+# Everything the two functions above look at: while it does not change, nor do their results. The
+# reverse does not hold, since modes that another thread has entered count here as well.
 LOOKS: tuple[tuple, ...] = (
     (length, None, RECORDERS), (attribute, "count", DISABLED), (attribute, "transforms", MODE),
     (attribute, "wrapping", MODE), (length, None, ACTIVE), (attribute, "innermost", RUNNING),
@@ -66,17 +66,17 @@ LOOKS: tuple[tuple, ...] = (
 )  # fmt: skip
 
 
-MOST = 16  # combinations of modes that are kept
+MOST = 16  # how many combinations of modes are kept
 _AS_NOW: dict[tuple, Callable[[], bool]] = {}  # by modes
 
 
 def as_now() -> Callable[[], bool]:
-    """A function that tells whether calls still run programs, in the modes of now."""
+    """A function that returns whether programs may run and the modes are still the current ones."""
     known = modes()
     if RECORDERS or ENTERED or is_eager():
         return lambda: not is_eager() and modes() == known
     check = _AS_NOW.get(known)
-    if check is None or not check():  # what stands in a place may be another object by now
+    if check is None or not check():  # an object that it looks at may have been replaced
         if len(_AS_NOW) >= MOST:
             _AS_NOW.clear()
         looks = [(look, key, place, look(place, key), "") for look, key, place in LOOKS]

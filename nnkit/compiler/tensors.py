@@ -11,7 +11,8 @@ from functools import cached_property
 from typing import Any, NamedTuple
 
 from nnkit.autograd.compiled import count_writes
-from nnkit.autograd.tensor import UNTRACKED, Tensor, wrap
+from nnkit.autograd.tensor import Tensor, wrap
+from nnkit.autograd.views.counters import UNTRACKED
 from nnkit.backend.cpu.native import MODULE
 from nnkit.backend.device import cpu
 from nnkit.backend.door import Slot

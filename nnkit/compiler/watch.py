@@ -1,8 +1,8 @@
-"""The state that a step depends on beside its arguments, and whether it is still the same.
+"""The state that a function depends on besides its arguments, and whether it has changed.
 
-The values that code can reach are walked: what functions close over, the globals that they name,
-attributes of objects, modules with all they hold. Of each is kept where it was found, and what it
-was; a replay asks for all of them again. What can change without being seen there is refused.
+All values that the code can reach are visited: closures, the globals that it names, attributes of
+objects, modules and their contents. For each, the place where it was found and its value are noted;
+every replay compares all of them. Objects that can change unnoticed are refused.
 """
 
 from __future__ import annotations
@@ -57,19 +57,19 @@ from nnkit.nn.modules.module import Module
 from nnkit.optim.lr_scheduler import LRScheduler
 from nnkit.optim.optimizer import Optimizer
 
-LIMIT = 20_000  # values that are looked at before a step counts as too much to watch
+LIMIT = 20_000  # the largest number of values that is watched for one function
 # Names whose use means that any attribute may be read.
 BY_NAME = frozenset(("getattr", "vars", "__dict__", "hasattr"))
-# Names of what changes without a trace in the values that a step can reach.
+# Names of things that change without a trace in the values that a function can reach.
 UNSEEN = frozenset(("_version", "environ", "getcwd", "getenv", "get_num_threads", "initial_seed"))
-# Classes written in C whose objects cannot change, or are not asked for what they hold.
+# Classes written in C whose objects cannot change, or whose contents do not matter.
 CONSTANT = (
     *(Number, Pattern, slice, property, GenericAlias, type(Lock()), type(RLock())),
     *(datetime.date, datetime.time, datetime.timedelta, datetime.tzinfo),
     *(operator.itemgetter, operator.attrgetter, operator.methodcaller),
     type(State.data),  # a field of a named tuple
 )
-# What code asks of objects whose steps are called in each replay.
+# What code may read of objects whose steps are called, not recorded.
 READ = {
     LRScheduler: {"get_last_lr", "get_lr", "last_epoch", "base_lrs", "_last_lr", "_step_count"},
     GradScaler: {"get_scale", "get_growth_factor", "_scale", "_growth_tracker"},
@@ -78,11 +78,11 @@ CONSTANTS_OF = ("numpy", "ml_dtypes", "types")  # modules: scalars, descriptions
 
 
 class Watch:
-    """The values that a step can reach, and where each was found.
+    """The values that a function can reach, and where each was found.
 
     Attributes:
-        tensors: the Tensors among them by id.
-        refusal: what cannot be watched, None if all can.
+        tensors: the Tensors among them, by id.
+        refusal: why something cannot be watched; None if everything can.
     """
 
     def __init__(self, ran: Iterable[CodeType], entry: dict[int, State], gradients: bool) -> None:
@@ -91,7 +91,7 @@ class Watch:
         names = {n for code in self.ran for n in code.co_names}
         self.names = None if BY_NAME & names else names
         self.numbers_of_groups = "param_groups" in names
-        self.gradients = gradients or "grad" in names  # whether those that are there matter
+        self.gradients = gradients or "grad" in names  # whether existing gradients matter
         self.tensors: dict[int, Tensor] = {}
         self.refusal: str | None = None
         unseen = sorted(UNSEEN & names)
@@ -99,7 +99,7 @@ class Watch:
             self.refuse(f"{unseen[0]} is read, which may change unseen")
         self.seen: dict[int, Any] = {}
         self.reached: set[CodeType] = set()
-        self.checks: list[tuple] = []  # as `all_hold` takes them
+        self.checks: list[tuple] = []  # the arguments of `all_hold`
 
     def refuse(self, reason: str) -> None:
         if self.refusal is None:
@@ -108,7 +108,7 @@ class Watch:
     # Walking
 
     def visit(self, value: Any, path: str) -> None:
-        """Look at a value and at what can be reached from it."""
+        """Watch a value and everything that can be reached from it."""
         kind = type(value)
         if kind in PLAIN or id(value) in self.seen:
             return
@@ -195,7 +195,7 @@ class Watch:
             self._entries(f.__kwdefaults__, f"a default of {path}")
 
     def _wrapped(self, f: FunctionType, path: str) -> None:
-        """A function of a library holds the user's where it decorates it."""
+        """Watch the user's functions that a library's function, such as a decorator, holds."""
         for name, cell in zip(f.__code__.co_freevars, f.__closure__ or ()):
             try:
                 content = cell.cell_contents
@@ -218,13 +218,13 @@ class Watch:
 
     def _entries(self, values: Any, path: str) -> None:
         self._check(length, None, values, len(values), f"the length of {path}")
-        makes = getattr(type(values), "__missing__", None) is not None  # what is not there
+        makes = getattr(type(values), "__missing__", None) is not None  # reading could add a key
         look = optional_item if makes else item
         for key, value in list(values.items()):
             self._found(look, key, values, value, f"{path}[{key!r}]")
 
     def _keys(self, values: Any, path: str) -> None:
-        """The order of the keys: a step may go through them."""
+        """Watch the order of the keys, since the code may iterate over them."""
         keys = tuple(values)
         if len(keys) > 1 and all(type(key) in PLAIN for key in keys):
             self._check(sequence, keys, values, True, f"the keys of {path}")
@@ -255,7 +255,7 @@ class Watch:
         return kind.__module__.startswith("nnkit.")
 
     def _optimizer(self, o: Optimizer, path: str) -> None:
-        """Watch what an optimizer's zero_grad goes through; its step is called in each replay."""
+        """Watch what ``zero_grad`` of an optimizer reads; its step is called in each replay."""
         groups = o.param_groups
         if self.names is None or "defaults" in self.names:
             self._entries(o.defaults, f"{path}.defaults")
@@ -278,7 +278,7 @@ class Watch:
                 self._found(optional_item, p, o.state, entries, name)
 
     def _flags(self, group: dict, path: str) -> None:
-        """Watch whether a group's numbers are zero: they are read in each replay."""
+        """Watch whether the numbers of a group are zero; their values are read in each replay."""
         for name, value in group.items():
             inside = f"{path}[{name!r}]"
             if isinstance(value, (int, float)) and not isinstance(value, bool):
@@ -297,7 +297,7 @@ class Watch:
             own = self._is_own(each)
             for name, value in list(each.__dict__.items()):
                 if own and getattr(value, "__code__", None) not in self.ran:
-                    continue  # of nnkit's classes only those of traced graphs have the user's code
+                    continue  # the user's code is in nnkit's classes only in those of traced graphs
                 inside = f"{path}.{name}"
                 if isinstance(value, (staticmethod, classmethod)):
                     value = value.__func__
@@ -314,7 +314,7 @@ class Watch:
                     self._found(of_class, name, each, value, inside)
 
     def _library(self, library: ModuleType, path: str) -> None:
-        """Watch the names of a user's module that his code knows."""
+        """Watch the names of a module that the code uses."""
         if library.__name__ == "numpy.random" or (
             library.__name__ == "numpy" and (self.names is None or "random" in self.names)
         ):
@@ -332,7 +332,7 @@ class Watch:
         content = getattr(value, "__dict__", None)
         if self._is_own(kind):
             if isinstance(content, dict) and "__wrapped__" in content:
-                self.visit(content["__wrapped__"], path)  # a compiled function within another one
+                self.visit(content["__wrapped__"], path)  # a compiled function
             for owner, asked in READ.items():
                 if isinstance(value, owner) and (self.names is None or asked & self.names):
                     self._entries(value.__dict__, path)
@@ -352,8 +352,8 @@ class Watch:
         self._methods(kind, path)
 
     def _attributes(self, value: Any, content: dict, path: str) -> None:
-        """The attributes of an object that the code knows, those of its class that it may get too;
-        all of them where the code asks by name."""
+        """Watch the attributes of an object that the code names, including those of the class that
+        the object may get itself; or all attributes, if the code reads attributes by name."""
         if self.names is None:
             self._check(length, None, content, len(content), f"the attributes of {path}")
         for name, inner in list(content.items()):
@@ -364,14 +364,15 @@ class Watch:
             for name in elsewhere & each.__dict__.keys():
                 self._check(optional_item, name, content, MISSING, f"{path}.{name}")
 
-    # Asking again
+    # Comparing
 
     def unreached(self) -> CodeType | None:
-        """Code that ran and was not found by the walk."""
+        """Code that has run but was not found by the visit."""
         return next((code for code in self.ran if code not in self.reached), None)
 
     def changed(self, tensors: bool = True) -> str | None:
-        """The first thing that is not as it was, None if all is; without what ``tensors`` hold."""
+        """The path of the first value that has changed, None if there is none. The contents of
+        tensors are compared only if ``tensors``."""
         for check in self.checks:
             _, _, place, found, path = check
             if isinstance(place, Tensor) and not tensors:

@@ -163,7 +163,7 @@ class OpenSizes:
                     found[index] = self._open(size, tensor.shape[index], f"{name}.shape[{index}]")
         elif spec is not None:
             raise ValueError(
-                f"export: {name} is no tensor; dynamic_shapes must be None for it, got {spec!r}"
+                f"export: {name} is not a tensor; dynamic_shapes must be None for it, got {spec!r}"
             )
         self.places.append(found)
 

@@ -506,8 +506,8 @@ class _Export:
         pairs = zip([*expected, *self.buffers.values()], [*found, *buffers], strict=True)
         if not all(_same_bits(one, other) for one, other in pairs):
             raise RuntimeError(
-                "export: the program gives other results than the module, or leaves other "
-                "buffers: the module does something that is no part of a program"
+                "export: the program has other results, or leaves other buffers, than the module: "
+                "the module does something that a program cannot contain"
             )
 
 

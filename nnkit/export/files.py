@@ -159,7 +159,7 @@ def load(
 
 def _read(archive: zipfile.ZipFile) -> ExportedProgram:
     if _PROGRAM not in archive.namelist():
-        raise ValueError(f"it has no {_PROGRAM}, and is no program of nnkit.export.save")
+        raise ValueError(f"it was not written by nnkit.export.save: {_PROGRAM} is missing")
     program = json.loads(archive.read(_PROGRAM))
     if program["format"] != "nnkit.export" or program["version"] > VERSION:
         raise ValueError(f"its version {program['version']!r:.20} is not known here")
@@ -167,7 +167,9 @@ def _read(archive: zipfile.ZipFile) -> ExportedProgram:
     for other, name in program["aliases"].items():
         tensors[other] = tensors[name]
     if not all(isinstance(t, Tensor) and _is_path(name) for name, t in tensors.items()):
-        raise ValueError("its state holds what is no tensor, or has a name that no tensor can have")
+        raise ValueError(
+            "its state holds something other than a tensor, or a name that no tensor can have"
+        )
     graph, nodes = Graph(), {}
     for row in program["nodes"]:
         _decode_node(row, graph, nodes)
@@ -264,7 +266,7 @@ def _decode_node(row: Any, graph: Graph, nodes: dict[str, Node]) -> None:
     if kind in ("call_function", "call_method") and target not in known:
         raise ValueError(f"the operation {name} calls {target!r:.80}, which is not known here")
     if target == "getattr" and (len(args) != 2 or args[1] not in PROPERTIES):
-        raise ValueError(f"the operation {name} reads an attribute that is no property of tensors")
+        raise ValueError(f"the operation {name} reads an attribute that tensors do not have")
     if kind == "placeholder" and target != name:
         raise ValueError(f"the input {name} is called {target!r:.80} as well")
     if kind == "call_function":

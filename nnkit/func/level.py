@@ -28,7 +28,8 @@ from nnkit.autograd.forward.level import give_place
 from nnkit.autograd.grad_mode import MODE, capturing
 from nnkit.autograd.op.registry import LIFTED
 from nnkit.autograd.ops.shape.joining import stack
-from nnkit.autograd.tensor import UNTRACKED, WRAPPED, InferenceWrites, counter_of, wrap
+from nnkit.autograd.tensor import wrap
+from nnkit.autograd.views.counters import UNTRACKED, WRAPPED, InferenceWrites, counter_of
 from nnkit.autograd.views.overlap import shares_memory
 from nnkit.autograd.views.refusals import is_lost
 from nnkit.autograd.views.replay import chain_of, replay, strided

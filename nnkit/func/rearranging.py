@@ -70,14 +70,14 @@ def _groups(side: str) -> list[Sequence[str]]:
         elif token == "1":
             groups += [] if inside else [[]]
         elif token != _REST and not _is_name(token):
-            raise ValueError(f"rearrange: {token!r} is no name of a dimension in {side!r}")
+            raise ValueError(f"rearrange: {token!r} is not a name of a dimension, in {side!r}")
         elif inside:
             groups[-1].append(token)
         else:
             groups.append(token if token == _REST else [token])
     names = [name for group in groups for name in group]
     if inside or len(set(names)) < len(names):
-        raise ValueError(f"rearrange: an open parenthesis or a name that stands twice in {side!r}")
+        raise ValueError(f"rearrange: an open parenthesis or a repeated name in {side!r}")
     return groups
 
 
@@ -89,12 +89,12 @@ def _check_names(pattern: str, before: list, after: list, lengths: dict[str, Any
     left, right = ({name for group in side for name in group} for side in (before, after))
     if left != right:
         names = sorted(left ^ right)
-        raise ValueError(f"rearrange: {names} stand on one side of {pattern!r} alone")
+        raise ValueError(f"rearrange: {names} occur on one side of {pattern!r} only")
     if any(_REST in group and group != _REST for group in before):
-        raise ValueError(f"rearrange: '...' stands in parentheses on the left of {pattern!r}")
+        raise ValueError(f"rearrange: '...' is in parentheses on the left of {pattern!r}")
     for name, length in lengths.items():
         if name not in left:
-            raise ValueError(f"rearrange: {name!r} does not stand in {pattern!r}")
+            raise ValueError(f"rearrange: {name!r} does not occur in {pattern!r}")
         if not isinstance(length, int):
             raise TypeError(f"rearrange: {name} must be an int, got {type(length).__name__}")
 

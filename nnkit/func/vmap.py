@@ -1,4 +1,4 @@
-"""`vmap`: a function of one example as a function of a batch."""
+"""`vmap`: turns a function of one example into a function of a batch."""
 
 from __future__ import annotations
 
@@ -28,29 +28,30 @@ def vmap(
     *,
     chunk_size: int | None = None,
 ) -> Callable:
-    """Call ``func`` for all examples of a batch at once.
+    """Turn a function of one example into a function of a batch.
 
-    It is called once, with tensors that show it one example. So it cannot read numbers that differ
-    between examples (in an ``if``, by ``item()``, ``tolist()`` ...), nor write them into what is
-    the same for all. An `nnkit.autograd.Function` in it may have a ``vmap`` of its own.
+    ``func`` is called once, with tensors that look like one example but hold all of them. So it
+    cannot read values that differ between examples (in an ``if``, by ``item()``, ``tolist()``,
+    ...), nor write them to a tensor that is shared by all examples. An `nnkit.autograd.Function` in
+    it may define its own ``vmap``.
 
     Args:
-        func: a function of tensors without a batch dimension; keyword arguments are the same for
-            all examples.
-        in_dims: the batch dimension of each positional argument (None: the same for all
-            examples), a number or a tuple of the arguments' structure.
-        out_dims: where the batch dimension of the results goes, a number or a structure like the
-            results; None: a result that is the same for all examples.
-        randomness: "different" numbers for each example, the "same" for all, but of no
-            distribution whose parameters differ; "error" refuses to draw any.
-        chunk_size: how many examples are computed at once; all unless given.
+        func: a function of tensors without a batch dimension. Keyword arguments are shared by all
+            examples.
+        in_dims: the batch dimension of each positional argument, an int or a (nested) tuple with
+            the structure of the arguments; None for an argument that all examples share.
+        out_dims: the batch dimension of the results, an int or a structure like that of the
+            results; None for a result that is the same for all examples.
+        randomness: random numbers are "different" for each example or the "same" for all (not
+            from a distribution whose parameters differ); with "error", drawing them raises.
+        chunk_size: how many examples are computed at once; all by default.
 
     Raises:
         ValueError: no argument has a batch dimension, their sizes differ, ``in_dims`` or
-            ``out_dims`` do not fit, or ``func`` returns something else than tensors.
+            ``out_dims`` do not fit, or ``func`` returns something other than tensors.
         AssertionError: ``chunk_size`` is given and the batch is empty.
-        RuntimeError: ``randomness`` is "error" and random numbers are drawn, or is unknown; or
-            the function reads or writes what it cannot.
+        RuntimeError: ``randomness`` is unknown, or is "error" and random numbers are drawn; or
+            ``func`` reads or writes values as it must not.
 
     Example:
         >>> import nnkit
@@ -96,7 +97,7 @@ def _mapped(
     func: Callable, leaves: list[Any], structure: TreeSpec, dims: list[Any], size: int,
     kwargs: dict[str, Any], out_dims: Any, randomness: str,
 ) -> Any:  # fmt: skip
-    """The function's results for all examples, on a level of its own."""
+    """The results of the function for all examples, computed on a new level."""
     place = next(v.device for v, d in zip(leaves, dims, strict=True) if d is not None)
     level = BatchLevel(get_default_device() if place is None else place, size, randomness)
     with level, drawing(randomness):
@@ -108,7 +109,7 @@ def _mapped(
 def _process_batched_inputs(
     in_dims: Any, args: tuple, func: Callable
 ) -> tuple[int, list[Any], list[Any], TreeSpec]:
-    """The number of examples, the dimension of each leaf, the leaves, and how they are nested."""
+    """The number of examples, the batch dimension of each leaf, the leaves, and their structure."""
     if not isinstance(in_dims, (int, tuple)):
         raise ValueError(
             "vmap: expected `in_dims` to be int or a (potentially nested) tuple matching the "
@@ -124,7 +125,7 @@ def _process_batched_inputs(
 def _create_batched_inputs(
     flat_in_dims: list[Any], flat_args: list[Any], vmap_level: int, args_spec: TreeSpec
 ) -> Any:
-    """The arguments as the function gets them: one example of each."""
+    """The arguments that the function gets: tensors that look like one example."""
     level = entered(vmap_level)
     return args_spec.unflatten(
         [
@@ -148,7 +149,7 @@ def _unwrap_batched(
 
 
 def entered(depth: int) -> BatchLevel:
-    """The batch level of that depth in which this runs.
+    """The active batch level of the given depth.
 
     Raises:
         RuntimeError: there is none.
@@ -161,12 +162,13 @@ def entered(depth: int) -> BatchLevel:
     return level
 
 
-# Where the three steps above are looked up: libraries with containers of their own replace them.
+# The three functions above are looked up here, because libraries with containers of their own
+# replace them.
 steps: Any = sys.modules[__name__]
 
 
 def _shown(level: BatchLevel, value: Any, dim: int | None) -> Any:
-    """A result as what happens around the level sees it."""
+    """A result as seen outside the level."""
     if not isinstance(value, Tensor):
         if dim is None:
             return value
@@ -188,7 +190,7 @@ def _shown(level: BatchLevel, value: Any, dim: int | None) -> Any:
 
 
 def _chunks_together(parts: list[Any], out_dims: Any) -> Any:
-    """The results of all chunks, one behind the other."""
+    """The results of all chunks, concatenated."""
     first, structure = tree_flatten(parts[0])
     if isinstance(parts[0], Tensor) and isinstance(out_dims, tuple) and len(out_dims) == 1:
         (out_dims,) = out_dims
@@ -203,8 +205,8 @@ def _chunks_together(parts: list[Any], out_dims: Any) -> Any:
 
 @contextmanager
 def drawing(randomness: str) -> Iterator[None]:
-    """While active, what torch computes as a batch is computed; random numbers are refused if
-    ``randomness`` is "error"."""
+    """A block in which a batch is computed; drawing random numbers raises if ``randomness`` is
+    "error"."""
     before = MODE.refuses_random
     MODE.refuses_random = before or randomness == "error"
     MODE.transforms += 1
@@ -218,7 +220,7 @@ def drawing(randomness: str) -> Iterator[None]:
 
 
 def checked_chunk_size(name: str, chunk_size: Any) -> int | None:
-    """A number of examples as an int; TypeError or ValueError for what is none."""
+    """``chunk_size`` as an int; TypeError or ValueError if it is not a positive one."""
     if chunk_size is None:
         return None
     if not is_int(chunk_size):
@@ -230,7 +232,7 @@ def checked_chunk_size(name: str, chunk_size: Any) -> int | None:
 
 
 def _batch_size(leaves: list[Any], dims: list[Any]) -> int:
-    """The one size of the batch dimensions."""
+    """The common size of the batch dimensions."""
     sizes: list[int] = []
     for value, dim in zip(leaves, dims, strict=True):
         if dim is None:
@@ -270,8 +272,8 @@ def _moved(value: Tensor, own: int, dim: int) -> Tensor:
 
 
 def _spread(dims: Any, tree: Any, name: str) -> list[Any]:
-    """A dimension (or None) for each leaf of ``tree``, the inputs or the outputs; a number stands
-    for a whole part of it."""
+    """A dimension (or None) for each leaf of ``tree``, the inputs or the outputs; an int applies to
+    all leaves of its part."""
     if dims is None or isinstance(dims, int):
         return [dims] * len(tree_leaves(tree))
     pairs = None

@@ -128,14 +128,28 @@ def _overridable(function: Callable) -> Callable:
 @_overridable
 @_in_place
 def uniform_(tensor: Tensor, a: float = 0.0, b: float = 1.0, generator: Any = None) -> Tensor:
-    """Fill with numbers of the uniform distribution on [a, b)."""
+    """Fill with numbers of the uniform distribution on [a, b).
+
+    Example:
+        >>> import nnkit
+        >>> w = nnkit.empty(2, 3)
+        >>> bool((nnkit.nn.init.uniform_(w) >= 0).all())
+        True
+    """
     return tensor.uniform_(a, b, generator=generator)
 
 
 @_overridable
 @_in_place
 def normal_(tensor: Tensor, mean: float = 0.0, std: float = 1.0, generator: Any = None) -> Tensor:
-    """Fill with numbers of the normal distribution."""
+    """Fill with numbers of the normal distribution.
+
+    Example:
+        >>> import nnkit
+        >>> _ = nnkit.manual_seed(0)
+        >>> nnkit.nn.init.normal_(nnkit.empty(3))
+        tensor([ 1.5410, -0.2934, -2.1788])
+    """
     return tensor.normal_(mean, std, generator=generator)
 
 
@@ -213,7 +227,13 @@ def ones_(tensor: Tensor) -> Tensor:
 
 @_in_place
 def zeros_(tensor: Tensor) -> Tensor:
-    """Fill with 0."""
+    """Fill with 0.
+
+    Example:
+        >>> import nnkit
+        >>> nnkit.nn.init.zeros_(nnkit.empty(2))
+        tensor([0., 0.])
+    """
     return tensor.zero_()
 
 
@@ -303,6 +323,11 @@ def xavier_normal_(tensor: Tensor, gain: float = 1.0, generator: Any = None) -> 
 
     Raises:
         ValueError: ``tensor`` has fewer than 2 dimensions.
+
+    Example:
+        >>> import nnkit
+        >>> nnkit.nn.init.xavier_normal_(nnkit.empty(4, 6)).shape
+        nnkit.Size([4, 6])
     """
     _check_numbers("xavier_normal_", tensor, gain=gain)
     std = gain * math.sqrt(2.0 / sum(_calculate_fan_in_and_fan_out(tensor)))
@@ -335,6 +360,12 @@ def kaiming_uniform_(
     Raises:
         ValueError: ``tensor`` has fewer than 2 dimensions, or there is no such mode or
             nonlinearity.
+
+    Example:
+        >>> import nnkit
+        >>> w = nnkit.nn.init.kaiming_uniform_(nnkit.empty(4, 6))
+        >>> bool((w.abs() <= 1).all())
+        True
     """
     std = _kaiming_std(tensor, a, mode, nonlinearity)
     if std is None:
@@ -352,6 +383,11 @@ def kaiming_normal_(
 
     Raises:
         ValueError: as `kaiming_uniform_`.
+
+    Example:
+        >>> import nnkit
+        >>> nnkit.nn.init.kaiming_normal_(nnkit.empty(4, 6)).shape
+        nnkit.Size([4, 6])
     """
     std = _kaiming_std(tensor, a, mode, nonlinearity)
     return tensor if std is None else tensor.normal_(0.0, std, generator=generator)
@@ -396,6 +432,12 @@ def sparse_(tensor: Tensor, sparsity: float, std: float = 0.01, generator: Any =
 
     Raises:
         ValueError: ``tensor`` is no matrix.
+
+    Example:
+        >>> import nnkit
+        >>> w = nnkit.nn.init.sparse_(nnkit.empty(4, 6), sparsity=0.5)
+        >>> (w == 0).sum(0)
+        tensor([2, 2, 2, 2, 2, 2])
     """
     _check_matrix("sparse_", tensor)
     rows, columns = tensor.shape

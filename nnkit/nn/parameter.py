@@ -1,4 +1,4 @@
-"""Tensors that a module registers: parameters, buffers, and both before their shape is known."""
+"""Tensors that a module registers: parameters and buffers, also before their shape is known."""
 
 from __future__ import annotations
 
@@ -21,7 +21,8 @@ __all__ = [
 
 
 class _ParameterMeta(type(Tensor)):
-    """A subclass of Tensor that became a parameter keeps its type and is told by a mark."""
+    """Makes ``isinstance(x, Parameter)`` true for parameters of other subclasses of Tensor, which
+    keep their class and have the mark ``_is_param``."""
 
     def __instancecheck__(cls, instance: Any) -> bool:
         if super().__instancecheck__(instance):
@@ -34,17 +35,16 @@ class _ParameterMeta(type(Tensor)):
 
 
 class Parameter(Tensor, metaclass=_ParameterMeta):
-    """A tensor that a Module lists in ``parameters()`` when it is assigned as an attribute.
+    """A tensor that a Module registers as a parameter when it is assigned as an attribute.
 
     Args:
-        data: a tensor; its memory is shared. Empty when not given.
+        data: a tensor, whose memory is shared; an empty tensor if not given. The parameter of a
+            subclass of Tensor keeps that class; ``isinstance(x, Parameter)`` holds nevertheless.
         requires_grad: whether backward accumulates into ``grad``.
-
-    A subclass of Tensor keeps its type, and ``isinstance(x, Parameter)`` holds for it all the same.
 
     Raises:
         AttributeError: ``data`` is not a tensor.
-        RuntimeError: ``requires_grad`` for a dtype that is neither floating nor complex, or
+        RuntimeError: ``requires_grad`` for a dtype that is neither floating point nor complex, or
             ``detach`` of a subclass returns another class.
 
     Example:
@@ -55,7 +55,7 @@ class Parameter(Tensor, metaclass=_ParameterMeta):
     """
 
     __torch_function__ = refuse
-    _is_param = True  # as of instances of other classes that are parameters
+    _is_param = True  # also set on instances of other classes that are parameters
 
     def __new__(cls, data: Tensor | None = None, requires_grad: bool = True) -> Any:
         if data is None:
@@ -97,7 +97,8 @@ def _rebuild(cls: type, data: Tensor, requires_grad: bool, state: dict[str, Any]
 
 
 class _BufferMeta(type(Tensor)):
-    """A Buffer stays a plain Tensor and is told by a mark."""
+    """Makes ``isinstance(x, Buffer)`` true for tensors with the mark ``_is_buffer``: a buffer keeps
+    the class of its data."""
 
     def __instancecheck__(cls, instance: Any) -> bool:
         if super().__instancecheck__(instance):
@@ -110,11 +111,14 @@ class _BufferMeta(type(Tensor)):
 
 
 class Buffer(Tensor, metaclass=_BufferMeta):
-    """A tensor that a Module lists in ``buffers()`` when it is assigned as an attribute.
+    """A tensor that a Module registers as a buffer when it is assigned as an attribute.
 
     Args:
-        data: a tensor; its memory is shared. Empty when not given.
-        persistent: whether the module's ``state_dict`` holds it.
+        data: a tensor, whose memory is shared; an empty tensor if not given.
+        persistent: whether ``state_dict`` includes it.
+
+    Raises:
+        AttributeError: ``data`` is not a tensor.
 
     Example:
         >>> import nnkit
@@ -141,7 +145,7 @@ _KNOWN_BEFORE_SHAPE = frozenset(
     {"cls_to_become", "data", "device", "dtype", "grad", "grad_fn", "is_cpu", "is_cuda", "is_leaf"}
     | {"is_meta", "layout", "materialize", "persistent", "requires_grad", "share_memory_"}
 )
-# What an empty tensor of the dtype and on the device says, and what gives one of another.
+# Answered by an empty tensor of the same dtype and device.
 _SAID_BEFORE_SHAPE = frozenset(
     {"get_device", "is_complex", "is_floating_point", "is_sparse", "ndim", "size"}
 )
@@ -151,14 +155,14 @@ _CONVERSIONS = frozenset(
 
 
 class UninitializedTensorMixin:
-    """A registered tensor whose shape comes with the first batch (see LazyModuleMixin).
+    """A registered tensor whose shape is inferred from the first batch (see LazyModuleMixin).
 
-    Only its dtype, device and ``requires_grad`` are known, and it can be cast and moved. Everything
-    else raises until ``materialize`` has given it a shape, which also gives it its final class.
+    Until `materialize` gives it a shape and its final class, only its dtype, device and
+    ``requires_grad`` are known, and it can be cast and moved; everything else raises.
 
     Raises:
-        RuntimeError: ``shape`` and ``share_memory_`` before there is a shape.
-        ValueError: any other use before there is a shape.
+        RuntimeError: ``shape`` or ``share_memory_`` is used before there is a shape.
+        ValueError: anything else is used before there is a shape.
     """
 
     __slots__ = ()
@@ -166,8 +170,8 @@ class UninitializedTensorMixin:
     device: Any
 
     def __getattribute__(self, name: str) -> Any:
-        # Operations read `_array`; what else is private says nothing of the values, nor
-        # does what a subclass adds.
+        # Operations read `_array`. Other private attributes, and those that a subclass adds, do
+        # not depend on the values.
         if name in _KNOWN_BEFORE_SHAPE or (name[0] == "_" and name != "_array"):
             return super().__getattribute__(name)
         if not hasattr(Tensor, name):
@@ -189,7 +193,7 @@ class UninitializedTensorMixin:
 
     @property
     def data(self) -> Tensor:
-        """An empty tensor of the dtype and on the device that the values will have."""
+        """An empty tensor with the dtype and the device that the values will have."""
         return _without_guard(self).data
 
     @data.setter
@@ -202,7 +206,7 @@ class UninitializedTensorMixin:
         return _without_guard(self).dtype
 
     def materialize(self, shape: Any, device: Any = None, dtype: Any = None) -> None:
-        """Give the tensor a shape (its values are arbitrary) and its final class."""
+        """Give the tensor a shape, uninitialised memory and its final class."""
         device = self.device if device is None else device
         dtype = self.dtype if dtype is None else dtype
         self.data = empty(shape, device=device, dtype=dtype)
@@ -240,8 +244,8 @@ def _without_guard(tensor: Any) -> Tensor:
 
 
 def _converted(tensor: Any, method: str, *args: Any, **kwargs: Any) -> Any:
-    """What a tensor without a shape gives when it is cast or moved: as torch has it, a buffer a
-    buffer without a shape, a parameter an empty tensor."""
+    """The result of casting or moving a tensor without a shape: as in torch, that of a buffer is a
+    buffer without a shape, that of a parameter an empty tensor."""
     plain = _without_guard(tensor)
     moved = getattr(plain, method)(*args, **kwargs)
     if moved is plain:

@@ -194,7 +194,7 @@ def _model(
         if value is None:
             continue
         if not isinstance(value, Value):
-            raise OnnxExporterError(f"torch.onnx.export: the result {value!r} is no tensor")
+            raise OnnxExporterError(f"torch.onnx.export: the result {value!r} is not a tensor")
         name = writer.name(next(names, f"output_{len(outputs)}"))
         writer.nodes.append(helper.make_node("Identity", [value.name], [name]))
         sizes = [None] * value.ndim  # which onnx infers

@@ -7,7 +7,7 @@ from typing import Any
 from nnkit.autograd import Tensor
 from nnkit.optim.hyperparameters import check_learning_rate, check_range, required_numbers
 from nnkit.optim.optimizer import Optimizer
-from nnkit.optim.update import fn, update
+from nnkit.optim.update import fn, moving_square, penalized, update
 
 
 @update(scalars="lr rho eps weight_decay", flags="maximize has_decay", counters="step")
@@ -19,15 +19,15 @@ def adadelta(
     if maximize:
         grad = -grad
     if has_decay:
-        grad = fn.rounded(grad + param * fn.rounded(weight_decay))
-    square = fn.rounded(fn.rounded(square_avg * rho) + grad * (1 - rho) * grad)
+        grad = penalized(grad, param, weight_decay)
+    square = moving_square(square_avg, grad, rho)
     last, deviation = (
         fn.rounded(fn.sqrt(fn.rounded(v + fn.rounded(eps)))) for v in (acc_delta, square)
     )
     delta = fn.rounded(fn.rounded(last / deviation) * grad)
     return {
         "square_avg": square,
-        "acc_delta": fn.rounded(acc_delta * rho) + delta * (1 - rho) * delta,
+        "acc_delta": moving_square(acc_delta, delta, rho),
         "param": param - delta * fn.rounded(lr),
     }
 

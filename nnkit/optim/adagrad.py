@@ -14,7 +14,7 @@ from nnkit.optim.hyperparameters import (
     required_numbers,
 )
 from nnkit.optim.optimizer import Optimizer
-from nnkit.optim.update import fn, update
+from nnkit.optim.update import fn, penalized, update
 
 
 @update(scalars="lr lr_decay weight_decay eps", flags="maximize has_decay", counters="step")
@@ -26,7 +26,7 @@ def adagrad(
     if maximize:
         grad = -grad
     if has_decay:
-        grad = fn.rounded(grad + param * fn.rounded(weight_decay))
+        grad = penalized(grad, param, weight_decay)
     total = fn.rounded(sum + grad * grad)
     rate = lr / (1 + (step - 1) * lr_decay)
     deviation = fn.rounded(fn.rounded(fn.sqrt(total)) + fn.rounded(eps))

@@ -15,7 +15,7 @@ from nnkit.optim.hyperparameters import (
     required_numbers,
 )
 from nnkit.optim.optimizer import Optimizer
-from nnkit.optim.update import fn, update
+from nnkit.optim.update import fn, moving_square, penalized, shrunk, update
 
 
 @update(
@@ -32,11 +32,11 @@ def adam(
     if maximize:
         grad = -grad
     if has_decay and decoupled:
-        param = fn.rounded(param * (1 - lr * weight_decay))
+        param = shrunk(param, lr, weight_decay)
     elif has_decay:
-        grad = fn.rounded(grad + param * fn.rounded(weight_decay))
+        grad = penalized(grad, param, weight_decay)
     exp_avg = fn.rounded(exp_avg * beta1 + grad * (1 - beta1))
-    exp_avg_sq = fn.rounded(fn.rounded(exp_avg_sq * beta2) + grad * (1 - beta2) * grad)
+    exp_avg_sq = moving_square(exp_avg_sq, grad, beta2)
     new = {"exp_avg": exp_avg, "exp_avg_sq": exp_avg_sq}
     second = exp_avg_sq
     if amsgrad:

@@ -8,7 +8,7 @@ from nnkit.autograd import Tensor
 from nnkit.optim.adam import check_moments
 from nnkit.optim.hyperparameters import numbers_of_pair, required_numbers
 from nnkit.optim.optimizer import Optimizer
-from nnkit.optim.update import fn, update
+from nnkit.optim.update import fn, moving_mean, penalized, update
 
 
 @update(scalars="lr beta1 beta2 eps weight_decay", flags="maximize has_decay", counters="step")
@@ -20,8 +20,8 @@ def adamax(
     if maximize:
         grad = -grad
     if has_decay:
-        grad = fn.rounded(grad + param * fn.rounded(weight_decay))
-    mean = fn.rounded(exp_avg + (grad - exp_avg) * (1 - beta1))
+        grad = penalized(grad, param, weight_decay)
+    mean = moving_mean(exp_avg, grad, beta1)
     largest = fn.maximum(fn.rounded(exp_inf * beta2), fn.rounded(fn.abs(grad) + fn.rounded(eps)))
     return {
         "exp_avg": mean,

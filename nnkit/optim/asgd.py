@@ -13,7 +13,7 @@ from nnkit.optim.hyperparameters import (
     required_numbers,
 )
 from nnkit.optim.optimizer import Optimizer
-from nnkit.optim.update import fn, update
+from nnkit.optim.update import fn, penalized, update
 
 
 @update(scalars="eta shrink mu weight_decay", flags="averages maximize has_decay")
@@ -25,7 +25,7 @@ def asgd(
     if maximize:
         grad = -grad
     if has_decay:
-        grad = fn.rounded(grad + param * fn.rounded(weight_decay))
+        grad = penalized(grad, param, weight_decay)
     param = fn.rounded(fn.rounded(param * shrink) - grad * fn.rounded(eta))
     average = ax + fn.rounded(fn.rounded(param - ax) * mu) if averages else param
     return {"param": param, "ax": average}

@@ -15,7 +15,7 @@ from nnkit.optim.hyperparameters import (
     required_numbers,
 )
 from nnkit.optim.optimizer import Optimizer
-from nnkit.optim.update import fn, update
+from nnkit.optim.update import fn, moving_mean, moving_square, penalized, shrunk, update
 
 
 @update(
@@ -31,11 +31,11 @@ def nadam(
     if maximize:
         grad = -grad
     if has_decay and decoupled:
-        param = fn.rounded(param * (1 - lr * weight_decay))
+        param = shrunk(param, lr, weight_decay)
     elif has_decay:
-        grad = fn.rounded(grad + param * fn.rounded(weight_decay))
-    mean = fn.rounded(exp_avg + (grad - exp_avg) * (1 - beta1))
-    square = fn.rounded(fn.rounded(exp_avg_sq * beta2) + grad * (1 - beta2) * grad)
+        grad = penalized(grad, param, weight_decay)
+    mean = moving_mean(exp_avg, grad, beta1)
+    square = moving_square(exp_avg_sq, grad, beta2)
     denominator = fn.rounded(fn.rounded(fn.sqrt(fn.rounded(square / correction))) + fn.rounded(eps))
     param = fn.rounded(param - grad * grad_rate / denominator)
     return {

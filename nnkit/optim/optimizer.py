@@ -1,4 +1,4 @@
-"""`Optimizer`: parameter groups, state, and the step that every optimizer shares."""
+"""`Optimizer`: the parameter groups, state and step that all optimizers share."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ _step_post_hooks: OrderedDict = OrderedDict()
 
 
 def wrong_state(optimizer: Any, name: str, value: Any) -> Exception:
-    """The error for a state entry that is no tensor."""
+    """The error for a state entry that is not a tensor."""
     kind = RuntimeError if name in ("step", "mu_product") else TypeError
     got = type(value).__name__
     return kind(f"{type(optimizer).__name__}: state {name!r} must be a Tensor, got {got}")
@@ -68,14 +68,14 @@ def register_optimizer_step_post_hook(hook: Callable) -> RemovableHandle:
 
 
 def with_step_hooks(step: Callable) -> Callable:
-    """``step`` between its hooks; costs one test when there are none."""
+    """``step``, preceded and followed by its hooks; without hooks it costs one test."""
 
     @functools.wraps(step)
     def hooked(*arguments: Any, **options: Any) -> Any:
         if RECORDERS and is_recorded() and not _is_one_update(*arguments, **options):
             return call_recorded(hooked, arguments, options)
-        self = arguments[0]  # hooks see it among the arguments, as in torch
-        self._opt_called = True  # for the warnings of learning rate schedulers
+        self = arguments[0]  # a part of `arguments`, which hooks see as in torch
+        self._opt_called = True  # read by learning rate schedulers, which warn without it
         own = self._optimizer_step_pre_hooks or self._optimizer_step_post_hooks
         if not (own or _step_pre_hooks or _step_post_hooks):
             return step(*arguments, **options)
@@ -102,30 +102,44 @@ def _zero(place: Any, dtype: Any) -> Tensor:
 
 
 def _is_one_update(optimizer: Any, closure: Any = None) -> bool:
-    """Whether a step that is recorded does nothing but what primitives do."""
+    """Whether a recorded step consists of primitives only."""
     return closure is None and optimizer.is_inline
 
 
 class Optimizer(OptimizerState):
-    """Base class: holds ``param_groups``, ``state`` and ``defaults``.
+    """Base class of optimizers: holds ``param_groups``, ``state`` and ``defaults``.
 
-    A subclass of nnkit's own states its update as a formula and gathers its operands in
-    ``update_group``; a subclass of the user's overrides ``step``, as in PyTorch.
+    The optimizers of nnkit state their update as a ``formula`` and gather its operands in
+    ``update_group``. User-defined optimizers override ``step``, as in PyTorch.
 
     Args:
         params: iterable of tensors, of (name, tensor) pairs, or of dicts with a key ``params``.
-        defaults: hyperparameters for groups that do not say otherwise.
+        defaults: hyperparameters for the groups that do not set them.
 
     Raises:
-        TypeError: ``params`` is one tensor, a group's is an unordered set, or something else is
-            in it.
-        ValueError: ``params`` is empty, holds a non-leaf, or one parameter in two groups.
+        TypeError: ``params`` is a single tensor, those of a group are a set, or not all tensors.
+        ValueError: ``params`` is empty, contains a non-leaf, or a parameter is in two groups.
+
+    Example:
+        >>> import nnkit
+        >>> class SignDescent(nnkit.optim.Optimizer):
+        ...     @nnkit.no_grad()
+        ...     def step(self, closure=None):
+        ...         for group in self.param_groups:
+        ...             for p in group["params"]:
+        ...                 p -= group["lr"] * p.grad.sign()
+        >>> w = nnkit.tensor([1.0, -1.0], requires_grad=True)
+        >>> optimizer = SignDescent([w], {"lr": 0.5})
+        >>> (w * w).sum().backward()
+        >>> optimizer.step()
+        >>> w
+        tensor([ 0.5000, -0.5000], requires_grad=True)
     """
 
     formula: Update
     state_names: tuple[str, ...] = ()
-    # Whether the numbers of its groups reach the formula as they are, in a class that says so
-    # itself: compiled steps then hold its update, and read these numbers in each replay.
+    # Whether a compiled step can contain the update itself: the class (not a base class) declares
+    # that the hyperparameters go to the formula unchanged, so that each replay can read them.
     inline = False
     _opt_called = False
 
@@ -158,7 +172,19 @@ class Optimizer(OptimizerState):
         """Add a group of parameters, for instance layers that are unfrozen later.
 
         Args:
-            param_group: a dict with ``params`` and any hyperparameters of its own.
+            param_group: a dict with the key ``params`` and any hyperparameters of the group.
+
+        Raises:
+            TypeError: ``param_group`` is not a dict, its params are a set, or not all tensors.
+            ValueError: a parameter is a non-leaf or in another group, or a required hyperparameter
+                is missing.
+
+        Example:
+            >>> import nnkit
+            >>> optimizer = nnkit.optim.SGD([nnkit.ones(1)], lr=0.1)
+            >>> optimizer.add_param_group({"params": [nnkit.ones(2)], "lr": 0.01})
+            >>> [group["lr"] for group in optimizer.param_groups]
+            [0.1, 0.01]
         """
         if not isinstance(param_group, dict):
             raise TypeError(f"param_group must be a dict, but got {type(param_group)}")
@@ -204,10 +230,10 @@ class Optimizer(OptimizerState):
         self.param_groups.append(param_group)
 
     def zero_grad(self, set_to_none: bool = True) -> None:
-        """Forget the gradients of all parameters.
+        """Drop the gradients of all parameters.
 
         Args:
-            set_to_none: drop them (the default) instead of filling them with zeros.
+            set_to_none: if false, fill them with zeros instead.
         """
         for group in self.param_groups:
             for p in group["params"]:
@@ -220,13 +246,19 @@ class Optimizer(OptimizerState):
         """Update every parameter that has a gradient.
 
         Args:
-            closure: computes the loss again (with gradients) and returns it.
+            closure: recomputes the loss and its gradients, and returns the loss.
+
+        Returns:
+            The result of ``closure``, None without one.
+
+        Raises:
+            RuntimeError: a gradient does not fit its parameter; then nothing has been updated.
         """
         loss = None
         if closure is not None:
             with enable_grad():
                 loss = closure()
-        # Every gradient is looked at before anything is updated.
+        # All gradients are checked before anything is updated.
         ready = [(group, params) for group in self.param_groups for params in self.ready(group)]
         sparse = self.with_sparse_gradients() if SPARSE else ()
         for group, params in ready:
@@ -238,14 +270,14 @@ class Optimizer(OptimizerState):
     step = with_step_hooks(step)
 
     def update_group(self, group: dict, params: list[Tensor]) -> None:
-        """Update parameters of one group, all on one device; given by the optimizer."""
+        """Update parameters of one group, all on one device; each optimizer overrides it."""
         raise NotImplementedError(f"{type(self).__name__} defines neither step nor update_group")
 
     def update_sparse(self, group: dict, p: Tensor) -> None:
-        """Update a parameter whose gradient is sparse; given by the optimizers that can.
+        """Update a parameter whose gradient is sparse; overridden where that is supported.
 
         Raises:
-            RuntimeError: by all others, before anything is updated.
+            RuntimeError: the optimizer does not support sparse gradients.
         """
         advice = ", please consider SparseAdam instead" if "Adam" in type(self).__name__ else ""
         raise RuntimeError(f"{type(self).__name__} does not support sparse gradients{advice}")
@@ -264,12 +296,12 @@ class Optimizer(OptimizerState):
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         super().__setstate__(state)
-        if type(self).update_group is not Optimizer.update_group:  # else it counts in its own way
+        if type(self).update_group is not Optimizer.update_group:  # not a user-defined optimizer
             self._bring_up_to_date()
 
     @property
     def is_inline(self) -> bool:
-        """Whether a compiled step can hold the update itself, instead of a call of `step`."""
+        """Whether a compiled step can contain the update itself, instead of a call of `step`."""
         values = [v for group in self.param_groups for v in group.values()]
         return (
             type(self).__dict__.get("inline", False)
@@ -280,15 +312,18 @@ class Optimizer(OptimizerState):
 
     @property
     def step_hooks(self) -> tuple[OrderedDict, ...]:
-        """The hooks that run before and after its steps."""
+        """The dictionaries of hooks that run before and after a step."""
         own = self._optimizer_step_pre_hooks, self._optimizer_step_post_hooks
         return *own, _step_pre_hooks, _step_post_hooks
 
-    # What the optimizers' update_group is made of
+    # Building blocks for `update_group` of the optimizers
 
     def ready(self, group: dict) -> Iterable[list[Tensor]]:
-        """The group's parameters that have a gradient, by device; RuntimeError if one does not
-        fit."""
+        """The group's parameters that have a strided gradient, in one list for each device.
+
+        Raises:
+            RuntimeError: the shape or dtype of a gradient is not that of its parameter.
+        """
         found: dict[int, list[Tensor]] = {}
         place: Any = None
         params: list[Tensor] = []
@@ -312,7 +347,7 @@ class Optimizer(OptimizerState):
         return found.values() or [params]
 
     def zeros_like(self, p: Tensor) -> Tensor:
-        """A state tensor of zeros for parameter ``p``, of its class where that answers for it."""
+        """A state tensor of zeros for parameter ``p``; a subclass of Tensor decides its class."""
         if not is_plain(p):
             return zeros_like(p)
         return wrap(p._device.backend.zeros_like(p._array), p._device)
@@ -320,7 +355,8 @@ class Optimizer(OptimizerState):
     def gather(
         self, params: list[Tensor], names: Iterable[str], counter: str | None = None
     ) -> dict[str, list[Tensor]]:
-        """The state tensors of ``params`` by name, made on first use."""
+        """The state tensors of ``params`` by name; missing ones are made. ``counter`` names the
+        state that counts steps, a 0-dim tensor."""
         gathered: dict[str, list[Tensor]] = {name: [] for name in names}
         if counter is not None:
             gathered[counter] = []
@@ -343,7 +379,13 @@ class Optimizer(OptimizerState):
         numbers: tuple[float, ...],
         flags: tuple,
     ) -> None:
-        """Run the formula on ``params`` and their states, in one call of the backend."""
+        """Run the formula on ``params`` and their states by one call of the backend.
+
+        Args:
+            states: the state tensors by name, as many as ``params``; may leave out unused ones.
+            numbers: the values of the formula's scalars.
+            flags: the values of its flags.
+        """
         if not params:
             return
         differentiable = group.get("differentiable", False)
@@ -388,7 +430,7 @@ class Optimizer(OptimizerState):
             return
         data = list(map(plain, data))
         update(
-            *(  # the parts of numbers are updated by themselves
+            *(  # real and imaginary parts are updated independently
                 [B.view_as_real(plain(x)) if x.dtype.kind == "c" else x for x in arrays]
                 for arrays in (data, grads, *lists)
             ),
@@ -396,7 +438,7 @@ class Optimizer(OptimizerState):
             *flags,
         )
         for p, x in zip(params, data, strict=True):
-            if x is not p._array:  # what p stands for, whose conjugation is put off
+            if x is not p._array:  # p is lazily conjugated, and x its computed value
                 p._device.backend.copy_(p._array, x)
 
     def __repr__(self) -> str:

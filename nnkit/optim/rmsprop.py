@@ -7,7 +7,7 @@ from typing import Any
 from nnkit.autograd import Tensor
 from nnkit.optim.hyperparameters import check_learning_rate, check_range, required_numbers
 from nnkit.optim.optimizer import Optimizer
-from nnkit.optim.update import fn, update
+from nnkit.optim.update import fn, moving_mean, moving_square, penalized, update
 
 
 @update(
@@ -24,11 +24,11 @@ def rmsprop(
     if maximize:
         grad = -grad
     if has_decay:
-        grad = fn.rounded(grad + param * fn.rounded(weight_decay))
-    square = fn.rounded(fn.rounded(square_avg * alpha) + grad * (1 - alpha) * grad)
+        grad = penalized(grad, param, weight_decay)
+    square = moving_square(square_avg, grad, alpha)
     new = {"square_avg": square}
     if centered:
-        mean = fn.rounded(grad_avg + (grad - grad_avg) * (1 - alpha))
+        mean = moving_mean(grad_avg, grad, alpha)
         new["grad_avg"] = mean
         square = fn.rounded(square - mean * mean)
     deviation = fn.rounded(fn.rounded(fn.sqrt(square)) + fn.rounded(eps))

@@ -14,7 +14,7 @@ from nnkit.optim.hyperparameters import (
     required_numbers,
 )
 from nnkit.optim.optimizer import Optimizer
-from nnkit.optim.update import fn, update
+from nnkit.optim.update import fn, penalized, update
 
 
 @update(
@@ -30,7 +30,7 @@ def sgd(
     if maximize:
         grad = -grad
     if has_decay:
-        grad = fn.rounded(grad + param * fn.rounded(weight_decay))
+        grad = penalized(grad, param, weight_decay)
     if not has_momentum:
         return {"param": param - grad * fn.rounded(lr)}
     buffer = grad

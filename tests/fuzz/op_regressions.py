@@ -134,7 +134,8 @@ for f in (
     lambda: T.nanmean(T.ones(2), 0, out=x0[0, 0]), lambda: x2.resize_as_(T.ones(1)),
     lambda: x2.resize_as_(T.ones(2, 2)), lambda: T.isnan(x2, out=x0), lambda: T.relu(x2, out=x2),
     lambda: F.pixel_shuffle(T.ones(1, 3, 2, 2), 2), lambda: F.channel_shuffle(T.ones(1, 3, 2), 2),
-    lambda: T.clamp(x0, True, False), lambda: F.linear(T.ones(2, 2), T.ones(2, 2), T.ones(3, 2)),
+    lambda: T.clamp(x0, True, False), lambda: T.ldexp(x0, x0 > 0), lambda: x2.ldexp_(x2 > 0),
+    lambda: F.linear(T.ones(2, 2), T.ones(2, 2), T.ones(3, 2)),
 ):
     try:
         f()

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
+
 from tests.harness.row import Fixed, Maker, Raises
 
 F = "nn.functional."
@@ -17,6 +19,14 @@ ROUNDED: dict[str, Any] = {
 
 def fixed(make: Maker, *shape: int, low: float = 0.2, high: float = 1.5) -> Fixed:
     return Fixed(make(*shape, low=low, high=high))
+
+
+def labels(make: Maker, *shape: int, below: int, ignored: int | None = None) -> np.ndarray:
+    """Class labels, the first of which is the ignored one if that is given."""
+    index = make.index(*shape, below=below)
+    if ignored is not None:
+        index.reshape(-1)[0] = ignored
+    return index
 
 
 def wrong_reduction(make: Maker) -> list[Raises]:

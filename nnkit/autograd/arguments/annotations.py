@@ -1,8 +1,8 @@
-"""The arguments of public functions, held to the annotations of their parameters.
+"""The check of the arguments of public functions against the annotations of their parameters.
 
-torch's parser looks at every argument before anything is computed, and says in one TypeError which
-one is of a wrong type. Here the annotation of a parameter says what it takes, and `held` makes the
-function that looks: at the class of each argument where that is enough, at the value otherwise.
+torch's parser checks every argument before anything is computed, and names the one of a wrong type
+in a TypeError. Here the annotation of a parameter says what it takes, and `held` wraps a function
+in a check of its arguments: of their classes where that suffices, otherwise of the values.
 """
 
 from __future__ import annotations
@@ -35,9 +35,9 @@ from nnkit.backend.errors import HostMemoryError
 from nnkit.backend.memory import layout, memory_format
 from nnkit.backend.warning import warn
 
-# Parameters that take what is no tensor yet, of whatever size.
+# Parameters that take data to make a tensor of, of any class.
 _DATA = {"data", "obj", "ndarray", "buffer", "ext_tensor"}
-# NumPy's names of some parameters, which torch takes too.
+# NumPy's names of parameters, which torch accepts as well.
 NUMPY_NAMES = {
     "axis": "dim", "keepdims": "keepdim", "x": "input", "a": "input", "x1": "input", "x2": "other",
 }  # fmt: skip
@@ -47,9 +47,9 @@ class Kind:
     """A type of argument, read from an annotation.
 
     Attributes:
-        words: for a message.
-        classes: those whose instances are all taken; more are added as they are met.
-        takes: whether it takes a value of another class.
+        words: its name in messages.
+        classes: classes all of whose instances are accepted; more are added when they are met.
+        takes: whether a value of another class is accepted.
     """
 
     __slots__ = ("classes", "takes", "words")
@@ -71,7 +71,7 @@ def _instance(words: str, *classes: type) -> Kind:
 
 
 def _is_scalar(value: Any) -> bool:
-    """A tensor that stands for a number."""
+    """Whether a value is a 0-dim tensor that may be passed as a number."""
     return isinstance(value, Tensor) and not value._array.ndim and not value._requires_grad
 
 
@@ -90,7 +90,7 @@ def is_number(value: Any) -> bool:
     return isinstance(python_number(value), (int, float, complex)) or _is_scalar(value)
 
 
-TYPES = (bool, int, float, complex)  # Python's, for dtypes
+TYPES = (bool, int, float, complex)  # Python's types that may be passed as dtypes
 FLAG = {bool, type(None)}
 NONE = Kind("None", [type(None)], lambda value: False)
 KINDS = {
@@ -111,9 +111,9 @@ KINDS = {
     memory_format: _instance("nnkit.memory_format", memory_format),
     type(None): NONE,
 }
-# The functions, and their methods, that torch still calls in a form which it has given up.
+# The functions (and methods) that can still be called in a deprecated form.
 _OLD_FORMS = frozenset("add sub addcmul addcdiv addmm addmv addr addbmm baddbmm".split())
-# What parameters of these names take everywhere, where their annotation leaves it open.
+# What parameters of these names take if they are annotated by Any.
 NAMED: dict[str, Any] = {
     "dtype": dtype | None, "device": device | None, "layout": layout | None,
     "memory_format": memory_format | None, "ord": float | str | None, "out": Tensor | None,
@@ -121,17 +121,17 @@ NAMED: dict[str, Any] = {
 
 
 def take(name: str, made: type) -> None:
-    """Let parameters called ``name`` take objects of a class that is defined above this file."""
+    """Let parameters called ``name`` take objects of a class that this file cannot import."""
     KINDS[made] = _instance(made.__name__, made)
     NAMED[name] = made | None
 
 
 def kind_of(name: str, annotation: Any, scope: dict[str, Any]) -> Kind | None:
-    """The type of argument that an annotation names; None where it allows anything."""
+    """The type of argument that an annotation means; None if it allows anything."""
     if isinstance(annotation, str):
         try:
             annotation = eval(annotation, scope)
-        except (NameError, TypeError):  # a name for type checkers alone
+        except (NameError, TypeError):  # a name that only type checkers know
             return None
     if annotation is Any:
         annotation = NAMED.get(name, Any)
@@ -145,10 +145,10 @@ def kind_of(name: str, annotation: Any, scope: dict[str, Any]) -> Kind | None:
 
 
 class Signature:
-    """The parameters of a function with what each takes."""
+    """The parameters of a function, and what each of them takes."""
 
     def __init__(self, function: Callable, name: str, is_method: bool, lax: bool) -> None:
-        import inspect  # takes a moment to load, and few programs call every function
+        import inspect  # slow to import, and `Signature` is made on a function's first call
 
         own = inspect.unwrap(function)
         self.name = name
@@ -165,18 +165,18 @@ class Signature:
                 self.positional.append(each.name)
             if each.kind not in (each.VAR_POSITIONAL, each.VAR_KEYWORD):
                 self.kinds[each.name] = kind
-        # A tensor in the place of a dimension is another operand; called ``dim`` it is a number.
+        # By position, a tensor may be another operand instead of a dimension; by name it may not.
         self.named = dict(self.kinds)
         dim = self.kinds.get("dim")
         if dim is not None and {Tensor, int} <= dim.classes:
             self.named["dim"] = KINDS[int]
-        # The keywords that in a form which torch has given up stand behind the first tensor.
+        # Keywords that, in the deprecated form, are passed by position after the first tensor.
         known = name.rstrip("_") in _OLD_FORMS
         self.factors = [f for f in ("beta", "alpha", "value") if known and f in self.kinds]
 
     def renewed(self, arguments: tuple, options: dict[str, Any]) -> tuple[tuple, dict[str, Any]]:
-        """The arguments of a call in such a form in today's; ``beta`` of a function stands first
-        there."""
+        """The arguments of a call, converted if it has the deprecated form. In that form of a
+        function (not a method), ``beta`` is the first argument."""
         count = len(arguments) - len(self.positional)
         by_name = not options.keys().isdisjoint((*self.factors, *self.positional))
         if by_name or not 0 < count <= len(self.factors):
@@ -193,18 +193,18 @@ class Signature:
         return tuple([options.pop(name) for name in self.positional]), options
 
     def checked(self, name: str, value: Any) -> Any:
-        """An argument as its parameter takes it: a number for a tensor that stands for one, and
-        Python's for NumPy's.
+        """An argument as its parameter takes it: a 0-dim tensor is turned into a number if need
+        be, and a number of NumPy into one of Python.
 
         Raises:
-            TypeError: it is of a wrong type.
-            ValueError: an int that no int64 holds.
-            OverflowError: a number among others that neither int64 nor uint64 holds.
+            TypeError: the argument has a wrong type.
+            ValueError: an int does not fit into int64.
+            OverflowError: a number fits neither into int64 nor into uint64.
         """
         return self._taken(self.kinds.get(name), name, value)
 
     def checked_by_name(self, name: str, value: Any) -> Any:
-        """`checked`, of a keyword argument."""
+        """`checked`, for a keyword argument."""
         return self._taken(self.named.get(name), name, value)
 
     def _taken(self, kind: Kind | None, name: str, value: Any) -> Any:
@@ -226,7 +226,7 @@ class Signature:
         if isinstance(value, (tuple, list)) and tuple in kind.classes:
             for position, each in enumerate(value):
                 taken = each is None or is_int(each) or (position and isinstance(each, bool))
-                if not taken:  # after the first torch takes bools, too
+                if not taken:  # torch accepts bools, except in the first place
                     raise TypeError(
                         f"{self.name}(): argument '{name}' must be tuple of ints, but found "
                         f"element of type {type(each).__name__} at pos {position}"
@@ -243,7 +243,7 @@ class Signature:
         return value
 
     def _number(self, kind: Kind, name: str, number: Any) -> Any:
-        """That of a tensor that stands for one: a real one, where such is wanted."""
+        """The number in a 0-dim tensor, a real one if complex numbers are not accepted."""
         if not isinstance(number, complex) or complex in kind.classes:
             return number
         if number.imag:
@@ -254,7 +254,7 @@ class Signature:
         return number.real
 
     def renamed(self, options: dict[str, Any]) -> dict[str, Any]:
-        """The keyword arguments with NumPy's names replaced by torch's."""
+        """The keyword arguments, with NumPy's names replaced by torch's."""
         names = {
             name: NUMPY_NAMES[name]
             for name in options
@@ -267,22 +267,22 @@ class Signature:
 
 
 def _known(name: str, kind: Kind | None) -> set[type] | None:
-    """The classes of which nothing more has to be known; None if no class tells anything."""
+    """The classes of arguments that need no further check; None if all classes are accepted."""
     if kind is not None:
         return kind.classes
     return None if name in _DATA else PLAIN
 
 
 def _are_ints(value: Any) -> bool:
-    """Whether an int, or every element of a sequence, is one of 64 bits."""
+    """Whether an int, or every element of a sequence, is an int that fits into 64 bits."""
     parts = (value,) if value.__class__ is int else value
     return all(part.__class__ is int and is_int64(part) for part in parts)
 
 
 class _Unbound:
-    """A function that does not become a method of what has it as an attribute."""
+    """A function that does not become a method when it is an attribute of a class."""
 
-    learn: Callable | None = None  # as of the compiled twin: tells it the classes that pass
+    learn: Callable | None = None  # sets the classes that need no check, as in the compiled twin
 
     def __init__(self, function: Callable) -> None:
         self.function = function
@@ -298,7 +298,8 @@ class _Unbound:
 
 
 def held_in_python(function: Callable, examine: Callable, binds: bool = True) -> Callable:
-    """``function``, to which ``examine`` hands arguments of classes that are not yet known."""
+    """``function`` with the check of classes in front; for classes that are not known yet,
+    ``examine`` is called instead."""
     known: Any = None
 
     def call(*arguments: Any, **options: Any) -> Any:
@@ -336,8 +337,8 @@ def held_in_python(function: Callable, examine: Callable, binds: bool = True) ->
 Held = bind_held("Held", held_in_python)
 Unbound = bind_held("Unbound", functools.partial(held_in_python, binds=False))
 
-# The functions that look at dimensions or a dtype before at the histories of their tensors: torch's
-# are made of others, or know no gradient. All others ask for the histories first.
+# Functions that check dimensions or dtypes before the histories of their tensors, because torch
+# composes them of others, or because they have no gradient. All others check the histories first.
 _DIMS_FIRST = frozenset(
     """
     all any argmax argmin count_nonzero histc size stride chunk diff flatten movedim moveaxis
@@ -349,8 +350,8 @@ _DIMS_FIRST = frozenset(
 
 
 def _check_histories(*arguments: Any) -> None:
-    """RuntimeError where a view among the arguments was written so that its history is not known,
-    which torch says before it says what is wrong with the other arguments."""
+    """RuntimeError if a view among the arguments was written so that its history is unknown. torch
+    raises that before it complains about other arguments."""
     if MODE.enabled:
         for argument in arguments:
             for each in argument if argument.__class__ in (list, tuple) else (argument,):
@@ -361,17 +362,19 @@ def _check_histories(*arguments: Any) -> None:
 def held(
     function: Callable, name: str, is_method: bool = False, out: bool = False, lax: bool = False
 ) -> Callable:
-    """``function`` with its arguments held to its annotations.
+    """``function`` with a check of its arguments against its annotations.
 
     Args:
-        name: what messages call it.
-        is_method: its first argument is a Tensor.
-        out: a keyword ``out=`` (one tensor, or a tuple for several results) gets the result.
-        lax: flags and words are left to the function, which in torch is written in Python. So it
-            binds to instances of a class that has it as an attribute; others than methods do not.
+        name: the name in messages.
+        is_method: whether its first argument must be a Tensor.
+        out: whether it takes ``out=`` (one tensor, or a tuple for several results), into which the
+            result is written.
+        lax: whether bool and str arguments are not checked, as in functions that torch defines in
+            Python. Like these it binds to instances when it is an attribute of a class; of other
+            functions only methods do.
     """
     signature: Any = None
-    of_data = not _DATA.isdisjoint(function.__code__.co_varnames[:1])  # not asked, as in torch
+    of_data = not _DATA.isdisjoint(function.__code__.co_varnames[:1])  # no overrides, as in torch
 
     def examine(arguments: tuple, options: dict[str, Any]) -> Any:
         nonlocal signature
@@ -396,7 +399,7 @@ def held(
 
     made = Held if is_method or lax else Unbound
     call: Any = functools.update_wrapper(made(function, examine), function)
-    # Programs look there for what a function of torch takes.
+    # Some programs look there for the defaults of torch's functions.
     call.__defaults__, call.__kwdefaults__ = function.__defaults__, function.__kwdefaults__
     call.takes_out = out
     if name not in _DIMS_FIRST:
@@ -407,8 +410,8 @@ def held(
 def hold_all(
     module: dict[str, Any], prefix: str = "", names: Sequence[str] = (), **options: bool
 ) -> None:
-    """Hold the functions that a module offers, all or some; messages put ``prefix`` before their
-    names."""
+    """Wrap the public functions of a module, or those with the given names, by `held`; ``prefix``
+    precedes their names in messages."""
     for name in names or module.get("__all__") or [each for each in module if each[0] != "_"]:
         function = module[name]
         if isinstance(function, types.FunctionType) and not hasattr(function, "learn"):

@@ -1,9 +1,9 @@
-"""``__torch_function__``: arguments that answer for a function, and modes that answer for all.
+"""``__torch_function__``: arguments that override functions, and modes that override all functions.
 
-An argument whose class has a method ``__torch_function__`` gets the call before the function does
-(NEP 18, of NumPy's ``__array_function__``). A subclass of Tensor has one by birth, which makes
-what functions return instances of that subclass. What is not of such a class is *plain*, and the
-compiled callers know plain classes, so that nothing is asked on the ordinary way.
+If the class of an argument has a method ``__torch_function__``, that is called instead of the
+function (as NumPy's ``__array_function__``, NEP 18). Subclasses of Tensor inherit one, which turns
+results into instances of the subclass. Classes without the method are *plain*. Compiled callers
+know the plain classes, so that an ordinary call does not look for overrides.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from nnkit.autograd.compiled import tell_overriding
 from nnkit.autograd.tensor import Size, Tensor, recast
 
 F = TypeVar("F", bound=Callable)
-# Classes whose instances answer for no function; more are added as they are met.
+# Classes that override no function; more are added when they are first met.
 PLAIN: set[type] = {
     Tensor, Size, type(None), bool, int, float, complex, str, slice, type(...), tuple, list,
 }  # fmt: skip
@@ -27,10 +27,10 @@ class _Thread(threading.local):
     """The state of ``__torch_function__`` in one thread.
 
     Attributes:
-        of_tensors: whether subclasses of Tensor are asked.
-        asks: whether anything is.
-        passes: whether the next question is left out.
-        modes: the modes that have been entered; the last is asked first.
+        of_tensors: whether subclasses of Tensor can override functions.
+        asks: whether anything can.
+        passes: whether the next call skips the overrides.
+        modes: the modes that have been entered; the last one is asked first.
     """
 
     of_tensors = True
@@ -42,24 +42,24 @@ class _Thread(threading.local):
 
 
 THREAD = _Thread()
-ENTERED: list[Any] = []  # the modes of all threads, and what casts operands in them
+ENTERED: list[Any] = []  # the modes, and the autocast contexts, that are active in any thread
 
 
 def refuse(func: Callable, types: Any, args: tuple = (), kwargs: dict | None = None) -> Any:
-    """The ``__torch_function__`` of a class that does not want to be asked: the function itself."""
+    """The ``__torch_function__`` of a class that overrides nothing: it calls the function."""
     with DisableTorchFunctionSubclass():
         return func(*args, **(kwargs or {}))
 
 
 def is_plain(value: Any) -> bool:
-    """Whether the class of a value answers for no function."""
+    """Whether the class of a value overrides no function."""
     kind = type(value)
     if kind in PLAIN:
         return True
     if _answers_below(kind):
         return False
     found = getattr(kind, "__torch_function__", None)
-    # PyTorch's own tensors, where it is loaded too, answer for its functions alone.
+    # PyTorch's own tensors, if it is loaded as well, override only its functions.
     if found is None or found is refuse or found.__module__ == "torch._tensor":
         PLAIN.add(kind)
         return True
@@ -67,7 +67,7 @@ def is_plain(value: Any) -> bool:
 
 
 def is_tensor_like(inp: Any) -> bool:
-    """Whether a value is a Tensor or answers for functions.
+    """Whether a value is a Tensor or of a class that overrides functions.
 
     Example:
         >>> import nnkit
@@ -78,19 +78,20 @@ def is_tensor_like(inp: Any) -> bool:
 
 
 def _asked(value: Any) -> bool:
+    """Whether a value can override functions in the current state of the thread."""
     if is_plain(value):
         return False
     return THREAD.of_tensors or not isinstance(value, Tensor) or _answers_below(type(value))
 
 
 def _answers_below(kind: type) -> bool:
-    """Whether a subclass of Tensor answers for operators, below functions."""
+    """Whether a class is a subclass of Tensor with ``__torch_dispatch__``."""
     return issubclass(kind, Tensor) and hasattr(kind, "__torch_dispatch__")
 
 
 def overriding(values: Iterable[Any]) -> list[Any]:
-    """The arguments that are asked, one of each class: subclasses before the classes they are
-    derived from, else the first first."""
+    """The arguments that override functions, one for each class, in the order in which they are
+    asked: subclasses before their base classes, otherwise from left to right."""
     found: list[Any] = []
     if not THREAD.asks:
         return found
@@ -108,28 +109,28 @@ def overriding(values: Iterable[Any]) -> list[Any]:
 
 
 def is_intercepted() -> bool:
-    """Whether a mode of this thread is asked before functions are called."""
+    """Whether a mode is active in this thread."""
     return bool(THREAD.modes) and THREAD.asks
 
 
 class Unanswered(TypeError):
-    """None of the classes that were asked has an answer."""
+    """All overrides returned NotImplemented."""
 
 
 def answer(
     function: Callable, found: list, arguments: tuple, options: dict[str, Any], named: bool = False
 ) -> Any:
-    """The result of the mode, or of the first overriding argument that has one.
+    """The result of a call that the active mode, or an argument among ``found``, overrides.
 
     Args:
-        named: whether they are told of keyword arguments where there are none.
+        named: whether the overrides get a dictionary of keyword arguments even if it is empty.
 
     Raises:
-        Unanswered: none of them has one.
-        RuntimeError: the mode has a class method for its answers.
+        Unanswered: all of them returned NotImplemented.
+        RuntimeError: the ``__torch_function__`` of the mode is a class method.
     """
     types = tuple(map(type, found))
-    if hasattr(function, "arranged"):  # it has several ways to be called, of which one is told
+    if hasattr(function, "arranged"):  # it has several signatures; overrides see one of them
         arguments = function.arranged(*arguments)
     given = (
         (function, types, arguments, options) if options or named else (function, types, arguments)
@@ -163,13 +164,13 @@ def answer(
 
 
 def _has_own(kind: type) -> bool:
-    """Whether a class that answers for operators answers for functions as well."""
+    """Whether a class with ``__torch_dispatch__`` has a ``__torch_function__`` of its own, too."""
     found: Any = kind.__torch_function__  # type: ignore[attr-defined]
     return found is not refuse and getattr(found, "__func__", None) is not _of_subclass
 
 
 def shown(result: Any) -> Any:
-    """The tensors of a result that stand for others, as these."""
+    """A result in which tensors that stand for others are replaced by those."""
     if isinstance(result, Tensor):
         return result._device.shown(result)
     if isinstance(result, (tuple, list)) and type(result) is not Size:
@@ -179,7 +180,7 @@ def shown(result: Any) -> Any:
 
 
 def is_passed() -> bool:
-    """Whether this question is the one that is left out."""
+    """Whether this call skips the overrides, as `redispatch_function` wants."""
     passed, THREAD.passes = THREAD.passes, False
     return passed
 
@@ -187,9 +188,9 @@ def is_passed() -> bool:
 def redispatch_function(
     func: Callable, types: Iterable[type], args: tuple, kwargs: dict[str, Any] | None
 ) -> Any:
-    """Call a function, whose arguments are not asked; those of what it calls are.
+    """Call a function without its overrides, but with those of the functions that it calls.
 
-    For ``__torch_function__`` of classes that want to see what functions of users do inside.
+    For the ``__torch_function__`` of a class that wants to see what is done inside a function.
 
     Example:
         >>> import nnkit
@@ -203,7 +204,7 @@ def redispatch_function(
         add
         tensor([2., 2.])
     """
-    if hasattr(func, "learn"):  # what it calls is its own affair
+    if hasattr(func, "learn"):  # a function of nnkit: what it calls is not visible
         with DisableTorchFunction():
             return func(*args, **(kwargs or {}))
     THREAD.passes = True
@@ -217,7 +218,7 @@ NOBODY = object()
 
 
 def ask(function: Callable, arguments: tuple, options: dict[str, Any] | None = None) -> Any:
-    """The function's result by a mode or an overriding argument; `NOBODY` if there is neither."""
+    """The result of a call that a mode or an argument overrides; `NOBODY` if none does."""
     found = overriding((*arguments, *options.values()) if options else arguments)
     if not found and not is_intercepted() or is_passed():
         return NOBODY
@@ -225,7 +226,7 @@ def ask(function: Callable, arguments: tuple, options: dict[str, Any] | None = N
 
 
 class _Without:
-    """A block in which some classes are not asked."""
+    """A block in which a flag of the thread is off."""
 
     _flag: str
 
@@ -238,21 +239,21 @@ class _Without:
 
 
 class DisableTorchFunctionSubclass(_Without):
-    """A block in which subclasses of Tensor are not asked, as ``torch._C`` has it."""
+    """A block in which subclasses of Tensor override nothing; ``torch._C`` has the same class."""
 
     _flag = "of_tensors"
 
 
 class DisableTorchFunction(_Without):
-    """A block in which no argument and no mode is asked."""
+    """A block in which no argument and no mode overrides anything."""
 
     _flag = "asks"
 
 
 class TorchFunctionMode:
-    """A block in which ``__torch_function__`` of this object answers for every function.
+    """A block in which the ``__torch_function__`` of this object overrides every function.
 
-    Inside of the method the mode is off.
+    The mode is not active inside that method.
 
     Example:
         >>> import nnkit
@@ -285,7 +286,7 @@ class TorchFunctionMode:
 
 
 class BaseTorchFunctionMode(TorchFunctionMode):
-    """The mode that calls each function as if it were not there."""
+    """A mode that only calls each function."""
 
     def __torch_function__(
         self, func: Callable, types: tuple, args: tuple = (), kwargs: dict | None = None
@@ -293,11 +294,11 @@ class BaseTorchFunctionMode(TorchFunctionMode):
         return func(*args, **(kwargs or {}))
 
 
-_guarded = False  # whether there is a subclass of Tensor that is asked
+_guarded = False  # whether a subclass of Tensor that overrides functions exists
 
 
 def tell_entered() -> None:
-    """Tell compiled callers whether ordinary arguments may be answered for or cast."""
+    """Tell compiled callers whether calls with plain arguments may be overridden or cast."""
     tell_overriding(PLAIN, _guarded, bool(ENTERED))
 
 
@@ -305,8 +306,8 @@ tell_entered()
 
 
 def overridable(function: F, name: Callable | None = None) -> F:
-    """A function for which an argument of an overriding class answers, by whose ``name`` it is
-    asked (by default the function that is returned)."""
+    """Decorate a function so that arguments can override it. They see it as ``name``, by default
+    as the decorated function."""
 
     @functools.wraps(function)
     def call(*arguments: Any, **options: Any) -> Any:
@@ -318,7 +319,8 @@ def overridable(function: F, name: Callable | None = None) -> F:
     return call  # type: ignore[return-value]
 
 
-# What only subclasses of Tensor are asked for, since every tensor is read by it all the time.
+# Attributes and methods that only subclasses of Tensor override, since plain tensors are so often
+# read by them: they get overridable versions when the subclass is defined (`_born`).
 _READ = (
     "H", "T", "_version", "data", "device", "dtype", "grad", "grad_fn", "imag", "is_cpu",
     "is_cuda", "is_leaf", "is_meta", "is_quantized", "is_sparse", "itemsize", "layout", "mH", "mT",
@@ -334,7 +336,7 @@ _CALLED = (
 
 
 class _PropertyOfSubclass(property):
-    """A property of Tensor that asks first; the class itself shows Tensor's own."""
+    """An overridable version of a property of Tensor. On the class it is the original."""
 
     def __init__(self, own: Any) -> None:
         accessors = (own.__get__, own.__set__, own.__delete__)
@@ -346,7 +348,7 @@ class _PropertyOfSubclass(property):
 
 
 def _born(kind: type, **options: Any) -> None:
-    """See to it that whatever a subclass of Tensor inherits asks before it answers."""
+    """Called when a subclass of Tensor is defined: make what it inherits overridable."""
     global _guarded
     if getattr(kind, "__torch_function__", None) is refuse and not _answers_below(kind):
         PLAIN.add(kind)
@@ -362,7 +364,7 @@ def _born(kind: type, **options: Any) -> None:
 
 
 def converted(result: Any, kind: type, arguments: tuple) -> Any:
-    """The tensors of a result, or in its tuples and lists, as instances of a subclass."""
+    """A result with its tensors (also in tuples and lists) as instances of a subclass."""
     if isinstance(result, Tensor):
         if isinstance(result, kind):
             return result
@@ -379,10 +381,11 @@ def converted(result: Any, kind: type, arguments: tuple) -> Any:
 def _of_subclass(
     cls: type, func: Callable, types: tuple, args: tuple = (), kwargs: dict | None = None
 ) -> Any:
-    """Call the function; the tensors that it returns are of this class.
+    """The ``__torch_function__`` of subclasses of Tensor: tensors in the result become instances of
+    the subclass.
 
-    NotImplemented if an argument is of a class that this one is not derived from, and if another
-    library asks: here nobody asks Tensor itself.
+    NotImplemented if an argument has a class that is no base of this one. So also if another
+    library calls it for Tensor itself, which nnkit never does.
     """
     if not all(issubclass(cls, kind) for kind in types) or tuple(types) == (Tensor,):
         return NotImplemented

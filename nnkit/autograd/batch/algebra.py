@@ -223,7 +223,7 @@ def _write(B: Batch, primitive: Primitive, x: Batched, *arguments: Any) -> Batch
     operands = [B.of(a) for a in arguments]
     if primitive.draws and B.level.randomness != "different" and any(map(is_batched, operands)):
         raise RuntimeError(DRAWS_ALIKE)
-    _check_written(B, x, operands)
+    _check_written(x, operands)
     tensors = [a.whole if a.__class__ is Batched else a for a in operands]
     if twin is not None and twin.parameters == primitive.parameters:
 
@@ -253,7 +253,7 @@ def _front_array(value: Any, ndim: int) -> Any:
     return (value.whole if value.dim is None else padded(to_front(value), value.ndim, ndim))._array
 
 
-def _check_written(B: Batch, x: Batched, operands: Sequence[Any]) -> None:
+def _check_written(x: Batched, operands: Sequence[Any]) -> None:
     """RuntimeError where numbers that differ are written into what is the same for all."""
     if x.dim is None and any(map(is_batched, operands)):
         raise RuntimeError(
@@ -275,7 +275,7 @@ def _laid_along(found: Any, x: Batched) -> Tensor:
 
 def _copy(B: Batch, primitive: Primitive, x: Batched, source: Any) -> Batched:
     source = B.of(source)
-    _check_written(B, x, [source])
+    _check_written(x, [source])
     whole = source.whole
     if source.dim is not None:
         whole = _laid_along(Batched(padded(to_front(source), source.ndim, x.ndim), 0), x)

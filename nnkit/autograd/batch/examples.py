@@ -114,7 +114,7 @@ class BatchLevel(Level):
 
     def check_data(self) -> None:
         if MODE.captures is self.captures:  # elsewhere it is asked of what another level holds
-            raise RuntimeError("data: may not be asked for in a function that is mapped by vmap")
+            raise RuntimeError("data: cannot be used inside a function that is mapped by vmap")
 
     def detached(self, array: Batched) -> Batched:
         """The same without history."""

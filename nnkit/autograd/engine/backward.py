@@ -1,9 +1,10 @@
-"""The engine: runs the nodes of a graph backwards, the most recently made one first.
+"""The engine: the entry points that run a graph backwards, most recently created node first.
 
-A node is made after the nodes of its inputs, so falling order of creation is an order in which
-every node runs after all its users: a heap is enough, with no recursion and no counting of
-dependencies. Leaves receive what has arrived for them at the end, unless hooks could see that, as
-in torch, each has its gradient as soon as it is complete. The pass itself is in `backward_pass`.
+A node is created after the nodes of its inputs. So in descending order of creation every node runs
+after all nodes that use its result: a heap suffices, without recursion and without counting
+dependencies. Leaves receive their gradients at the end of the pass. Only if hooks could observe
+the difference does each leaf receive its gradient as soon as that is complete, as in torch. The
+pass itself is in `backward_pass`.
 """
 
 from __future__ import annotations
@@ -38,8 +39,10 @@ from nnkit.backend.warning import warn
 
 
 def start(tensors: Sequence, grads: Sequence, retain: bool, lifted: bool) -> Pass:
-    """A pass from tensors, or from edges of a graph, with their first gradients: on arrays, or on
-    Tensors if it is ``lifted``."""
+    """A `Pass` that starts at the given tensors or graph edges with the given gradients.
+
+    It computes on arrays, or on Tensors if ``lifted``: then the pass itself can be differentiated.
+    """
     if len(grads) < len(tensors):
         for grad in grads:
             _check_kind(grad)
@@ -71,11 +74,11 @@ def start(tensors: Sequence, grads: Sequence, retain: bool, lifted: bool) -> Pas
 
 
 class ExecutionEngine:
-    """The engine of backward passes as torch shows it, ``Variable._execution_engine``."""
+    """The public face of the engine, ``torch.autograd.Variable._execution_engine``."""
 
     @staticmethod
     def queue_callback(callback: Callable) -> None:
-        """Call a function when the running backward pass has given all leaves their gradients.
+        """Call ``callback`` once the running backward pass has given all leaves their gradients.
 
         Raises:
             RuntimeError: no backward pass is running.
@@ -87,10 +90,10 @@ class ExecutionEngine:
 
 
 def flag(name: str, value: Any) -> bool:
-    """The argument ``name`` as a bool; an integer counts by its truth, as in torch.
+    """The argument ``name`` as a bool; as in torch, integers are accepted.
 
     Raises:
-        TypeError: it is neither.
+        TypeError: ``value`` is neither a bool nor an integer.
     """
     if value.__class__ is bool:
         return value
@@ -101,28 +104,29 @@ def flag(name: str, value: Any) -> bool:
 
 
 def as_tuple(places: Any) -> tuple:
-    """One tensor, one edge, or a sequence of them, as a tuple."""
+    """A tuple of tensors and edges, given one of them or a sequence."""
     return (places,) if isinstance(places, (Tensor, GradientEdge)) else tuple(places)
 
 
 def primals_of(places: Sequence) -> tuple:
-    """Tensors with those of a forward level by their primals, which have their history."""
+    """The tensors and edges; dual tensors are replaced by their primals, which have the history."""
     return tuple([primal_of(t) if isinstance(t, Tensor) else t for t in places])
 
 
 def _is_sparse_alone(grad: Any, tensor: Any) -> bool:
-    """Whether a gradient is sparse and what it belongs to is not: of two the values meet."""
+    """Whether a gradient is sparse while its tensor is strided. If both are sparse, their values
+    are combined instead."""
     return grad.__class__ in SPARSE and tensor.__class__ not in SPARSE
 
 
 def _check_kind(grad: Any) -> None:
-    """TypeError for what is neither a gradient nor left out."""
+    """Raise TypeError unless ``grad`` is a Tensor or None."""
     if grad is not None and not isinstance(grad, Tensor):
         raise TypeError(f"gradients can be either Tensors or None, but got {type(grad).__name__}")
 
 
 def _first_along(edge: GradientEdge, grad: Tensor | None, index: int) -> Tensor:
-    """The first gradient along an edge, held to the tensor that the edge was asked of."""
+    """The gradient that starts at an edge, checked against the tensor whose edge it is."""
     node, number, _ = edge
     if isinstance(node, AccumulateGrad):
         return _first_gradient(node.variable, grad, index)
@@ -136,7 +140,7 @@ def _first_along(edge: GradientEdge, grad: Tensor | None, index: int) -> Tensor:
 
 
 def _ones_of(tensor: Tensor) -> Any:
-    """The first gradient of a tensor of one real element, where none was given."""
+    """The default gradient of a real tensor with one element: a 1."""
     data = tensor._array
     if data.size != 1:
         raise RuntimeError("grad can be implicitly created only for scalar outputs")
@@ -148,6 +152,7 @@ def _ones_of(tensor: Tensor) -> Any:
 
 
 def _first_gradient(tensor: Tensor, grad: Tensor | None, index: int) -> Tensor:
+    """The gradient that starts at ``tensor``, number ``index`` of the tensors given, checked."""
     if grad is None:
         return wrap(_ones_of(tensor), tensor._device)
     data = tensor._array
@@ -160,7 +165,11 @@ def _first_gradient(tensor: Tensor, grad: Tensor | None, index: int) -> Tensor:
 
 
 def _fitted(grad: Tensor, given: tuple, shape: tuple, dtype: Any, index: int) -> Tensor:
-    """A first gradient of the shape ``given`` in the dtype of its output."""
+    """``grad``, whose shape is ``given``, cast to the dtype of its output.
+
+    Raises:
+        RuntimeError: the output has another ``shape``, or only one of the two is complex.
+    """
     if given != shape:
         raise RuntimeError(
             f"Mismatch in shape: grad_output[{index}] has a shape of {grad.shape} and "
@@ -183,20 +192,21 @@ def backward(
     grad_variables: Any = None,
     inputs: Any = None,
 ) -> None:
-    """Run backward from ``tensors`` and accumulate into the ``grad`` of leaves.
+    """Compute the gradients of ``tensors`` and add them to the ``grad`` of the leaves.
 
     Args:
-        tensors: tensor or sequence of tensors to start from; an edge of the graph
-            (`nnkit.autograd.graph.GradientEdge`) may stand for a tensor, here and in ``inputs``.
-        grad_tensors: the gradient of each; None for a scalar.
-        retain_graph: keep what the nodes saved, for another pass; as ``create_graph`` by default.
-        create_graph: record the backward itself, for higher derivatives.
+        tensors: the tensor or tensors to start from. Here and in ``inputs`` an edge of the graph
+            (`nnkit.autograd.graph.GradientEdge`) may stand in for a tensor.
+        grad_tensors: the gradient of each tensor; may be left out, or None, for scalars.
+        retain_graph: keep the saved values of the nodes for another pass; by default only if
+            ``create_graph``.
+        create_graph: record the backward pass itself, for higher derivatives.
         grad_variables: deprecated name of ``grad_tensors``.
         inputs: accumulate only into these tensors.
 
     Raises:
-        RuntimeError: a tensor requires no grad, a shape differs, the graph was freed, or the call
-            is inside of a function that `nnkit.func` transforms.
+        RuntimeError: a tensor does not require grad, a gradient has the wrong shape, the graph
+            was freed, or the call is inside a function that `nnkit.func` transforms.
 
     Example:
         >>> import nnkit
@@ -228,7 +238,7 @@ def _accumulate(
         grad_tensors = (grad_tensors,)
     if inputs is not None:
         inputs = as_tuple(inputs)
-    if MODE.derivatives:  # leaves have no tangents
+    if MODE.derivatives:  # gradients accumulate in leaves, which are no dual tensors
         tensors, grad_tensors = primals_of(tensors), primals_of(grad_tensors)
         inputs = None if inputs is None else primals_of(inputs)
     if inputs is not None:
@@ -254,14 +264,25 @@ def _backward(
     create_graph: bool = False,
     inputs: Any = None,
 ) -> None:
-    """Add the gradient of this tensor to the ``grad`` of every leaf it came from.
+    """Compute the gradient of this tensor and add it to the ``grad`` of every leaf it depends on.
 
     Args:
-        gradient: the gradient of the final value with respect to this tensor; may be left out
-            for a scalar.
-        retain_graph: keep what the nodes saved, so that backward can run again.
-        create_graph: record the backward itself, for higher derivatives.
+        gradient: the gradient with respect to this tensor; may be left out for a scalar.
+        retain_graph: keep the saved values of the nodes, so that backward can run again.
+        create_graph: record the backward pass itself, for higher derivatives.
         inputs: accumulate only into these tensors.
+
+    Raises:
+        RuntimeError: the tensor does not require grad, ``gradient`` has another shape or is
+            missing for a tensor that is no scalar, the graph was freed, or the call is inside a
+            function that `nnkit.func` transforms.
+
+    Example:
+        >>> import nnkit
+        >>> x = nnkit.tensor([1.0, 2.0], requires_grad=True)
+        >>> (x * x).sum().backward()
+        >>> x.grad
+        tensor([2., 4.])
     """
     _accumulate(self, gradient, retain_graph, create_graph, inputs)
 
@@ -270,8 +291,12 @@ attach("backward", _backward)
 
 
 def check_inputs(inputs: Sequence, retain: bool = False) -> Sequence:
-    """The inputs, tensors and edges, of which those before a wrong one may already retain their
-    gradients; RuntimeError if one of them has no gradient."""
+    """The inputs of a pass, unchanged; with ``retain``, their gradients will be retained.
+
+    Raises:
+        RuntimeError: an input is neither a tensor nor an edge, or does not require grad. As in
+            torch, those before it already retain their gradients then.
+    """
     for position, tensor in enumerate(inputs):
         if tensor.__class__ is GradientEdge:
             continue
@@ -293,10 +318,10 @@ def check_inputs(inputs: Sequence, retain: bool = False) -> Sequence:
 
 
 def run_alone(node: Node, *grads: Tensor) -> Any:
-    """The gradients that one node's rules give for its inputs, as ``grad_fn(g)`` does in torch.
+    """Run the rules of one node: ``grad_fn(*grads)``, the gradients of its inputs.
 
     Raises:
-        TypeError: there is not one gradient for each output.
+        TypeError: the number of gradients is not the number of outputs.
     """
     expected = len(node.outputs or (None,))
     if len(grads) != expected:

@@ -1,6 +1,6 @@
-"""One backward pass: gradients travel from node to node, then into the leaves.
+"""One backward pass: gradients are sent from node to node and finally to the leaves.
 
-The same code runs on arrays and, for ``create_graph``, on Tensors (`Lifted`).
+The same code computes on arrays and, for ``create_graph``, on Tensors (`Lifted`).
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ from nnkit.backend.lazy import plain
 from nnkit.backend.memory import contiguous_format, has_order_of, is_view
 
 NO_HOOKS = LeafHooks()
-# What `sys.getrefcount` says of what one local variable alone holds.
+# The result of `sys.getrefcount` for an object that is held by one local variable only.
 REFERENCES_OF_A_LOCAL = (lambda: (local := object()) and sys.getrefcount(local))()
 
 check_nan = False  # set by `anomaly`: raise at the first NaN gradient
@@ -47,20 +47,19 @@ class Pass:
     """One backward pass: the gradients that have arrived so far, by node and by leaf.
 
     Args:
-        roots: the edges of the tensors it starts from, each with its first gradient.
-        lifted: the algebra on Tensors if the pass itself is recorded, None for arrays.
-        unpack: gives a rule what its node saved, as a Tensor or an array.
-        retain: keep what the nodes saved, for another pass.
+        roots: the edges where the pass starts, each with its gradient.
+        lifted: the algebra on Tensors if the pass itself is recorded, None to run on arrays.
+        unpack: turns a saved value of a node into what its rule gets, a Tensor or an array.
+        retain: keep the saved values of the nodes for another pass.
     """
 
-    needed: set | None = None  # set by `limit_to`: the nodes and leaves to run
-    reached: set | None = None
-    # While hooks may look: how many gradients each leaf still waits for.
-    watched = False
-    expected: dict[Tensor, int] | None = None
-    outer: Pass | None = None
-    callbacks: list[Callable] | None = None  # to be called when all else is done
-    between: Callable | None = None  # to be called after each node, from when hooks may look
+    needed: set | None = None  # set by `limit_to`: the only nodes and leaves to run
+    reached: set | None = None  # cache of `_reachable`
+    watched = False  # whether hooks may observe when a leaf gets its gradient
+    expected: dict[Tensor, int] | None = None  # then: how many gradients each leaf waits for
+    outer: Pass | None = None  # the pass that was running when this one began
+    callbacks: list[Callable] | None = None  # called at the very end
+    between: Callable | None = None  # called after each node once the pass is `watched`
 
     def __init__(self, roots: list, lifted: Any, unpack: Callable, retain: bool) -> None:
         self.roots = roots
@@ -70,22 +69,22 @@ class Pass:
         self.heap: list[tuple[float, Node]] = []
         self.pending: dict[Node, Any] = {}
         self.leaves: dict[Tensor, Any] = {}
-        self.owned: set[Tensor | Node] = set()  # those whose sum we allocated
-        # Which gradients (output, place in `captured`) of which nodes and leaves are asked for.
+        self.owned: set[Tensor | Node] = set()  # whose waiting sum this pass has allocated
+        # By node or leaf: (output, key in `captured`) of each gradient that the caller wants.
         self.captures: dict[Any, list[tuple[int, int]]] = {}
         self.captured: dict[int, Any] = {}
 
     def limit_to(self, inputs: Sequence, accumulate: bool) -> None:
-        """Run only what leads to ``inputs``: note their gradients, or accumulate them."""
+        """Run only what leads to ``inputs``, and capture their gradients or accumulate them."""
         targets: set = set()
         for position, tensor in enumerate(inputs):
             target, index = target_of(edge_of(tensor))
             if target.__class__ is Unknown:
-                continue  # no gradient comes there
+                continue  # no gradient gets there
             targets.add(target)
             if not accumulate:
                 self.captures.setdefault(target, []).append((index, position))
-        for edge, _ in self.roots:  # whose tensors' hooks run in any case
+        for edge, _ in self.roots:  # the hooks of these tensors run in any case
             self.captures.setdefault(target_of(edge)[0], [])
         needed = set(targets) if accumulate else set()
         nodes = [target for target in self._reachable() if isinstance(target, Node)]
@@ -99,7 +98,7 @@ class Pass:
         self.needed = needed.union([node for node in inner if node is not None])
 
     def _reachable(self) -> set:
-        """Every node and leaf that the roots depend on."""
+        """All nodes and leaves that the roots depend on."""
         if self.reached is None:
             self.reached = set()
             stack = [edge for edge, _ in self.roots]
@@ -112,19 +111,19 @@ class Pass:
         return self.reached
 
     def asks_for(self, edge: Any) -> bool:
-        """Whether anybody wants the gradient that travels along this edge."""
+        """Whether the gradient along this edge is wanted."""
         target = target_of(edge)[0]
         if target is None or target.__class__ is Unknown:
             return False
         return self.needed is None or target in self.needed or bool(self.captures.get(target))
 
     def _asked(self, node: Node) -> list:
-        """The edges of a node, None where nobody wants the gradient."""
+        """The edges of a node, with None where the gradient is not wanted."""
         return [edge if self.asks_for(edge) else None for edge in node.edges]
 
     def runs(self, target: Any) -> bool:
-        """Whether a gradient of this node or leaf is or will be computed, as hooks of several
-        tensors are told: not that at which the pass starts, if it is the only one, as in torch."""
+        """Whether this pass computes the gradient of a node or leaf, for the hooks of several
+        tensors. As in torch, not that of the place where the pass starts, if there is only one."""
         alone = len(self.roots) == 1 and target_of(self.roots[0][0])[0] is target
         if alone or target not in self._reachable():
             return False
@@ -139,7 +138,7 @@ class Pass:
         return target in self.needed or captured
 
     def send(self, edge: Any, grad: Any) -> None:
-        """Let ``grad`` arrive at ``edge``; None says that there is none."""
+        """Add ``grad`` to what waits at the end of ``edge``; None if there is no gradient."""
         target, index = (edge.node, edge.index) if edge.__class__ is OutputEdge else (edge, 0)
         if self.needed is not None and target not in self.needed and target not in self.captures:
             return
@@ -170,9 +169,9 @@ class Pass:
             pending[node] = grad
 
     def _with_output(self, node: Node, waiting: Any, index: int, grad: Any) -> list:
-        """The gradients of a node's several outputs after one more has arrived."""
+        """The waiting gradients of a node with several outputs, after one more has arrived."""
         if not isinstance(waiting, list):
-            # It came as the only output's, before another one was known to have a gradient.
+            # It arrived when the first output was still the only one known to have a gradient.
             waiting = [waiting]
         if len(waiting) < len(node.outputs):
             waiting += [None] * (len(node.outputs) - len(waiting))
@@ -186,19 +185,19 @@ class Pass:
         return waiting
 
     def _add(self, key: Any, device: Any, waiting: Any, grad: Any) -> Any:
-        # In place only into a sum that was allocated here: nobody else can hold it.
+        """The sum of what waits for a node or leaf and a gradient that arrives."""
         if SPARSE and (waiting.__class__ in SPARSE or grad.__class__ in SPARSE):
             one, other = self._shown(grad, device), self._shown(waiting, device)
-            return self._value(sum_of(one, other))  # what came last stands first, as in torch
+            return self._value(sum_of(one, other))  # the later one first, as in torch
         if self.lifted:
             return self.lifted.add(waiting, grad)
-        if key in self.owned and waiting.dtype == grad.dtype:
+        if key in self.owned and waiting.dtype == grad.dtype:  # nobody else holds the sum
             return device.backend.add_(waiting, grad)
         self.owned.add(key)
         return device.backend.add(waiting, grad)
 
     def run(self) -> None:
-        """Run every node that a gradient reaches, and give the leaves what arrived for them."""
+        """Run every node that a gradient reaches, then give the leaves their gradients."""
         self.outer, RUNNING.innermost = RUNNING.innermost, self
         try:
             for edge, grad in self.roots:
@@ -223,7 +222,7 @@ class Pass:
         try:
             while heap:
                 order, node = heappop(heap)
-                if order == -LATEST:  # it runs next once the last of its gradients has come
+                if order == -LATEST:  # run it right after the node that sends its last gradient
                     heappush(heap, (0.5 - self._last_before(node), node))
                     continue
                 grad = pending.pop(node)
@@ -248,8 +247,8 @@ class Pass:
                         explain(node)
                     if isinstance(error, ValueError) and misfits(node):
                         raise RuntimeError(
-                            f"{node.name()}: the hooks on saved tensors have given back a tensor "
-                            "of another shape than the one that was saved, which does not fit"
+                            f"{node.name()}: an unpack hook returned a tensor whose shape is not "
+                            "that of the saved tensor"
                         ) from None
                     raise
                 if node.hooks is not None:
@@ -268,17 +267,18 @@ class Pass:
                     else:
                         self.send(edge, result)
                 if self.watched:
-                    grad = grads = arrived = result = results = None  # a leaf's are its own now
+                    # Drop our references, so that a leaf can keep its gradient without a copy.
+                    grad = grads = arrived = result = results = None
                     self._settle(node)
         except BaseException:
-            # What was complete stays, as if each leaf had been served in its time.
+            # Leaves whose gradients are complete keep them, as in torch.
             if self.expected is None:
                 self._watch(node)
             raise
 
     def _last_before(self, node: Node) -> int:
-        """The order of the node that runs last of those that send ``node`` a gradient; one before
-        all others where it is the pass' beginning."""
+        """The order of the last node to run among those that send ``node`` a gradient; if there is
+        none, an order that runs before all others."""
         return min(
             (
                 made_at(source)
@@ -291,7 +291,7 @@ class Pass:
         )
 
     def _arrived(self, node: Node, grad: Any) -> Any:
-        """The gradients of a node's outputs after its hooks; None if its rules need not run."""
+        """The gradients of a node's outputs after its hooks; None if its rules shall not run."""
         grads = list(grad) if isinstance(grad, list) else [grad]
         runs = self.needed is None or node in self.needed
         if node.hooks is not None:
@@ -315,9 +315,11 @@ class Pass:
         return None
 
     def _pass_nothing_on(self, node: Node, grads: list) -> None:
-        """Let a node that got no gradient, or whose gradients nobody asks for, send none, as if it
-        had run: hooks want to know. What it has saved is read and freed all the same, as in torch,
-        but not of a node inside of it."""
+        """Do for a node whose rules need not run all that torch does but run the rules.
+
+        Its hooks run, None is sent along its edges, and what it saved is read (so that its errors
+        are raised) and freed; what the node ``inner`` to it saved is not.
+        """
         inner = node.inner
         edges = node.edges
         if inner is not None:
@@ -340,6 +342,7 @@ class Pass:
                     self._settle(each)
 
     def _refuse_nan(self, node: Node, results: Sequence) -> None:
+        """Raise RuntimeError if a gradient that a node returned holds a NaN."""
         for index, (edge, result) in enumerate(zip(node.edges, results)):
             if result is None or not (node.shows_unasked or self.asks_for(edge)):
                 continue
@@ -353,7 +356,7 @@ class Pass:
                 )
 
     def _materialized(self, node: Node, grads: list) -> list:
-        """``grads`` with zeros for the differentiable outputs that got no gradient."""
+        """``grads``, with zeros for the differentiable outputs that received no gradient."""
         if node.outputs is None or not node.materializes:
             return grads
         full = []
@@ -365,10 +368,10 @@ class Pass:
         return full
 
     def _fitted(self, device: Any, grad: Any, meta: tuple) -> Any:
-        """A gradient summed down to the shape of what it belongs to, and cast to its dtype."""
+        """A gradient summed down and cast to ``meta``, the shape and dtype it must have."""
         shape, dtype = meta
         data = grad._array if self.lifted else grad
-        dtype = dtype or data.dtype  # None is that of a leaf which takes any
+        dtype = dtype or data.dtype  # None means any dtype (`grad_dtype` of a leaf)
         if grad.__class__ in SPARSE or (data.shape == shape and data.dtype is dtype):
             return grad
         B = self.lifted or device.backend
@@ -385,9 +388,9 @@ class Pass:
         return grad if data.dtype is dtype else B.cast(grad, dtype)
 
     def _conform(self, node: Node, results: Sequence, grads: Sequence) -> list:
-        """The gradients of inputs that may be smaller than what the rules return.
+        """The gradients that the rules returned, each summed down to the shape of its input.
 
-        That of a number in a tensor has the dtype of the output, as in torch, until it is summed.
+        As in torch, the gradient of a 0-dim input is summed in the dtype of the output.
         """
         conformed = []
         for result, meta in zip(results, node.meta, strict=True):
@@ -400,18 +403,21 @@ class Pass:
             conformed.append(result)
         return conformed
 
-    # Hooks see Tensors, whatever the pass runs on.
+    # Hooks see Tensors, also when the pass computes on arrays.
 
     def _shown(self, value: Any, device: Any) -> Any:
+        """A gradient as hooks see it."""
         as_is = self.lifted or value is None or value.__class__ in SPARSE
         return value if as_is else wrap(value, device)
 
     def _value(self, tensor: Any) -> Any:
+        """A gradient as the pass computes with it."""
         as_is = self.lifted or tensor is None or tensor.__class__ in SPARSE
         return tensor if as_is else plain(tensor._array)  # type: ignore[union-attr]
 
     def _tensor_hooks(self, node: Node, grads: list) -> list:
-        """The gradients after the hooks of the node's outputs, of which some are kept."""
+        """The gradients of a node's outputs after the tensor hooks; those of `retain_grad` are
+        stored."""
         hooks: Any = node.hooks
         grads = list(grads)
         for index, registered in hooks.tensor.items():
@@ -428,7 +434,7 @@ class Pass:
         return grads
 
     def _call_hooks(self, registered: dict, grad: Any, device: Any) -> Any:
-        """A gradient after tensor hooks, each of which may replace it; all see one Tensor."""
+        """A gradient after tensor hooks; each hook may replace it for the next one."""
         shown = self._shown(grad, device)
         for hook in list(registered.values()):
             new = hook(shown)
@@ -438,7 +444,7 @@ class Pass:
         return self._value(shown)
 
     def _replaced(self, hook: Callable, grads: Sequence, device: Any, *others: Any) -> Any:
-        """The gradients of a node after one of its hooks."""
+        """The gradients after one hook of a node, which may replace them."""
         shown = tuple(self._shown(g, device) for g in grads)
         new = hook(shown, *others)
         if new is None:
@@ -456,6 +462,7 @@ class Pass:
         return [self._value(one) for one in new]
 
     def _after(self, node: Any, results: Sequence, grads: Sequence) -> Sequence:
+        """The gradients that a node returned, after its post hooks."""
         outputs = tuple(self._shown(g, node.device) for g in grads)
         slots = range(len(results)) if node.slots is None else node.slots
         edges = node.edges
@@ -476,10 +483,10 @@ class Pass:
     # Leaves
 
     def _watch(self, node: Node | None) -> None:
-        """Serve the leaves that nothing more will come to, and see to it from now on.
+        """From now on, give each leaf its gradient as soon as it is complete.
 
-        Nobody can tell when a leaf gets its gradient unless hooks run, or an error ends the pass:
-        so nothing is counted before. ``node`` has not sent its gradients yet.
+        When a leaf gets its gradient can be observed only by hooks, or after an error; so nothing
+        is counted before. ``node`` is running and has not sent its gradients yet.
         """
         self.watched = True
         self.expected = {}
@@ -502,7 +509,7 @@ class Pass:
             self._serve(leaf, self.leaves.pop(leaf))
 
     def _settle(self, node: Node) -> None:
-        """Serve the leaves for which ``node`` had the last gradients."""
+        """Serve the leaves whose last missing gradient was sent by ``node``."""
         if self.between is not None:
             self.between()
         if self.expected is None:
@@ -515,7 +522,7 @@ class Pass:
                     self._serve(edge, self.leaves.pop(edge))
 
     def _serve(self, leaf: Tensor, grad: Any) -> None:
-        """Give a leaf what has arrived, before and after which its hooks run."""
+        """Give a leaf its gradient, and run its hooks."""
         hooks: Any = leaf._hooks or NO_HOOKS
         if hooks.tensor:
             grad = self._call_hooks(hooks.tensor, grad, leaf._device)
@@ -530,7 +537,7 @@ class Pass:
         shown = leaf
         for hook in list(hooks.post_accumulate.values()):
             new = hook(shown)
-            if new is not None:  # the next one sees it, as in torch, before it is refused
+            if new is not None:  # as in torch, the next hook sees it before the error below
                 check_replacement(hook, new, shown)
                 shown = new
         if shown is not leaf:
@@ -539,7 +546,7 @@ class Pass:
             self._replaced(hook, (), leaf._device, (self._shown(grad, leaf._device),))
 
     def _accumulate(self, leaf: Tensor, grad: Any, unshared: bool) -> None:
-        """Add a gradient, which nobody else holds if it is ``unshared``, to ``leaf.grad``."""
+        """Add a gradient to ``leaf.grad``; if ``unshared``, nobody else holds its array."""
         if grad is None:
             return
         if leaf._edge is not None:
@@ -553,7 +560,7 @@ class Pass:
             return
         try:
             place: Any = leaf.detach() if self.lifted else leaf._array
-            if place.dtype != grad.dtype:  # which `grad_dtype` allows
+            if place.dtype != grad.dtype:  # allowed by `grad_dtype`
                 place = place.to(grad.dtype) if self.lifted else B.cast(place, grad.dtype)
             if self.lifted:
                 leaf._grad = self.lifted.overwrite(place, grad) if known is None else known + grad
@@ -566,7 +573,7 @@ class Pass:
             elif grad.shape != leaf._array.shape:
                 leaf._grad = wrap(of_old_shape(B, place, grad, unshared), leaf._device)
             else:
-                # The gradient is the user's: no view, and nobody else's.
+                # The array becomes the user's, so it must not be shared or be a view.
                 own = unshared and not is_view(grad)
                 if not (own and (grad.ndim < 2 or has_order_of(grad, place))):
                     grad = B.overwrite(place, grad)

@@ -1,4 +1,4 @@
-"""Gradients as a leaf keeps them."""
+"""The form in which a leaf keeps its gradient: dtype and memory layout."""
 
 from __future__ import annotations
 
@@ -6,17 +6,18 @@ from typing import Any
 
 from nnkit.backend.memory import strides_in_elements
 
-GRAD_DTYPES: dict[int, Any] = {}  # those that were set, by the identity of leaves; None for any
+GRAD_DTYPES: dict[int, Any] = {}  # the `grad_dtype` set by users, by id of the leaf; None for any
 
 
 def gradient_dtype(leaf: Any) -> Any:
-    """The dtype of the gradient of a leaf; None where it may have any."""
+    """The dtype that the gradient of a leaf must have; None if any is allowed."""
     return GRAD_DTYPES.get(id(leaf), leaf.dtype)
 
 
 def of_old_shape(B: Any, data: Any, grad: Any, unshared: bool) -> Any:
-    """The gradient of a leaf that has got another shape since: in torch itself if nobody else has
-    it and its steps are the leaf's, as far as that has some, else what fits into the leaf."""
+    """The gradient of a leaf whose shape changed after the forward pass. As in torch, it is stored
+    as it is if nobody else holds it and its strides agree with the leaf's, else copied into the
+    leaf's new shape."""
     steps = (*strides_in_elements(data), *strides_in_elements(B.contiguous(grad))[data.ndim :])
     own = strides_in_elements(grad)
     fits = unshared and all(n == 1 or a == b for n, a, b in zip(grad.shape, own, steps))

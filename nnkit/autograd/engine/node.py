@@ -1,9 +1,9 @@
-"""Nodes of the graph: what backward needs to know of one operation.
+"""Nodes of the graph: what backward needs to know about one operation.
 
-A node holds the *edges* to the nodes of its inputs and the *values* its rules read. An edge is a
+A node holds *edges* to the nodes of its inputs, and the *values* that its rules read. An edge is a
 `Node`, an `OutputEdge` (one output of a node that has several), a leaf `Tensor`, or None where no
-gradient is wanted. Leaves stand for themselves, so that a leaf and its `AccumulateGrad` make no
-reference cycle; the `AccumulateGrad` object is made when somebody looks at the graph.
+gradient is wanted. A leaf itself is used as the edge, so that a leaf and its `AccumulateGrad` form
+no reference cycle; the `AccumulateGrad` object is created when somebody inspects the graph.
 """
 
 from __future__ import annotations
@@ -16,59 +16,58 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import Any, NamedTuple
 
 sequence = itertools.count(1)
-LATEST = 2**64 - 1  # torch's order of nodes that run as soon as they can
-# Classes of tensors that are gradients as they are, where others are arrays: sparse ones.
+LATEST = 2**64 - 1  # the order torch gives to nodes that run as soon as they can
+# The sparse classes of Tensor: such a gradient is passed on as a tensor, others as arrays.
 SPARSE: set[type] = set()
-# Classes of all tensors that hold values at indices: what arrives at one is its values.
+# The classes of Tensor that hold values at indices: their gradient is that of the values.
 WITH_INDICES: set[type] = set()
-OF_NO_OP = "torch::autograd::"  # the space of the nodes that no operation has of its own
+OF_NO_OP = "torch::autograd::"  # the namespace, in torch, of nodes that belong to no op
 
 
 class Node:
-    """One recorded operation; ``grad_fn`` of its result. Its class name is torch's."""
+    """One recorded operation, the ``grad_fn`` of its result. The class has torch's name for it."""
 
     __slots__ = ("__weakref__", "device", "edges", "hooks", "meta", "order", "outputs", "values")
 
     __call__: Callable[..., Any]  # `nnkit.autograd.engine.backward.run_alone`
     operation = ""  # the op's name in messages, such as "mul"
-    space = ""  # the part of torch's name that its class leaves out
-    saves_arrays = False
+    space = ""  # torch's C++ namespace of the class, a part of `name`
+    saves_arrays = False  # whether its values hold arrays, to be freed after it has run
     materializes = True  # whether outputs without a gradient get zeros before the rules run
-    runs_always = False  # whether they get them even where no output has a gradient
-    runs_user_code = False  # which may keep the gradients that it returns
-    runs_freed = False  # whether the rules themselves notice that what they read was freed
-    inner: Node | None = None  # which torch runs as a part of this one
-    slots: tuple | None = None  # the inputs with a rule, which alone are shown; None for all
-    is_reordered = False  # whether the slots have another order, in which gradients are sent
-    shows_unasked = True  # whether its hooks see gradients that it gave and nobody wants
+    runs_always = False  # whether the rules run even if no output has a gradient
+    runs_user_code = False  # user code may keep the gradients it returns
+    runs_freed = False  # whether the rules themselves raise if their values were freed
+    inner: Node | None = None  # a node that torch runs as a part of this one
+    slots: tuple | None = None  # the inputs to list in `next_functions`; None for all
+    is_reordered = False  # whether `slots` are not in the order of the inputs
+    shows_unasked = True  # whether hooks also see gradients that nobody wants
 
     def __init__(self, edges: tuple, values: Any, device: Any, meta: Any = None) -> None:
         self.edges = edges
         self.values = values
         self.device = device
-        # What the gradients of the inputs must look like where it is not evident:
-        # None, or for each edge (shape, array dtype).
+        # For each edge the (shape, array dtype) of the input, if gradients must be fitted to it.
         self.meta = meta
-        # (shape, array dtype) of each output, for nodes with several.
+        # The (shape, array dtype) of each output, for nodes with several.
         self.outputs: Any = None
         self.hooks: NodeHooks | None = None
         self.order = next(sequence)
 
     @property
     def parts(self) -> Iterable[Node]:
-        """The nodes whose saved values it reads."""
+        """The nodes whose saved values this node reads."""
         return (self,)
 
     def gradients(self, B: Any, grads: list, unpack: Callable) -> Any:
-        """The gradients of the inputs, given those of the outputs, computed with algebra ``B``."""
+        """The gradients of the inputs, computed with algebra ``B`` from those of the outputs."""
         raise NotImplementedError
 
     def name(self) -> str:
-        """Such as ``AddBackward0``, or ``torch::autograd::AccumulateGrad`` for what is no op's."""
+        """torch's name of the node: ``AddBackward0``, ``torch::autograd::AccumulateGrad``, ..."""
         return self.space + type(self).__name__
 
     def sent(self) -> Sequence:
-        """Its edges in the order in which leaves get their gradients, where that can be seen."""
+        """The edges, in the order in which torch sends the gradients."""
         order = self.slots if self.is_reordered else None
         return [self.edges[i] for i in order] if order else self.edges
 
@@ -80,7 +79,7 @@ class Node:
 
     @property
     def metadata(self) -> dict:
-        """A dictionary for the user's own notes on this node."""
+        """A dictionary in which users may store anything about this node."""
         return self._hooks().metadata
 
     @property
@@ -111,13 +110,13 @@ _MADE: Any = Node.__dict__["order"]
 
 
 def made_at(node: Node) -> int:
-    """When a node was made: after the nodes of its inputs."""
+    """The number of a node in the order of creation, also where ``order`` is overridden."""
     return _MADE.__get__(node)
 
 
 class Unknown(Node):
-    """The history of a view that was made while grad mode was off, which is not known: torch says
-    that it requires grad, but no gradient goes any further."""
+    """The unknown history of a view that was made while grad mode was off. As in torch, the view
+    requires grad, but no gradient is sent further."""
 
     __slots__ = ()
 
@@ -126,7 +125,7 @@ class Unknown(Node):
 
 
 class Passage(Node):
-    """Leads on into a history, with the gradient as it is."""
+    """Passes the gradient on unchanged."""
 
     __slots__ = ()
 
@@ -135,8 +134,8 @@ class Passage(Node):
 
 
 class Promotion(Node):
-    """The cast of an operand to the dtype of an operation. torch casts inside of the operation, so
-    its node is followed by the operand's own, and gradients leave it in the operand's dtype."""
+    """The cast of an operand to the dtype of an operation. torch casts within the operation, so
+    this node is not shown in the graph, and hooks see the gradient in the operand's dtype."""
 
     __slots__ = ()
 
@@ -152,7 +151,7 @@ RUNNING = _Running()  # the backward passes of this thread: one may start anothe
 
 
 class Refusing(Node):
-    """The node of an operation without a derivative. As in torch it runs, and raises, as soon as
+    """The node of an operation without a derivative. As in torch, it runs (and raises) as soon as
     its gradients have arrived."""
 
     __slots__ = ()
@@ -167,12 +166,12 @@ class Refusing(Node):
         _MADE.__set__(self, value)
 
     def __lt__(self, other: Node) -> bool:
-        """Which of several runs first: the one that was made last."""
+        """Order among nodes that run at once: the one made last runs first."""
         return made_at(self) > made_at(other)
 
 
 class Error(Refusing):
-    """The history of a gradient that cannot be differentiated again; it has saved the message."""
+    """The history of a gradient that cannot be differentiated again; its value is the message."""
 
     __slots__ = ()
 
@@ -181,7 +180,7 @@ class Error(Refusing):
 
 
 class NotImplementedBackward(Refusing):
-    """The history of what an operation without a derivative has written."""
+    """The history of a tensor that an operation without a derivative has written."""
 
     __slots__ = ()
 
@@ -196,7 +195,7 @@ class NotImplementedBackward(Refusing):
     def gradients(self, B: Any, grads: list, unpack: Callable) -> Any:
         error, operation = self.values
         this = RUNNING.innermost
-        # What is differentiable in torch, and not yet implemented, minds only if it is asked for.
+        # If torch has the derivative and nnkit does not, raise only if the gradient is wanted.
         if error is NotImplementedError and this and not any(map(this.asks_for, self.edges)):
             return (None,) * len(self.edges)
         raise error(f"the derivative for {operation} is not implemented")
@@ -211,7 +210,7 @@ class SavedOutput:
         self._array = data
         self._writes = version
         self.index = index
-        self.first = first  # the first output's array, for an output that counts as hidden
+        self.first = first  # the first output's array, if the op shows only that one
 
 
 class OutputEdge:
@@ -225,9 +224,9 @@ class OutputEdge:
 
 
 class GradientEdge(NamedTuple):
-    """The target of a tensor's gradient: a node, and which of its outputs the tensor is.
+    """Where the gradient of a tensor goes: a node, and which of its outputs the tensor is.
 
-    The third field is what keeps the graph alive in torch; here the node does.
+    The third field keeps the graph alive in torch; here the node does that.
     """
 
     node: Any
@@ -236,8 +235,11 @@ class GradientEdge(NamedTuple):
 
 
 class NodeHooks:
-    """The hooks of one node: on the node, on the tensors it made, and which grads to keep; and
-    (shape, array dtype) of the tensors whose edges somebody has asked for."""
+    """The hooks of one node and of the tensors it made.
+
+    ``retain`` holds the tensors of `retain_grad`, and ``forms`` the (shape, array dtype) of those
+    whose `GradientEdge` was taken, both by output number.
+    """
 
     __slots__ = ("__weakref__", "forms", "metadata", "post", "pre", "retain", "tensor")
 
@@ -251,8 +253,11 @@ class NodeHooks:
 
 
 class LeafHooks:
-    """The hooks of one leaf: on its gradient, and those of its `AccumulateGrad` node. Of any tensor
-    it knows where its first hook went: the next go there, until it gets another history."""
+    """The hooks of a leaf: on its gradient, and on its `AccumulateGrad` node.
+
+    For any tensor, ``place`` is the dictionary that got its first hook. Later hooks go there too,
+    until the tensor gets another history.
+    """
 
     __slots__ = (
         "__weakref__", "detached", "metadata", "node", "place", "post", "post_accumulate", "pre",
@@ -260,8 +265,8 @@ class LeafHooks:
     )  # fmt: skip
 
     def __init__(self) -> None:
-        self.retained = False  # whether it retained its gradient before it became what it is
-        self.detached = 0  # when `detach_` made it a leaf, in the order of nodes
+        self.retained = False  # whether it retained its gradient before `detach_` or a reshape
+        self.detached = 0  # the order, among nodes, of the `detach_` that made it a leaf
         self.metadata: dict = {}
         self.tensor: OrderedDict = OrderedDict()
         self.place: OrderedDict | None = None
@@ -272,7 +277,7 @@ class LeafHooks:
 
 
 class RemovableHandle:
-    """The handle of a registered hook: ``remove()`` takes the hook away; usable with ``with``.
+    """The handle of a registered hook: ``remove()``, or the end of a ``with`` block, removes it.
 
     Args:
         hooks_dict: the ``OrderedDict`` of hooks, held weakly; ``handle.id`` is a new key for it.
@@ -319,7 +324,7 @@ class RemovableHandle:
         return (hooks, self.id, extra) if extra else (hooks, self.id)
 
     def __setstate__(self, state: tuple) -> None:
-        # A dictionary that died with its owner is replaced: there is nothing left to remove.
+        # A dictionary that died with its owner is replaced by an empty one.
         hooks, self.id, *extra = state
         found = [OrderedDict() if h is None else h for h in (hooks, *(extra[0] if extra else ()))]
         self.hooks_dict_ref, *more = map(weakref.ref, found)
@@ -334,7 +339,7 @@ class RemovableHandle:
 
 
 class AccumulateGrad(Node):
-    """The node of a leaf: adds what arrives to ``variable.grad``."""
+    """The node of a leaf: adds its gradient to ``variable.grad``."""
 
     __slots__ = ("variable",)
     space = OF_NO_OP
@@ -360,7 +365,7 @@ def leaf_hooks(leaf: Any) -> LeafHooks:
 
 
 def accumulator(leaf: Any) -> AccumulateGrad:
-    """The leaf's `AccumulateGrad`: the same object for as long as anybody holds it."""
+    """The `AccumulateGrad` of a leaf: the same object for as long as somebody holds it."""
     hooks = leaf_hooks(leaf)
     node = hooks.node() if hooks.node is not None else None
     if node is None:
@@ -370,12 +375,12 @@ def accumulator(leaf: Any) -> AccumulateGrad:
 
 
 def target_of(edge: Any) -> tuple[Any, int]:
-    """The node or leaf of an edge, and which of its outputs."""
+    """The node or leaf at the end of an edge, and the number of its output."""
     return (edge.node, edge.index) if edge.__class__ is OutputEdge else (edge, 0)
 
 
 def edge_of(place: Any) -> Any:
-    """The edge of a `GradientEdge`, or of a tensor that wants a gradient."""
+    """The edge to a `GradientEdge`, or to a tensor that requires grad."""
     if place.__class__ is not GradientEdge:
         return place._edge or place
     node, index, _ = place
@@ -385,7 +390,7 @@ def edge_of(place: Any) -> Any:
 
 
 def describe_edge(edge: Any) -> tuple[Node | None, int]:
-    """An edge as torch shows it: (node, output number)."""
+    """An edge as ``next_functions`` shows it: (node, output number)."""
     if edge is None or edge.__class__ is Unknown:
         return (None, 0)
     if edge.__class__ is Promotion:
@@ -398,8 +403,8 @@ def describe_edge(edge: Any) -> tuple[Node | None, int]:
 
 
 def sum_of(one: Any, other: Any, in_place: bool = False) -> Any:
-    """The sum of two gradients, of which one is sparse and the first may be None; in the memory of
-    that if it is ``in_place`` and it can be there."""
+    """The sum of two gradients, at least one of them sparse; the first may be None. ``in_place``
+    writes the sum into the first where its layout allows that."""
     if one is None:
         return other
     if in_place and (one.__class__ not in SPARSE or other.__class__ in SPARSE):

@@ -1,4 +1,4 @@
-"""Gradients that hooks put in the place of others."""
+"""Checks of the gradients with which hooks replace others."""
 
 from __future__ import annotations
 
@@ -8,12 +8,17 @@ from nnkit.autograd.tensor import Tensor
 
 
 def name_of(hook: Any) -> str:
-    """What a message calls a hook."""
+    """The name of a hook in messages."""
     return getattr(hook, "__name__", repr(hook))
 
 
 def check_replacement(hook: Any, new: Any, before: Any) -> None:
-    """Refuse what no hook may put in the place of a gradient."""
+    """Check that a hook may replace the gradient ``before`` by ``new``.
+
+    Raises:
+        TypeError: ``new`` is not a Tensor.
+        RuntimeError: there is no gradient to replace, or shape, dtype or device differ.
+    """
     if before is None:
         raise RuntimeError("can't replace a None gradient with a non-None value")
     if not isinstance(new, Tensor):

@@ -1,4 +1,4 @@
-"""Values saved for backward: indices, and what hooks of the user's make of tensors."""
+"""Values saved for backward: tensors in an index, and tensors packed by saved-tensor hooks."""
 
 from __future__ import annotations
 
@@ -12,18 +12,20 @@ from nnkit.autograd.tensor import Tensor, wrap
 
 
 class _Stack(threading.local):
+    """The saved-tensor hooks that are active in this thread, innermost last."""
+
     def __init__(self) -> None:
         self.pairs: list[tuple[Callable, Callable]] = []
-        self.refusal: str | None = None  # why there may be none
+        self.refusal: str | None = None  # the reason why hooks are disabled, if they are
 
 
 STACK = _Stack()
-# The hooks that are on, in whatever thread: `record` looks here first, at hardly any cost.
+# The hooks that are active in any thread: a quick test for `record`.
 ACTIVE: set[Any] = set()
 
 
 class SavedIndex:
-    """The positions of an index, each Tensor with the count of its writes."""
+    """The positions of an index; each Tensor among them is paired with its number of writes."""
 
     __slots__ = ("items",)
 
@@ -36,12 +38,12 @@ def save_index(positions: tuple) -> SavedIndex:
 
 
 def unpack_index(node: Any, saved: SavedIndex, unpack: Callable) -> tuple:
-    """The positions with what ``unpack`` makes of their Tensors."""
+    """The positions of a saved index, with its Tensors unpacked."""
     return tuple([unpack(node, i) if i.__class__ is tuple else i for i in saved.items])
 
 
 def unpack_all(node: Any, unpack: Callable) -> None:
-    """Let ``unpack`` see everything that a node has saved."""
+    """Unpack everything a node has saved, for the errors this may raise."""
     for value in node.values:
         if value.__class__ is SavedIndex:
             unpack_index(node, value, unpack)
@@ -59,8 +61,8 @@ class PackedValue:
         self.packed: Any = None
         self.unpack: Callable | None = None
         self.shape = saved._array.shape
-        self.misfits = False  # whether the hooks gave back another shape
-        # The history of an input; that of an output is its own node.
+        self.misfits = False  # whether the unpack hook returned another shape
+        # The history of a saved input. That of a saved output is the node itself.
         self.edge: Any = None
         self.index: Any = None
         self.first: Any = None
@@ -70,7 +72,7 @@ class PackedValue:
             self.index, self.first = saved.index, saved.first
 
     def pack(self, saved: Tensor, hooks: tuple[Callable, Callable]) -> None:
-        """Keep what the hooks' first makes of ``saved``, for the second."""
+        """Keep the result of the pack hook for the unpack hook."""
         pack, self.unpack = hooks
         version = saved._writes[0]
         with no_grad():
@@ -97,12 +99,12 @@ class PackedValue:
 
 
 def _is_counted(value: Any) -> bool:
-    """Whether a saved value is a tensor beside the count of its writes; all else is a static."""
+    """Whether a saved value is a pair (tensor, number of writes) and not a static argument."""
     return isinstance(value, tuple) and len(value) == 2 and hasattr(value[0], "_writes")
 
 
 def misfits(node: Any) -> bool:
-    """Whether hooks gave back another shape than that of what a node has saved."""
+    """Whether an unpack hook of a node's values returned a tensor of another shape."""
     return any(_is_packed(value) and value[0].misfits for value in node.values or ())
 
 
@@ -111,7 +113,7 @@ def _is_packed(value: Any) -> bool:
 
 
 def keep_copy(value: Any, device: Any) -> Any:
-    """A saved value that no write can reach."""
+    """A copy of a saved value, which later writes do not change."""
     if not _is_counted(value):
         return value
     kept = PackedValue(value[0], device)
@@ -120,7 +122,7 @@ def keep_copy(value: Any, device: Any) -> Any:
 
 
 def pack_values(node: Any, outputs: tuple) -> None:
-    """Let this thread's innermost hooks pack what ``node`` has saved; they see its ``outputs``."""
+    """Let this thread's innermost hooks pack the values that ``node`` has saved."""
     if not STACK.pairs:
         return
     hooks = STACK.pairs[-1]
@@ -128,9 +130,11 @@ def pack_values(node: Any, outputs: tuple) -> None:
 
 
 def pack_recorded(node: Any, inputs: tuple, outputs: tuple) -> None:
-    """`pack_values` of an operation's node: the hooks see its ``outputs`` with their history.
+    """`pack_values` for the node of an op: first gives the ``outputs`` their history, since the
+    hooks see them.
 
-    The gradients must be brought to the shapes of the ``inputs``, since hooks may give others back.
+    The node notes the shapes of the ``inputs``: unpack hooks may return others, and gradients must
+    still be fitted to these.
     """
     node.meta = tuple(
         [(t._array.shape, t._array.dtype) if isinstance(t, Tensor) else None for t in inputs]

@@ -1,4 +1,4 @@
-"""Unpacking: the values that a node has saved, checked and handed to its rules."""
+"""Unpacking: checks the saved values of a node and hands them to its rules."""
 
 from __future__ import annotations
 
@@ -9,7 +9,8 @@ from nnkit.autograd.engine import node as node_module
 from nnkit.autograd.engine.node import Node, OutputEdge, SavedOutput
 from nnkit.autograd.engine.saved import ACTIVE, PackedValue
 from nnkit.autograd.grad_mode import enable_grad
-from nnkit.autograd.tensor import InferenceWrites, Tensor, wrap
+from nnkit.autograd.tensor import Tensor, wrap
+from nnkit.autograd.views.counters import InferenceWrites
 from nnkit.backend.lazy import plain
 
 FREED = (
@@ -22,7 +23,7 @@ FREED = (
 
 
 def _unpack_array(node: Node, value: Any) -> Any:
-    """The array of a saved value; RuntimeError if it was written since."""
+    """The array of a saved value; RuntimeError if it was written after it was saved."""
     saved, version = value
     if version is None:
         return plain(saved.tensor()._array) if type(saved) is PackedValue else saved
@@ -34,7 +35,7 @@ unpack_array = bind_unpack(node_module, SavedOutput, ACTIVE, _unpack_array)
 
 
 def unpack_tensor(node: Node, value: Any) -> Any:
-    """The saved value as a Tensor with its history."""
+    """A saved value as a Tensor with its history."""
     saved, version = value
     if version is None or isinstance(saved, Tensor):
         if version is not None:
@@ -47,7 +48,7 @@ def unpack_tensor(node: Node, value: Any) -> Any:
                 return kept
         out = wrap(plain(kept._array), node.device)
         if saved.index is None:
-            if isinstance(saved.edge, Tensor):  # a leaf, whose gradient is wanted
+            if isinstance(saved.edge, Tensor):  # a leaf that requires grad
                 with enable_grad():
                     out._edge = saved.edge.view_as(saved.edge)._edge
             else:
@@ -67,7 +68,7 @@ def unpack_tensor(node: Node, value: Any) -> Any:
 
 
 def _check_current(node: Node, saved: Any, version: int) -> None:
-    """RuntimeError if what a node has saved was written since, or cut from its history in place."""
+    """RuntimeError if a saved tensor was written, or detached in place, after it was saved."""
     writes = saved._writes
     if writes.__class__ is not InferenceWrites and writes[0] != version:
         raise RuntimeError(_modified(node, saved, version))

@@ -15,7 +15,8 @@ from weakref import WeakValueDictionary
 
 from nnkit.autograd.compiled import tell_levels
 from nnkit.autograd.grad_mode import MODE, capturing
-from nnkit.autograd.tensor import Tensor, counter_of, wrap
+from nnkit.autograd.tensor import Tensor, wrap
+from nnkit.autograd.views.counters import counter_of
 from nnkit.autograd.views.replay import replay, strided
 from nnkit.backend.device import device
 

@@ -1,6 +1,6 @@
-"""Prints the code of an op: its function on Tensors, and the node that its results remember.
+"""Prints the Python code of an op: its function on Tensors, and the node of its results.
 
-Unrolled over the op's inputs, because every operation pays for both.
+The code is unrolled over the op's inputs and rules, because every operation of a program runs it.
 """
 
 from __future__ import annotations
@@ -11,16 +11,16 @@ from typing import Any
 
 # Where a rule's parameter comes from.
 INPUT, OUTPUT, INDEX, STATIC, SHAPE, COLUMNS, ROWS, GRAD, NEEDS = range(9)
-SAVED = (INPUT, OUTPUT, INDEX)  # what may be written between forward and backward
+SAVED = (INPUT, OUTPUT, INDEX)  # arrays, which may be written between forward and backward
 
 
 def identity(B: Any, g: Any) -> Any:
-    """The rule of an input whose gradient is the output's own."""
+    """The rule of an input whose gradient is that of the output."""
     return g
 
 
 def print_apply_code(op: Any) -> str:
-    """The source of an op's ``apply``: unwrap the Tensors, call the backend, wrap, record."""
+    """The source of ``apply``: unwrap the Tensors, call the backend, wrap the result, record."""
     primitive = op.primitive
     names = primitive.arrays
     several = len(primitive.outputs) > 1 or primitive.many
@@ -99,40 +99,14 @@ def _indented(lines: list[str]) -> list[str]:
 
 
 def print_node_code(op: Any) -> str:
-    """The source of an op's ``record`` (make a node: save what the wanted rules read) and of its
-    node's ``gradients`` (run the rules). Unrolled, because every operation pays for both."""
-    sequence = bool(op.primitive.sequences)
-    saved = []
-    for (kind, i), users in op.values.items():
-        if kind == INPUT:
-            t = f"tensors[{i}]"
-            value = f"({t}, {t}._writes[0]) if isinstance({t}, Tensor) else ({t}, None)"
-        elif kind == OUTPUT and op.primitive.outputs[i] in op.primitive.constants:
-            value = f"(outputs[{i}], outputs[{i}]._writes[0])"
-        elif kind == OUTPUT:
-            o = f"outputs[{i}]"
-            first = ", outputs[0]._array" if i and op.only_first else ""
-            value = f"(SavedOutput({o}._array, {o}._writes, {i}{first}), {o}._writes[0])"
-        elif kind == INDEX:
-            value = f"save_index(statics[{i}])"
-        elif kind == STATIC:
-            value = f"statics[{i}]"
-        elif kind == SHAPE and sequence:
-            value = "tuple([t._array.shape for t in tensors])"
-        elif kind == SHAPE:
-            value = f"tensors[{i}]._array.shape"
-        elif kind == COLUMNS:
-            value = f"by_columns(tensors[{i}]._array)"
-        else:
-            value = f"by_rows(tensors[{i}]._array)"
-        if (kind, i) in op.private:  # of an input that may be an inference tensor, uncounted
-            copied = f"({t}, None)" if kind == INPUT else f"({value})"
-            value = f"({value}) if hooked else keep_copy({copied}, device)"
-        if kind in (INPUT, OUTPUT) and len(users) < len(op.primitive.arrays):
-            wanted = " or ".join(f"edges[{u}] is not None" for u in users)
-            value = f"({value}) if {wanted} else None"
-        saved.append(value)
-    record = [
+    """The source of the function ``record``, which makes the node of a call of the op, and of the
+    node's ``gradients``, which runs the rules."""
+    return "\n".join([*_record_lines(op), *_gradients_lines(op), *_saves_arrays(op)]) + "\n"
+
+
+def _record_lines(op: Any) -> list[str]:
+    saved = [_saved_value(op, source, users) for source, users in op.values.items()]
+    lines = [
         "def record(tensors, statics, edges, outputs, device):",
         "    self = new(NodeType)",
         "    self.edges = edges",
@@ -142,65 +116,104 @@ def print_node_code(op: Any) -> str:
         "    self.order = next(node.sequence)",
     ]
     if any(kind in SAVED for kind, _ in op.values):
-        record.append("    if hooked: pack_recorded(self, tensors, outputs)")
-    record.append("    return self")
-    names = list(op.values)
-    body = []
-    for i, (kind, _) in enumerate(names):
+        lines.append("    if hooked: pack_recorded(self, tensors, outputs)")
+    return [*lines, "    return self"]
+
+
+def _saved_value(op: Any, source: tuple[int, int], users: list[int]) -> str:
+    """The expression for what a node saves of one source, for the rules of the inputs ``users``."""
+    kind, i = source
+    value = _value(op, kind, i)
+    if source in op.private:  # an input may be an inference tensor, whose writes are not counted
+        copied = f"(tensors[{i}], None)" if kind == INPUT else f"({value})"
+        value = f"({value}) if hooked else keep_copy({copied}, device)"
+    if kind in (INPUT, OUTPUT) and len(users) < len(op.primitive.arrays):
+        wanted = " or ".join(f"edges[{u}] is not None" for u in users)
+        value = f"({value}) if {wanted} else None"
+    return value
+
+
+def _value(op: Any, kind: int, i: int) -> str:
+    """The expression for one source of values, in the scope of ``record``."""
+    tensor, output = f"tensors[{i}]", f"outputs[{i}]"
+    if kind == INPUT:
+        return (
+            f"({tensor}, {tensor}._writes[0]) if isinstance({tensor}, Tensor) else ({tensor}, None)"
+        )
+    if kind == OUTPUT and op.primitive.outputs[i] in op.primitive.constants:
+        return f"({output}, {output}._writes[0])"
+    if kind == OUTPUT:
+        first = ", outputs[0]._array" if i and op.only_first else ""
+        saved = f"SavedOutput({output}._array, {output}._writes, {i}{first})"
+        return f"({saved}, {output}._writes[0])"
+    if kind == INDEX:
+        return f"save_index(statics[{i}])"
+    if kind == STATIC:
+        return f"statics[{i}]"
+    if kind == SHAPE and op.primitive.sequences:
+        return "tuple([t._array.shape for t in tensors])"
+    if kind == SHAPE:
+        return f"{tensor}._array.shape"
+    return f"{'by_columns' if kind == COLUMNS else 'by_rows'}({tensor}._array)"
+
+
+def _gradients_lines(op: Any) -> list[str]:
+    sources = list(op.values)
+    lines = ["def gradients(self, B, grads, unpack, edges=None):"]
+    if sources:
+        lines.append(f"    {', '.join(f'v{i}' for i in range(len(sources)))}, = self.values")
+    for i, (kind, _) in enumerate(sources):
         if kind == INDEX:
-            body.append(f"    v{i} = unpack_index(self, v{i}, unpack)")
+            lines.append(f"    v{i} = unpack_index(self, v{i}, unpack)")
         elif kind in SAVED:
-            body.append(f"    v{i} = None if v{i} is None else unpack(self, v{i})")
-
-    def call(number: int, r: Any) -> str:
-        arguments = []
-        for kind, i in r.plan:
-            if kind == NEEDS:
-                arguments.append("tuple([e is not None for e in edges])")
-            elif kind != GRAD:
-                arguments.append(f"v{names.index((kind, i))}")
-            elif op.only_first and i:
-                arguments.append(f"(grads[{i}] if len(grads) > 1 else None)")
-            else:
-                arguments.append(f"grads[{i}]")
-        if r.function is identity:
-            return "grads[0]"
-        primitive = getattr(r.function, "primitive", None)
-        if primitive is not None:
-            return f"B.{primitive}({', '.join(arguments)})"
-        return f"rule{number}({', '.join(['B', *arguments])})"
-
-    first = []
+            lines.append(f"    v{i} = None if v{i} is None else unpack(self, v{i})")
+    lines.append("    if edges is None: edges = self.edges")
     if op.joint:
-        result = call(len(op.rules), op.joint)
+        result = _rule_call(op, len(op.rules), op.joint)
     elif op.primitive.arrays == ("x", "y") and all(op.rules):
-        # As in torch the second comes first: so a second derivative adds in torch's order.
-        for i in (1, 0):
-            first.append(f"    r{i} = {call(i, op.rules[i])} if edges[{i}] is not None else None")
+        # The second gradient comes first, as in torch, so that second derivatives add up in torch's
+        # order.
+        lines += [f"    r{i} = {_wanted_gradient(op, i)}" for i in (1, 0)]
         result = "(r0, r1)"
     else:
-        several = [
-            "None" if r is None else f"{call(i, r)} if edges[{i}] is not None else None"
-            for i, r in enumerate(op.rules)
-        ]
-        result = f"({', '.join(several)},)"
+        result = f"({', '.join(_wanted_gradient(op, i) for i in range(len(op.rules)))},)"
     if op.depends:
         if op.depends == "none":
-            read = [f"self.edges[{i}]" for kind, i in names if kind == INPUT]
+            read = [f"self.edges[{i}]" for kind, i in sources if kind == INPUT]
         else:
-            sources = [read_of(i, r) for i, r in enumerate(op.rules)]
-            read = [f"v{names.index(source)}" if source else "None" for source in sources]
+            found = [read_of(i, r) for i, r in enumerate(op.rules)]
+            read = [f"v{sources.index(source)}" if source else "None" for source in found]
         result = f"depending(self, {result}, {op.depends!r}, ({', '.join(read)},))"
-    unpacking = f"    {', '.join(f'v{i}' for i in range(len(names)))}, = self.values"
-    gradients = [
-        "def gradients(self, B, grads, unpack, edges=None):",
-        *([unpacking] if names else []),
-        *body,
-        "    if edges is None: edges = self.edges",
-        *first,
-        f"    return {result}",
-    ]
-    return "\n".join([*record, *gradients, *_saves_arrays(op)]) + "\n"
+    return [*lines, f"    return {result}"]
+
+
+def _wanted_gradient(op: Any, i: int) -> str:
+    """The expression for the gradient of input ``i``: None where its edge is."""
+    rule = op.rules[i]
+    if rule is None:
+        return "None"
+    return f"{_rule_call(op, i, rule)} if edges[{i}] is not None else None"
+
+
+def _rule_call(op: Any, number: int, rule: Any) -> str:
+    """The expression that calls a rule, in the scope of ``gradients``."""
+    sources = list(op.values)
+    arguments = []
+    for kind, i in rule.plan:
+        if kind == NEEDS:
+            arguments.append("tuple([e is not None for e in edges])")
+        elif kind != GRAD:
+            arguments.append(f"v{sources.index((kind, i))}")
+        elif op.only_first and i:
+            arguments.append(f"(grads[{i}] if len(grads) > 1 else None)")
+        else:
+            arguments.append(f"grads[{i}]")
+    if rule.function is identity:
+        return "grads[0]"
+    primitive = getattr(rule.function, "primitive", None)
+    if primitive is not None:
+        return f"B.{primitive}({', '.join(arguments)})"
+    return f"rule{number}({', '.join(['B', *arguments])})"
 
 
 def node_name_of(name: str) -> str:
@@ -210,7 +223,7 @@ def node_name_of(name: str) -> str:
 
 
 def naming(record: Callable, node_type: Any, names: Callable[[Any, Any], str]) -> Callable:
-    """``record``, with each node of a class of the name that its operands and statics have."""
+    """``record`` for nodes whose class name depends on the operands and statics."""
     kinds: dict[str, type] = {}
 
     def call(tensors: Any, statics: Any, edges: Any, outputs: Any, device: Any) -> Any:
@@ -226,13 +239,14 @@ def naming(record: Callable, node_type: Any, names: Callable[[Any, Any], str]) -
 
 
 def read_of(position: int, rule: Any) -> tuple[int, int] | None:
-    """The value that an input's rule reads in its place: the input itself, or the output."""
+    """The source that the rule of an input reads in its place: the input itself, or the output."""
     found = [s for s in ((INPUT, position), (OUTPUT, 0)) if rule and s in rule.plan]
     return found[0] if found else None
 
 
 def _saves_arrays(op: Any) -> list[str]:
-    """Whether a node keeps arrays: always or never, where no rule that is wanted decides it."""
+    """The lines that define ``saves_arrays``: a constant, or a property where it depends on which
+    gradients are wanted."""
     kinds = list(op.values)
     kept = [i for i, (kind, _) in enumerate(kinds) if kind in SAVED]
     plans = [op.joint.plan] if op.joint else [

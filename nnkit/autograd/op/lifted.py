@@ -1,8 +1,8 @@
-"""The algebra on Tensors, so that whatever is written over ``B`` can be differentiated.
+"""The algebra on Tensors: with it as ``B``, whatever is written over ``B`` can be differentiated.
 
-A name is looked up as an op (its own rules make a node), then as a formula (its expression is
-evaluated with Tensor ops), then as a reference body (run with this algebra), and last as a
-primitive that no gradient passes through (comparisons, index computations).
+A primitive is looked up as an op (its rules make a node), then as a formula (evaluated with Tensor
+ops), then as a reference body (run with this algebra), and last as a primitive without a gradient
+(comparisons, index computations).
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from nnkit.backend.memory import by_rows, has_order_of
 
 
 def _find(self: Any, name: str) -> Callable[..., Any]:
-    """A name of the algebra as a function on Tensors."""
+    """The function on Tensors for a primitive."""
     if name in OPS:
         return OPS[name]
     if name in FORMULAS:
@@ -60,7 +60,7 @@ def _follow(algebra: Lifted, name: str, body: Callable, *values: Any) -> Any:
 
 
 def _own(out: Any, values: tuple) -> None:
-    """Let a result be no view of what its steps made, as that of a kernel is none."""
+    """Make sure that a result is not a view of an intermediate result, like that of a kernel."""
     parts = [v if v.__class__ in (tuple, list) else (v,) for v in values]
     given = [v for part in parts for v in part if isinstance(v, Tensor)]
     while isinstance(out, Tensor):
@@ -71,7 +71,7 @@ def _own(out: Any, values: tuple) -> None:
 
 
 def _all_examples(value: Tensor) -> Tensor | None:
-    """The tensor of all examples of a batch that this one stands for."""
+    """For the tensor of one example inside `vmap`, the tensor of the whole batch."""
     return value._device.lower(value)[0] if isinstance(value._device, BatchLevel) else None
 
 
@@ -87,11 +87,10 @@ def _lies_otherwise(value: Any) -> bool:
 
 
 def _as_the_kernel(outputs: tuple, name: str, values: tuple) -> tuple:
-    """Results as the kernel gives them, which they are without a graph: in its order of memory; in
-    half precision neither rounded after each step, nor as wide as statistics that went into them.
-    """
+    """Replace results computed step by step by what the kernel computes, as it is without a graph:
+    in the kernel's memory order and, in half precision, rounded once."""
     device = next(out._device for out in outputs if out is not None)
-    if device.depth or kernel_asked(name, *values):  # the tensors below have the history
+    if device.depth or kernel_asked(name, *values):  # the history is that of the tensors below
         return outputs
     if any(out is value for out in outputs for value in values if out is not None):
         return outputs
@@ -119,7 +118,7 @@ def _raw(value: Any) -> Any:
 
 
 def _constant(primitive: Primitive) -> Callable[..., Any]:
-    """A primitive without derivatives: runs on the data, gives tensors without history."""
+    """A primitive without derivatives, as a function that returns tensors without history."""
     name = primitive.name
 
     def apply(*arguments: Any) -> Any:

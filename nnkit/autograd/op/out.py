@@ -92,7 +92,7 @@ ANY_SHAPE = frozenset("arange linspace logspace range".split())
 def call_into(out: Any, function: Callable, name: str, arguments: tuple, options: dict) -> Any:
     """Call a function and write its result into ``out``, a tensor or a tuple for several."""
     if name == "where" and not all(isinstance(a, Tensor) for a in arguments):
-        raise TypeError("where(): argument 'out' goes with tensors alone, not with numbers")
+        raise TypeError("where(): argument 'out' requires that all arguments are tensors")
     if isinstance(out, Tensor) and (
         name in IN_DTYPE_OF_OUT or name == "mean" and _is_of_dims(arguments, options)
     ):

@@ -1,10 +1,10 @@
-"""Element-wise ops: one line each, a formula and the formulas of its derivatives.
+"""Element-wise ops: each is declared by one formula and the formulas of its derivatives.
 
 ``pointwise("tanh", lambda x: fn.tanh(x), x=lambda g, out: g * (1 - out * out))`` makes
 
-- the primitives ``tanh`` and ``tanh_grad_x``, which each backend prints for itself,
-- the op that differentiates one with the other (to any order: `Lifted` evaluates the formulas),
-- the public function and Tensor method, with torch's type promotion, ``out=`` and ``tanh_``.
+- the primitives ``tanh`` and ``tanh_grad_x``, for which every backend prints its own code,
+- the op, differentiable to any order (`Lifted` evaluates the formulas on Tensors),
+- the public function and the Tensor method, with type promotion, ``out=`` and ``tanh_``.
 """
 
 from __future__ import annotations
@@ -22,6 +22,7 @@ from nnkit.autograd.compiled import bind_op, bind_write
 from nnkit.autograd.engine.node import edge_of
 from nnkit.autograd.grad_mode import MODE
 from nnkit.autograd.op.code import identity, node_name_of
+from nnkit.autograd.op.inference import beside_unknown, is_seen_otherwise, record_seen, seen_edges
 from nnkit.autograd.op.promotion import (
     EXACT,
     check_dtype,
@@ -35,14 +36,7 @@ from nnkit.autograd.op.promotion import (
 )
 from nnkit.autograd.op.public import METHODS, PUBLIC, attach, known_as
 from nnkit.autograd.op.registry import OPS
-from nnkit.autograd.op.rule import (
-    Op,
-    beside_unknown,
-    is_seen_otherwise,
-    record_seen,
-    seen_edges,
-    without_derivative,
-)
+from nnkit.autograd.op.rule import Op, without_derivative
 from nnkit.autograd.tensor import Tensor, wrap
 from nnkit.autograd.views.history import check_cast, check_fits, refresh, write
 from nnkit.backend.algebra import FORMULAS, register_formula
@@ -67,7 +61,8 @@ __all__ = ["attempting", "declined", "fn", "over_input", "pointwise", "writing"]
 F4, F8 = float32.array, float64.array
 INTEGERS = tuple([d.array for d in OF_ARRAY.values() if d.category == INTEGER and not d.is_stored])
 HALVES = float16.array, bfloat16.array
-# The ops that take dtypes which are only stored; unsigned integers are also what becomes floats.
+# The ops defined for dtypes that are otherwise only stored and cast. Functions of kind "float" also
+# take the unsigned integers.
 _OF_STORED = {
     "unsigned": frozenset(
         ("mul", "eq", "ne", "bitwise_and", "bitwise_or", "bitwise_xor", "isnan", "isinf")
@@ -80,9 +75,9 @@ _OF_STORED = {
 def _gradient_rule(
     name: str, body: Callable, primitive: Any, stepwise: bool, by_rows: bool = False
 ) -> Callable:
-    """The rule of one input: a formula of its own, or ``g`` itself where the body returns it."""
+    """The rule of one input: a formula, or `identity` if the body returns ``g`` itself."""
     inputs = primitive.arrays
-    # A kernel of its own is walked by its operands, the gradient first.
+    # As in torch, the memory order of the result follows the operands, the gradient first.
     whole = {"g", "out", *(inputs if len(inputs) == 1 else ())} if stepwise else ()
     formula = Formula(
         name, body, primitive.statics, whole=whole, by_rows=by_rows, stepwise=stepwise
@@ -130,34 +125,37 @@ def pointwise(
     """Declare an element-wise op.
 
     Args:
-        name: of the primitive and, unless ``function`` is false, of the function.
+        name: the name of the primitive and, unless ``function`` is false, of the function.
         body: the formula; its parameters are the array inputs, then the scalars.
         about: the first line of the public docstring, with the formula.
-        example: the arguments and the result of a call that the docstring shows.
-        scalars: which parameters are Python numbers.
-        kind: of the result's dtype: ``same`` as the promoted inputs, ``number`` (bools become
-            int64), ``float`` (integers become the default floating dtype), ``bool``.
-        numbers: which of two operands may be Python numbers: ``both`` (not at once), ``other``
+        example: the arguments and the result of a call, for the docstring.
+        scalars: the parameters that are Python numbers.
+        kind: the dtype of the result: ``same`` as the promoted inputs, ``number`` (bools become
+            int64), ``float`` (integers become the default floating dtype) or ``bool``.
+        numbers: which of two operands may be a Python number: ``both`` (one at a time), ``other``
             or ``none``.
-        node: the node's class name, by default ``<Name>Backward0``, or what gives it (`numbered`).
-        reflected: that of a node which has the second operand alone, as the first is a number.
+        node: the name of the node class, by default ``<Name>Backward0``, or what gives it
+            (`numbered`).
+        reflected: the name of the node class if the first operand is a number, where torch has
+            another one for that.
         function: whether to make a function of one or two tensors, with promotion.
-        public: whether `nnkit` and Tensor offer it; the name of the module that does instead of
-            them; false where it is a part of another function.
-        out: whether `nnkit` takes ``out=``.
-        in_place: whether they offer ``name_`` too; the category of dtype that only this refuses.
+        public: whether `nnkit` and Tensor offer the function, or the name of the module that does;
+            false if it is a part of another function.
+        out: whether the function in `nnkit` takes ``out=``.
+        in_place: whether ``name_`` is offered, too; or the category of dtype that it refuses.
         differentiable_in_place: whether ``name_`` has a derivative.
         aliases: further public names.
-        refuses: categories of dtype it is not defined for ("bool", "integer", "complex").
-        depends, alone, also, along: as of `rule`.
-        by_rows: the inputs whose gradients lie by rows in memory, whatever their operands do.
-        stepwise: which of ``forward`` and ``backward`` torch computes operation by operation, so
-            that half precision is rounded after each; a kernel of its own rounds once.
-        rules: for each differentiable input a formula of ``g``, inputs, ``out`` and scalars.
+        refuses: the categories of dtype for which the function is not defined ("bool", "integer",
+            "complex", ...).
+        depends, alone, also, along: see `rule`.
+        by_rows: the inputs whose gradients are stored by rows, whatever the order of the operands.
+        stepwise: which of ``forward`` and ``backward`` torch computes operation by operation, with
+            half precision rounded after each. A kernel of its own rounds only its result.
+        rules: for each differentiable input, a formula of ``g``, inputs, ``out`` and scalars.
 
     Returns:
-        The op on Tensors, with the primitive's signature and no promotion, when ``function`` is
-        false; otherwise the function.
+        If ``function`` is false, the op on Tensors: it has the signature of the primitive and does
+        not promote. Otherwise the function.
     """
     formula = Formula(name, body, scalars, stepwise="forward" in stepwise)
     primitive = register_formula(formula)
@@ -165,14 +163,11 @@ def pointwise(
         x: _gradient_rule(f"{name}_grad_{x}", rule, primitive, "backward" in stepwise, x in by_rows)
         for x, rule in rules.items()
     }
-    node = node or node_name_of(name)
-    op = Op(
-        primitive, derivatives, None, node, False, False, (), (), depends, alone, (), also,
-        along=along,
-    )  # fmt: skip
+    options: dict[str, Any] = {"depends": depends, "alone": alone}
+    op = Op(primitive, derivatives, node or node_name_of(name), also=also, along=along, **options)
     if reflected:
         second = {x: derivatives[x] for x in formula.arrays[1:]}
-        op.reflected = Op(primitive, second, None, reflected, False, False, (), (), depends, alone)
+        op.reflected = Op(primitive, second, reflected, **options)
     apply = _make_apply(op, len(formula.arrays))
     apply.__name__ = apply.__qualname__ = name
     apply.op = op
@@ -215,7 +210,7 @@ def pointwise(
 
 
 def _without_derivative(function: Callable) -> Callable:
-    """The function as it is written over its input where torch has no derivative for that."""
+    """The out-of-place function behind ``name_``, for which torch has no derivative."""
 
     def compute(before: Tensor) -> Tensor:
         name = f"{function.__name__}_"
@@ -231,13 +226,14 @@ def numbered(name: str, tensor: int, number: int) -> Callable[[Any, Any], str]:
 
 
 def over_input(apply: Any, node: str, **rules: Callable) -> Callable:
-    """The function of an op whose result is written over its input: its rules read the result."""
+    """The op of ``apply`` with other rules, which read the result only: for writing the result over
+    the input."""
     op = apply.op
     derivatives = {
         x: _gradient_rule(f"{op.name}_over_grad_{x}", rule, op.primitive, False)
         for x, rule in rules.items()
     }
-    variant = Op(op.primitive, derivatives, None, node, False, False, (), (), op.depends, op.alone)
+    variant = Op(op.primitive, derivatives, node, depends=op.depends, alone=op.alone)
     return _make_apply(variant, len(op.primitive.arrays))
 
 
@@ -283,10 +279,10 @@ def _docstring(
 
 
 def _call(op: Op, operands: tuple, raw: tuple, statics: tuple, device: Any) -> Tensor:
-    """The result of a formula on the operands as they are in ``raw``, with its history.
+    """The result of a formula, with its history.
 
-    The operands are Tensors and numbers. This is `print_apply_code` for a formula, whose operands
-    were promoted by arithmetic of no history.
+    What `print_apply_code` does for other ops. The ``operands`` are Tensors and numbers, ``raw``
+    the arrays and numbers they were promoted to. The cast is no part of the history.
     """
     try:
         out = wrap(getattr(device.backend, op.name)(*raw, *statics), device)
@@ -303,8 +299,7 @@ def _call(op: Op, operands: tuple, raw: tuple, statics: tuple, device: Any) -> T
 def _call_promoted(
     name: str, kind: str, refuses: tuple[str, ...], op: Op, input: Any, other: Any, *statics: Any
 ) -> Tensor:
-    """The result of a formula of two operands in the dtype that both promote to; messages call it
-    ``name``."""
+    """The result of a formula of two operands, promoted to one dtype; ``name`` is for messages."""
     if isinstance(input, Tensor) and getattr(other, "_device", None) is not input._device:
         input, other = together(name, input, other)
     x, y, device = operands_of(name, input, other, kind, refuses)
@@ -312,7 +307,7 @@ def _call_promoted(
 
 
 def _connect(op: Op, operands: tuple, statics: tuple, out: Tensor, device: Any) -> None:
-    """Record the node of ``out``, if one of the operands wants a gradient."""
+    """Record the node of ``out`` if an operand requires grad."""
     for t in operands:
         if isinstance(t, Tensor):
             refresh(t)
@@ -347,7 +342,7 @@ def _connect(op: Op, operands: tuple, statics: tuple, out: Tensor, device: Any) 
 
 
 def _make_apply(op: Op, count: int) -> Any:
-    """The op on Tensors (numbers are allowed among the operands), without promotion."""
+    """The op on Tensors, without promotion; numbers are allowed among the operands."""
     name = op.name
 
     def apply(*arguments: Any) -> Any:
@@ -371,7 +366,7 @@ def _make_apply(op: Op, count: int) -> Any:
 
 
 def _number(name: str, parameter: str, value: Any) -> Any:
-    """A scalar argument as one of Python's numbers."""
+    """A scalar argument as a Python number."""
     if isinstance(value, Tensor) and not value._array.ndim:
         value = value.item()
     value = python_number(value)
@@ -382,31 +377,31 @@ def _number(name: str, parameter: str, value: Any) -> Any:
 
 
 def declined(*arguments: Any) -> None:
-    """None, the sign that a compiled op declines, for the function that attempted it."""
+    """None: what a compiled op returns for operands that need more than it does."""
 
 
 def _unchecked(refuses: tuple[str, ...]) -> tuple:
-    """The dtypes that are neither refused nor promoted."""
+    """float32 and float64, unless they are refused: they are never promoted."""
     return (None, None) if "floating" in refuses else (F4, F8)
 
 
 def _halves(refuses: tuple[str, ...]) -> tuple:
-    """Those of half precision that are not refused."""
+    """The dtypes of half precision that are not refused."""
     return tuple([d for d in HALVES if OF_ARRAY[d].kinds.isdisjoint(refuses)])
 
 
 def _whole(kind: str, refuses: tuple[str, ...]) -> tuple:
-    """The dtypes without fractions in which an op computes as they are."""
+    """The integer and bool dtypes in which an op computes without promotion."""
     integers = () if kind == "float" or "integer" in refuses else INTEGERS
     bits_alone = "floating" in refuses and "bool" not in refuses
     return (*integers, bool_.array) if bits_alone else integers
 
 
 def _unary(op: Op, kind: str, refuses: tuple[str, ...]) -> Any:
+    """The promoting function of one tensor."""
     name = op.name
     count = len(op.primitive.statics)
     f4, f8 = _unchecked(refuses)
-
     floating = (f4, f8, *_halves(refuses)) if f4 else ()
     attempt = bind_op(op, declined, dtypes=(*floating, *_whole(kind, refuses)))
 
@@ -442,12 +437,12 @@ def _unary(op: Op, kind: str, refuses: tuple[str, ...]) -> Any:
 
 
 def _binary(op: Op, kind: str, refuses: tuple[str, ...], numbers: str) -> Any:
+    """The promoting function of two operands."""
     name = op.name
     refused = {"both": (), "other": ("input",), "none": ("input", "other")}[numbers]
     weak = () if "other" in refused else (float, int)
     f4, f8 = _unchecked(refuses)
     i8 = None if kind == "float" or "integer" in refuses else int64.array
-
     dtypes = (*((f4, f8, *_halves(refuses)) if f4 else ()), *_whole(kind, refuses))
     places = {"both": 3, "other": 2, "none": 0}[numbers]
     compiled = functools.partial(bind_op, op, dtypes=dtypes, numbers=places, exact=name in EXACT)
@@ -491,7 +486,8 @@ def _binary(op: Op, kind: str, refuses: tuple[str, ...], numbers: str) -> Any:
 
 
 def is_plain_operand(operand: Any, target: Tensor) -> bool:
-    """Whether nothing must be cast, moved or enlarged to write the operand into the target."""
+    """Whether an operand can be written into ``target`` without a cast, a move or a larger
+    target."""
     if not isinstance(operand, Tensor):
         return operand.__class__ is float or operand.__class__ is int
     x, y = target._array, operand._array
@@ -504,7 +500,7 @@ def _in_place(
     op: Op, promoting: Callable, kind: str, refuses: tuple[str, ...], numbers: str,
     refused: bool | str, differentiable: bool,
 ) -> Any:  # fmt: skip
-    """``name_``: one in-place kernel where no history is wanted, else `views.write`."""
+    """``name_``: one in-place kernel if nothing is recorded, else `nnkit.autograd.views.write`."""
     promoting = promoting if differentiable else _without_derivative(promoting)
     name = op.name
     label = name + "_"
@@ -549,7 +545,7 @@ def _in_place(
             raise wrong_type(name, "other", other)
         if dtype in fast and is_plain_operand(other, input):
             kernel = getattr(input._device.backend, label)
-        else:  # torch asks for shape and cast before it asks for a kernel
+        else:  # torch checks the shape and the cast before it looks for a kernel
             if isinstance(other, Tensor):
                 check_fits(label, broadcast_shape(name, [input.shape, other.shape]), input)
             if kind != "bool":
@@ -571,15 +567,15 @@ def _in_place(
 def attempting(
     apply: Callable, dtypes: tuple = (F4, F8), numbers: int = 0, masks: int = 0
 ) -> Callable:
-    """The op ``apply`` of a formula on operands that need no promotion; None where it takes more.
-    ``numbers`` and ``masks`` are those of `bind_op`."""
+    """The compiled op ``apply`` of a formula: returns None for operands that need promotion or
+    other preparation. ``numbers`` and ``masks`` are those of `bind_op`."""
     op: Op = apply.op  # pyright: ignore[reportFunctionMemberAccess]
     return bind_op(op, declined, dtypes=dtypes, numbers=numbers, masks=masks)
 
 
 def writing(apply: Callable, operation: str) -> Callable:
-    """The op ``apply`` of a formula as one that writes into its first operand; None where that
-    takes more than its kernel. Messages call the write ``operation``."""
+    """The compiled in-place form of the op ``apply`` of a formula, which writes into its first
+    operand: returns None where that takes more than a kernel. ``operation`` is for messages."""
     op: Op = apply.op  # pyright: ignore[reportFunctionMemberAccess]
     inputs = len(op.primitive.arrays)
     return bind_write(f"{op.name}_", operation, inputs, (F4, F8), declined)

@@ -131,14 +131,7 @@ def operands_of(name: str, input: Any, other: Any, kind: str, refuses: tuple[str
     are_numbers = name in _OF_NUMBERS and not tensors and isinstance(input, numbers.Number)
     if not (tensors or are_numbers):
         raise wrong_type(name, "input", input)
-    parts = []
-    for parameter, value in (("input", input), ("other", other)):
-        if isinstance(value, Tensor):
-            parts.append((OF_ARRAY[value._array.dtype], 0 if value._array.ndim else 1))
-        elif isinstance(value, numbers.Number):
-            parts.append((of_operand(value), 2))
-        else:
-            raise wrong_type(name, parameter, value)
+    parts = _kinds_of(name, (input, other), ("input", "other"))
     d = result_dtype(parts)
     if are_numbers:
         input = wrap(cpu.backend.full((), input, parts[0][0].array), cpu)
@@ -336,16 +329,22 @@ def promoted_dtype(
     name: str, *values: Any, parameters: tuple[str, ...] = ("input", "other")
 ) -> dtype:
     """torch's result type of tensors and numbers together."""
-    parts = []
-    for position, value in enumerate(map(python_number, values)):
+    return result_dtype(_kinds_of(name, map(python_number, values), parameters))
+
+
+def _kinds_of(name: str, values: Iterable, parameters: tuple[str, ...]) -> list[tuple[dtype, int]]:
+    """The (dtype, priority) of each operand, as `result_dtype` takes them."""
+    kinds = []
+    for value in values:
         if isinstance(value, Tensor):
-            parts.append((OF_ARRAY[value._array.dtype], 0 if value._array.ndim else 1))
+            kinds.append((OF_ARRAY[value._array.dtype], 0 if value._array.ndim else 1))
         elif isinstance(value, numbers.Number):
-            parts.append((of_operand(value), 2))
+            kinds.append((of_operand(value), 2))
         else:
+            position = len(kinds)
             named = position < len(parameters)
             raise wrong_type(name, parameters[position] if named else f"{position}", value)
-    return result_dtype(parts)
+    return kinds
 
 
 def promote(

@@ -1,5 +1,5 @@
-"""The registry of public functions: one definition gives ``nnkit.f``, ``Tensor.f``, ``f_`` and
-the ``out=`` form."""
+"""The registry of public functions: one definition gives ``nnkit.f``, ``Tensor.f``, ``Tensor.f_``
+and the ``out=`` form."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ from nnkit.autograd.arguments.annotations import held
 from nnkit.autograd.tensor import Tensor
 from nnkit.autograd.views.history import inplace
 
-PUBLIC: dict[str, Callable] = {}  # what `nnkit` offers under these names
-# What serves for sparse tensors in the place of a public function: compositions of others.
+PUBLIC: dict[str, Callable] = {}  # the functions of the module `nnkit`, by name
+# For sparse tensors, the compositions of other functions that replace a public function.
 COMPOSED: dict[str, Callable] = {}
-METHODS: dict[str, Callable] = {}  # what Tensor offers
+METHODS: dict[str, Callable] = {}  # the methods of Tensor, by name
 
 
 def public(
@@ -28,17 +28,20 @@ def public(
     lax: bool = False,
     aliases: tuple[str, ...] = (),
 ) -> Any:
-    """Register a function whose first parameter is called ``input`` (or a creation function).
+    """Decorate a public function: register it, and check the arguments of its calls.
+
+    The first parameter must be called ``input``, except in functions that create tensors.
 
     Args:
         name: the public name, by default the function's own.
-        method: attach it to Tensor too (a string gives another name there).
+        method: make it a method of Tensor, too (a string gives the method another name).
         namespace: offer it as ``nnkit.<name>``.
-        in_place: attach ``<name>_`` to Tensor (and offer it as ``nnkit.<name>_``); a function of
-            its own does it, otherwise the result is computed and copied.
+        in_place: also make ``<name>_`` a method of Tensor and a function of `nnkit`. If this is a
+            function, it does the write; otherwise the result is computed and copied.
         out: accept ``out=`` in the function form: the result is written into that tensor.
-        lax: flags and words are left to the function, which in torch is written in Python.
-        aliases: further names for all of the same.
+        lax: do not check the types of bool and str arguments, as torch does not for functions that
+            it defines in Python.
+        aliases: further public names.
     """
     if function is None:
         return functools.partial(
@@ -66,7 +69,7 @@ def public(
 
 
 def known_as(function: Callable, name: str) -> None:
-    """Tell pickle under which name `nnkit` has a function that its own module does not offer."""
+    """Set the name under which pickle finds a function in `nnkit`, not in its own module."""
     function.__module__, function.__qualname__ = "nnkit", name
 
 

@@ -1,4 +1,4 @@
-"""The ops by name, and the algebra that they make on Tensors."""
+"""The ops by name, and the algebra on Tensors that they form."""
 
 from __future__ import annotations
 
@@ -9,9 +9,10 @@ OPS: dict[str, Callable] = {}  # name -> the function on Tensors
 
 
 class Lifted:
-    """The names of a backend, on Tensors; `nnkit.autograd.op.lifted` says how each is found."""
+    """The primitives of a backend as functions of Tensors. `nnkit.autograd.op.lifted` looks them
+    up."""
 
-    _find: Any  # the method that `nnkit.autograd.op.lifted` gives it
+    _find: Any  # set by `nnkit.autograd.op.lifted`, which imports this module
 
     def __getattr__(self, name: str) -> Callable[..., Any]:
         if name.startswith("__"):

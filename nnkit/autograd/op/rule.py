@@ -1,18 +1,18 @@
 """A differentiable op: a primitive of the algebra and the rules for its derivatives.
 
-`rule` declares one and returns its `apply` function, which has the primitive's own signature but
-takes Tensors where the primitive takes arrays. What a rule's parameters are called decides what
-is saved for backward:
+`rule` declares one and returns its ``apply`` function, which has the signature of the primitive
+but takes Tensors where that takes arrays. The names of a rule's parameters say what it reads, and
+so what is saved for backward:
 
 ====================  =====================================================================
-``g``                 the gradient of the output (``g_<output>`` where several outputs have one,
-                      the list of all where their number varies)
-an input's name       that input (saved as the Tensor, so that it can be differentiated again)
-an output's name      that output (``out`` where there is only one)
-a static's name       that argument, as it was passed; Tensors in it (an index) as inputs are
-``<input>_shape``     the input's shape, without keeping its data
-``<input>_columns``   whether the input lies by columns, so that its gradient does too
-``<input>_rows``      whether it lies by rows
+``g``                 the gradient of the output (``g_<output>`` if several outputs have one,
+                      the list of all if their number varies)
+an input's name       that input (saved as a Tensor, so that it can be differentiated again)
+an output's name      that output (``out`` if there is only one)
+a static's name       that argument as it was passed; Tensors in it (an index) like inputs
+``<input>_shape``     the shape of the input, without keeping its data
+``<input>_columns``   whether the input is stored by columns, so that its gradient will be, too
+``<input>_rows``      whether the input is stored by rows
 ``needs``             which inputs want a gradient, a tuple of bools (for ``joint`` rules)
 ====================  =====================================================================
 """
@@ -33,7 +33,6 @@ from nnkit.autograd.engine.node import (
     OutputEdge,
     Refusing,
     SavedOutput,
-    Unknown,
     edge_of,
 )
 from nnkit.autograd.engine.saved import (
@@ -45,7 +44,7 @@ from nnkit.autograd.engine.saved import (
     unpack_index,
 )
 from nnkit.autograd.engine.saved_attributes import saved_attributes
-from nnkit.autograd.forward.dependence import Dependence, depending
+from nnkit.autograd.forward.dependence import depending
 from nnkit.autograd.forward.dual import positions_on
 from nnkit.autograd.grad_mode import MODE
 from nnkit.autograd.op.code import (
@@ -56,7 +55,6 @@ from nnkit.autograd.op.code import (
     NEEDS,
     OUTPUT,
     ROWS,
-    SAVED,
     SHAPE,
     STATIC,
     naming,
@@ -64,18 +62,18 @@ from nnkit.autograd.op.code import (
     print_apply_code,
     print_node_code,
 )
+from nnkit.autograd.op.inference import beside_unknown, is_seen_otherwise, record_seen, seen_edges
 from nnkit.autograd.op.promotion import on_one_device, translated
 from nnkit.autograd.op.registry import LIFTED, OPS
-from nnkit.autograd.tensor import InferenceWrites, Tensor, wrap
-from nnkit.autograd.views.history import is_unseen, link_view, refresh
-from nnkit.autograd.views.replay import Rootless
+from nnkit.autograd.tensor import Tensor, wrap
+from nnkit.autograd.views.history import link_view, refresh
 from nnkit.backend.algebra import CATALOGUE, Primitive, reference_body
 from nnkit.backend.dtype import FLOATING
-from nnkit.backend.memory import by_columns, by_rows, has_expanded
+from nnkit.backend.memory import by_columns, by_rows
 
 
 class Rule:
-    """One derivative rule and where each of its parameters comes from."""
+    """A derivative rule, with the source (kind, index) of each of its parameters."""
 
     __slots__ = ("function", "plan")
 
@@ -84,19 +82,21 @@ class Rule:
         self.plan = [_source(name, primitive) for name in names]
 
 
+# The suffixes of parameters that read something about an input other than its data.
+_ABOUT_INPUTS = {"_shape": SHAPE, "_columns": COLUMNS, "_rows": ROWS}
+
+
 def _source(name: str, primitive: Primitive) -> tuple[int, Any]:
+    """The source of a rule's parameter: its kind and its index among those of that kind."""
     if name in primitive.arrays:
         return INPUT, primitive.arrays.index(name)
     if name in primitive.statics:
         return INDEX if name in primitive.indices else STATIC, primitive.statics.index(name)
     if name in primitive.outputs:
         return OUTPUT, primitive.outputs.index(name)
-    if name.endswith("_shape") and name[:-6] in primitive.arrays:
-        return SHAPE, primitive.arrays.index(name[:-6])
-    if name.endswith("_columns") and name[:-8] in primitive.arrays:
-        return COLUMNS, primitive.arrays.index(name[:-8])
-    if name.endswith("_rows") and name[:-5] in primitive.arrays:
-        return ROWS, primitive.arrays.index(name[:-5])
+    for suffix, kind in _ABOUT_INPUTS.items():
+        if name.endswith(suffix) and name.removesuffix(suffix) in primitive.arrays:
+            return kind, primitive.arrays.index(name.removesuffix(suffix))
     if name == "needs":
         return NEEDS, 0
     if name == "g":
@@ -107,12 +107,16 @@ def _source(name: str, primitive: Primitive) -> tuple[int, Any]:
 
 
 def parameter_names(function: Callable) -> tuple[str, ...]:
+    """The names of a function's parameters, without the cost of `inspect.signature`."""
     code = function.__code__
     return code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]
 
 
 class Op:
-    """A primitive with its rules; makes the nodes of its results."""
+    """A primitive with its derivative rules; its ``record`` makes the nodes of results.
+
+    The arguments are those of `rule`.
+    """
 
     __slots__ = (
         "alone", "along", "also", "apart", "broadcasts", "depends", "differentiable", "fixed",
@@ -121,9 +125,9 @@ class Op:
     )  # fmt: skip
 
     def __init__(
-        self, primitive: Primitive, rules: dict[str, Callable], joint: Callable | None,
-        node: str | Callable[[Any, Any], str], view: bool, broadcasts: bool,
-        nondifferentiable: tuple[str, ...],
+        self, primitive: Primitive, rules: dict[str, Callable],
+        node: str | Callable[[Any, Any], str], *, joint: Callable | None = None,
+        view: bool = False, broadcasts: bool = False, nondifferentiable: tuple[str, ...] = (),
         private: tuple[str, ...] = (), depends: str | None = None, alone: Any = None,
         apart: Any = (), also: Mapping[str, tuple[str, ...]] | None = None,
         fixed: tuple[str, ...] = (), linear: bool = False, order: tuple[str, ...] = (),
@@ -140,7 +144,7 @@ class Op:
         self.primitive = primitive
         self.names = node if callable(node) else None
         self.node_name = node if isinstance(node, str) else node_name_of(primitive.name)
-        # The same of a number and a Tensor, where that is an operation of its own in torch.
+        # The op of a number and a Tensor, if torch has another node for that.
         self.reflected: Op | None = None
         self.is_view = view
         self.broadcasts = broadcasts
@@ -158,11 +162,11 @@ class Op:
             names = getattr(function, "parameters", None) or parameter_names(function)[1:]
             self.rules[primitive.arrays.index(name)] = Rule(function, names, primitive)
         self.differentiable = tuple(o not in nondifferentiable for o in primitive.outputs)
-        # Then its node is that of the first output alone, until a backward is differentiated
-        # and another output, which it saved, turns out to have a gradient too.
+        # If only the first output is differentiable, the node has one output, until a backward
+        # that is differentiated itself sends a gradient to another output that the node saved.
         first, *others = self.differentiable
         self.only_first = bool(others) and first and not any(others) and not primitive.many
-        # Every (kind, index) that is saved, each once, and the inputs for whose sake it is.
+        # Every source that is saved, each once, with the inputs whose gradients need it.
         self.values: dict[tuple[int, int], list[int]] = {}
         for position, r in enumerate(self.rules):
             for source in [*(r.plan if r else ()), *self.also.get(position, ())]:
@@ -171,14 +175,14 @@ class Op:
         for source in self.joint.plan if self.joint else ():
             if source[0] not in (GRAD, NEEDS):
                 self.values[source] = []
-        # As torch does, an output and what several rules read is saved whoever wants a gradient.
+        # As in torch, outputs and what several rules read are saved whatever gradient is wanted.
         for source, users in self.values.items():
             if source[0] == OUTPUT or self.joint or len(users) != 1:
                 self.values[source] = list(range(len(primitive.arrays)))
         self.node_type: type[Node] | None = None
 
     def __getattr__(self, name: str) -> Any:
-        # Reached while the slot `record` is empty: printed when the first node is made.
+        # Reached while the slot `record` is empty: it is printed when the first node is made.
         if name != "record":
             raise AttributeError(name)
         source = print_node_code(self)
@@ -197,7 +201,7 @@ class Op:
             "shows_unasked": bool(self.primitive.sequences),
             "__module__": "nnkit.autograd", **saved_attributes(self),
         }  # fmt: skip
-        if self.node_name in ("CopyBackwards", "CopySlices"):  # of no function of torch's
+        if self.node_name in ("CopyBackwards", "CopySlices"):  # in torch not a function's node
             members["space"] = node_module.OF_NO_OP
         bases: Any = (Refusing if self.node_name == "NotImplemented" else Node,)
         self.node_type = scope["NodeType"] = type(self.node_name, bases, members)
@@ -206,7 +210,7 @@ class Op:
         return self.record
 
     def slots(self) -> tuple | None:
-        """The places of the inputs that have gradients, None where all have."""
+        """The positions of the inputs that have gradients, in torch's order; None if all have."""
         if self.joint and self.fixed:
             return tuple([i for i, n in enumerate(self.primitive.arrays) if n not in self.fixed])
         if self.joint or self.primitive.sequences:
@@ -214,7 +218,7 @@ class Op:
         return tuple([i for i in self.order if self.rules[i] is not None])
 
     def _compiled(self, record: Callable) -> Callable:
-        """The compiled form of ``record``, where it knows all that must be saved."""
+        """The compiled form of ``record``, or ``record`` itself if that saves anything unusual."""
         unknown = self.private or self.primitive.sequences or self.primitive.constants
         if unknown or any(kind == INDEX for kind, _ in self.values):
             return record
@@ -229,7 +233,8 @@ class Op:
 
 
 class Guard(Node):
-    """The node of a result of several ops, which minds writes to what torch's one op has saved."""
+    """The node of a function made of several ops. Its backward raises if a tensor was written that
+    torch's single op would have saved."""
 
     __slots__ = ()
     saves_arrays = True
@@ -246,12 +251,12 @@ class Guard(Node):
 
 @functools.cache
 def _guard_of(name: str) -> type[Guard]:
-    """The class of the nodes of a function."""
+    """The class of a function's nodes."""
     return type(node_name_of(name), (Guard,), {"__slots__": ()})
 
 
 def guarded(name: str, out: Tensor, *saved: Tensor) -> Tensor:
-    """``out``, the result of function ``name``, with a history that minds writes to ``saved``."""
+    """``out``, the result of function ``name``; its backward raises if ``saved`` was written."""
     if out._requires_grad:
         values = [
             (SavedOutput(t._array, t._writes, 0) if t is out else t, t._writes[0]) for t in saved
@@ -282,52 +287,54 @@ def rule(
     along: Callable | None = None,
     **rules: Callable,
 ) -> Callable:
-    """Declare how primitive ``name`` is differentiated and get its function on Tensors.
+    """Declare how primitive ``name`` is differentiated, and return its function on Tensors.
 
     Args:
-        name: the primitive, which the catalogue must know.
-        node: the node's class name, by default ``<Name>Backward0``; or a function of the operands
-            and the statics that gives it, where torch has several functions for the primitive.
-        view: whether the result shares its input's memory (basic views).
-        broadcasts: whether an input may be smaller than what its rule returns; the engine then
-            sums the gradient down to the input's shape.
-        joint: one rule for all inputs at once; returns one gradient (or None) for each input.
-        nondifferentiable: outputs without a gradient, such as indices. A rule may still ask for
-            ``g_<output>``: None, unless the backward is differentiated and saved that output.
+        name: a primitive of the catalogue.
+        node: the name of the node class, by default ``<Name>Backward0``. Or a function of the
+            operands and the statics that returns it, if torch has several ops for the primitive.
+        view: whether the result is a view of the first input.
+        broadcasts: whether a rule may return a gradient larger than its input; the engine then
+            sums it down to the input's shape.
+        joint: one rule for all inputs; returns one gradient (or None) for each input.
+        nondifferentiable: outputs without a gradient, such as indices. A rule may still read
+            ``g_<output>``: None, unless a backward that saved this output is differentiated.
         private: inputs and outputs of which a copy is saved, so that they may be written before
-            backward: where torch's op, made of several, saves what only it can see.
-        depends: what a gradient is in torch even where nothing it is computed of wants one:
-            ``"zeros"`` a function of what the rule reads, with a derivative of zeros;
-            ``"backward"`` the same, but without a tangent (of most kinked functions and of pools);
-            ``"none"`` of all inputs that are read, to which no gradient goes (a bias').
-        alone: what torch does where all operands are inference tensors, of which its autograd
-            knows nothing, and one requires grad: None does not record the operation, nor does
-            ``"number"``, where a number is no tensor among them; ``"recorded"`` does (torch works
-            on copies), and so does ``"written"``, whose backward runs once (torch writes into a
-            view); ``"copied"`` records a copy of the first operand in its place; ``"refused"``
-            raises a RuntimeError (torch calls a function with ``out=``). ``"composed"`` records
-            the steps of the reference body wherever an operand is one. Or a function of the
-            arguments that tells, here as in ``apart``.
-        apart: the inputs that torch does something to by themselves first: inference tensors
-            among them require no grad, whatever is beside them.
-        also: what torch saves for an input's gradient though its rule here does not read it, since
-            writing it before backward is an error.
-        fixed: inputs of a joint rule that never have a gradient, and which no node shows.
-        linear: whether forward mode puts the tangents through the op itself. So it must where
-            elements may be written several times: the last one stays, and all get its gradient.
-        order: the inputs as torch's node has them, where that is another order than here; so it
-            shows them and sends their gradients.
-        materializes: whether an output that got no gradient has zeros; else the rules get None.
-        along: what forward mode has where torch has it otherwise than by the rules: a function of
-            all inputs and of their tangents, which returns that of the output.
-        rules: for each differentiable input a function ``(B, g, ...)`` that returns its gradient,
-            with the *output's* broadcast shape where the op broadcasts (the engine reduces it).
+            backward. For ops that are several in torch, which save intermediate results.
+        depends: of what a gradient is a function in torch, even if nothing it is computed from
+            requires grad: ``"zeros"``, of what the rule reads, with zeros as derivative;
+            ``"backward"``, the same without a tangent (most kinked functions, and pooling);
+            ``"none"``, of all inputs that are read, but no gradient is sent to them (a bias).
+        alone: what torch does if all operands are inference tensors and one of them requires grad.
+            Its autograd does not see such tensors, so by default the op is not recorded. With
+            ``"number"`` it is not either, and a number does not count as an operand;
+            ``"recorded"``: it is recorded (torch works on copies); ``"written"``: it is, and its
+            backward runs once (torch writes into a view); ``"copied"``: a copy of the first
+            operand is recorded in its place; ``"refused"``: RuntimeError (torch calls a function
+            with ``out=``); ``"composed"``: the steps of the reference body are recorded, also if
+            only some operands are inference tensors. Or a function of the arguments that returns
+            one of these.
+        apart: inputs that torch first processes by themselves: an inference tensor among them gets
+            no gradient, whatever the other operands are. Or a function that returns them.
+        also: for an input, what torch saves for its gradient though the rule here does not read it;
+            writing that before backward is an error.
+        fixed: inputs of a joint rule that never have a gradient and are not listed by the node.
+        linear: whether forward mode applies the op itself to the tangents. Needed if elements may
+            be written several times: then the last one stays, but all receive its gradient.
+        order: the inputs in the order of torch's node, if that differs; the node lists them and
+            sends their gradients in this order.
+        materializes: whether rules get zeros for an output that received no gradient, or None.
+        along: the tangent of the output, a function of all inputs and their tangents, if torch's
+            differs from what the rules give.
+        rules: for each differentiable input a function ``(B, g, ...)`` that returns its gradient.
+            If the op broadcasts, the gradient has the broadcast shape (the engine sums it down).
     """
     primitive = CATALOGUE[name]
-    node = node or node_name_of(name)
     op = Op(
-        primitive, rules, joint, node, view, broadcasts, nondifferentiable, private, depends,
-        alone, apart, also, fixed, linear, order, materializes, along,
+        primitive, rules, node or node_name_of(name), joint=joint, view=view,
+        broadcasts=broadcasts, nondifferentiable=nondifferentiable, private=private,
+        depends=depends, alone=alone, apart=apart, also=also, fixed=fixed, linear=linear,
+        order=order, materializes=materializes, along=along,
     )  # fmt: skip
     apply = _make_apply(op)
     apply.__name__ = apply.__qualname__ = name
@@ -339,7 +346,7 @@ def rule(
 
 
 def _make_apply(op: Op) -> Any:
-    """The function of an op on Tensors; static arguments are passed on as they are."""
+    """The function of an op on Tensors; static arguments are passed on unchanged."""
     if op.primitive.sequences:
         return _make_apply_to_sequence(op)
     scope: dict[str, Any] = {
@@ -354,7 +361,8 @@ def _make_apply(op: Op) -> Any:
 
 
 def _first_call(*arguments: Any) -> Any:
-    """The code of each `apply` before its own is printed, which would slow the import down."""
+    """The code of each ``apply`` until its first call prints the op's own. (To print all at import
+    would be slow.)"""
     apply.__code__ = print_apply()  # pyright: ignore  # noqa: F821  names of the op's scope
     return apply(*arguments)  # pyright: ignore  # noqa: F821
 
@@ -368,7 +376,7 @@ def _print_apply(op: Op, scope: dict[str, Any]) -> Any:
 
 
 def _make_apply_to_sequence(op: Op) -> Any:
-    """The same for a sequence of Tensors."""
+    """`_make_apply` for an op on a sequence of Tensors."""
     name = op.name
     several = len(op.primitive.outputs) > 1 or op.primitive.many
     flow = op.joint is not None or op.rules[0] is not None
@@ -403,107 +411,8 @@ def _make_apply_to_sequence(op: Op) -> Any:
     return apply
 
 
-def copied_scalar(x: Tensor, *statics: Any) -> str | None:
-    """``alone`` of a `rule` whose op torch records as a copy if the input has no dimensions."""
-    return None if x._array.ndim else "copied"
-
-
-def copied_without_history(x: Tensor, y: Tensor, *statics: Any) -> tuple[str, ...]:
-    """``apart`` of a `rule` whose op torch writes into a copy of ``x``, of which it makes a view:
-    inference tensors alone have no history then, unless elements that share memory had to be copied
-    first."""
-    return ("x",) if is_unseen((x, y)) and not has_expanded(x._array) else ()
-
-
-def is_seen_otherwise(t: Any) -> bool:
-    """Whether torch's autograd sees an operand otherwise than others that require grad: an
-    inference tensor, or a view without history, whose gradient goes no further."""
-    return t._writes.__class__ is InferenceWrites or t._edge.__class__ is Unknown
-
-
-def seen_edges(op: Op, operands: tuple, statics: tuple, edges: tuple) -> tuple[Any, str | None]:
-    """The edges that torch's autograd sees where some operands are `is_seen_otherwise`, None where
-    it records nothing; and of inference tensors alone how it does (``alone`` of `rule`).
-
-    RuntimeError where torch would call a function with ``out=``.
-    """
-    given = (*operands, *statics)
-    alone: Any = op.alone(*given) if callable(op.alone) else op.alone
-    names = op.primitive.arrays
-    apart: Any = op.apart
-    apart = apart(*given) if callable(apart) else apart
-    for name in apart:
-        place = names.index(name)
-        if is_unseen((operands[place],)):
-            edges = (*edges[:place], None, *edges[place + 1 :])
-    seen = [t for t in operands if isinstance(t, Tensor) or alone != "number"]
-    unseen = is_unseen((*seen, *_index_tensors(op.primitive, statics)))
-    if unseen and alone == "refused":
-        raise RuntimeError(refusal(op.name))
-    way = alone if unseen else None
-    if unseen and way not in ("recorded", "copied", "written"):
-        return None, way
-    if way == "copied":
-        edges = edges[:1]
-    if all(e is None for e in edges):
-        return None, way
-    slots = op.slots()
-    # Of several operands none is saved for a gradient that goes no further.
-    if len(edges if slots is None else slots) > 1:
-        edges = tuple([None if e.__class__ is Unknown else e for e in edges])
-    return edges, way
-
-
-def record_seen(
-    op: Op, operands: tuple, statics: tuple, edges: tuple, outputs: tuple, device: Any
-) -> Node:
-    """The node of an operation with an operand that `is_seen_otherwise`.
-
-    Inside of a transform it may save inference tensors, unless it is recorded around all transforms
-    too, for the sake of what requires a gradient there.
-    """
-    level, before = MODE.level, MODE.saves_inference
-    if level is not None:
-        tensors = [t for t in operands if isinstance(t, Tensor)]
-        below = [t for t in tensors if t._writes.__class__ is not InferenceWrites]
-        MODE.saves_inference = not (below and level.is_live_below(tensors))
-    try:
-        node = op.record(operands, statics, edges, outputs, device)
-    finally:
-        MODE.saves_inference = before
-    if op.node_name == "NotImplemented":
-        return NotImplementedBackward(edges, (RuntimeError, op.name), device)
-    saved = [v for v, (kind, _) in zip(node.values, op.values, strict=True) if kind in SAVED]
-    if any(v is not None for v in saved) or any(e is not None for e in edges):
-        return node
-    return Rootless(edges, (), device)
-
-
-def beside_unknown(node: Node, edges: tuple) -> Node:
-    """The node of an operation, and inside of a transform, which asks what its results depend on,
-    one of the histories among its ``edges`` too that no gradient goes into."""
-    unknown = [e for e in edges if e.__class__ is Unknown] if MODE.transforms else ()
-    if len(edges) < 2 or not unknown:
-        return node
-    return Dependence((node, *unknown), "none", node.device)
-
-
-def refusal(name: str) -> str:
-    """The message where torch calls a function with ``out=`` that an inference tensor is given."""
-    return (
-        f"{name}(): functions with out=... arguments don't support automatic differentiation, but "
-        "an inference tensor that requires grad is given, for which this is one"
-    )
-
-
-def _index_tensors(primitive: Primitive, statics: tuple) -> list:
-    """The Tensors of an op's indices."""
-    given = [statics[primitive.statics.index(name)] for name in primitive.indices]
-    return [i for positions in given for i in positions if isinstance(i, Tensor)]
-
-
 def check_source(name: str, input: Tensor, source: Tensor, parameter: str = "src") -> None:
-    """RuntimeError where an operand that wants a gradient would become integers as ``input`` is."""
+    """RuntimeError if ``source`` requires grad but would be cast to the integers of ``input``."""
     if source._requires_grad and MODE.enabled and input.dtype.category < FLOATING:
         raise RuntimeError(
             f"{name}(): a result of dtype {input.dtype} has no gradient, but argument "
@@ -512,7 +421,7 @@ def check_source(name: str, input: Tensor, source: Tensor, parameter: str = "src
 
 
 def check_constant(name: str, parameter: str, value: Tensor) -> None:
-    """RuntimeError where an operand would get a gradient, and the function has none for it."""
+    """RuntimeError if an operand requires grad for which the function has no derivative."""
     if value._requires_grad and MODE.enabled:
         raise RuntimeError(f"{name}(): not differentiable with respect to argument '{parameter}'")
 
@@ -520,7 +429,8 @@ def check_constant(name: str, parameter: str, value: Tensor) -> None:
 def without_derivative(
     operation: str, out: Tensor, error: type[Exception] = RuntimeError
 ) -> Tensor:
-    """``out`` of an operation that has no derivative: backward says so, forward mode at once."""
+    """``out``, the result of an operation without a derivative: backward through it raises, and
+    forward mode raises at once."""
     if out._requires_grad:
         out._edge = NotImplementedBackward(out._edge.edges, (error, operation), out._device)
     if out._device.depth:
@@ -540,8 +450,8 @@ def without_forward(operation: str) -> NotImplementedError:
 
 
 def real_gradient(name: str, out: Tensor) -> Tensor:
-    """``out`` of a function that torch differentiates for real results alone; RuntimeError where it
-    is complex and would get a history."""
+    """``out`` of a function that is differentiable for real results only; RuntimeError if it is
+    complex and requires grad."""
     if out._requires_grad and out._array.dtype.kind == "c":
         raise RuntimeError(
             f"{name}() does not support automatic differentiation for outputs with complex dtype"
@@ -552,7 +462,7 @@ def real_gradient(name: str, out: Tensor) -> Tensor:
 def connect(
     op: Op, tensors: tuple, statics: tuple, edges: tuple, outputs: tuple, device: Any
 ) -> None:
-    """Record the node of ``outputs`` and give them their history."""
+    """Make the node of an operation and connect its ``outputs`` to it."""
     way, given = None, edges
     for t in tensors:
         if t is not None and is_seen_otherwise(t):
@@ -591,7 +501,7 @@ def connect(
 
 
 def _connect_steps(op: Op, tensors: tuple, statics: tuple, outputs: tuple) -> None:
-    """Give the outputs the history of the steps that the reference body takes."""
+    """Give the outputs the history of the steps of the reference body."""
     body: Any = reference_body(op.primitive)
     for out, made in zip(outputs, body(LIFTED, *tensors, *statics), strict=True):
         out._edge, out._requires_grad = made._edge, made._requires_grad

@@ -16,8 +16,9 @@ from nnkit.autograd.engine.backward_pass import Pass
 from nnkit.autograd.engine.node import GradientEdge, Node, OutputEdge, Passage, edge_of, target_of
 from nnkit.autograd.engine.unpacking import unpack_tensor
 from nnkit.autograd.grad_mode import MODE, no_grad
-from nnkit.autograd.op.rule import refusal
-from nnkit.autograd.tensor import SeenWrites, Tensor, wrap
+from nnkit.autograd.op.inference import refusal
+from nnkit.autograd.tensor import Tensor, wrap
+from nnkit.autograd.views.counters import SeenWrites
 from nnkit.autograd.views.history import is_unseen, refresh
 from nnkit.autograd.views.replay import laid
 from nnkit.backend.dtype import FLOATING

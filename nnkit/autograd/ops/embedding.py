@@ -23,9 +23,7 @@ def _grad_embedding_grad(B: Any, g_out: Any, index: Any, padding_idx: int | None
     return B.where(B.unsqueeze(B.ne(index, padding_idx), -1), rows, B.zeros_like(rows))
 
 
-_embedding_grad = rule(
-    "embedding_grad", node="EmbeddingDenseBackwardBackward0", g=_grad_embedding_grad
-)
+rule("embedding_grad", node="EmbeddingDenseBackwardBackward0", g=_grad_embedding_grad)
 _embedding = rule(
     "embedding",
     linear=True,

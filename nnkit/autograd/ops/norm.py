@@ -460,6 +460,35 @@ def _order_of(input: Tensor) -> Ints | None:
     return axes if is_ordered(data, axes) else format_of(data)
 
 
+def _running_statistics(
+    input: Tensor, weight: Tensor | None, bias: Tensor | None, running_mean: Tensor | None,
+    running_var: Tensor | None, dtype: Any,
+) -> tuple[Tensor, Tensor]:  # fmt: skip
+    """The running mean and variance by which `instance_norm` normalises, after torch's checks."""
+    for parameter, value in (
+        ("weight", weight), ("bias", bias), ("running_mean", running_mean),
+        ("running_var", running_var),
+    ):  # fmt: skip
+        if value is not None and value.ndim > 1:
+            raise RuntimeError(
+                f"instance_norm(): expected {parameter} of at most 1 dimension, got shape "
+                f"{list(value.shape)}"
+            )
+    if running_mean is None or running_var is None:
+        raise RuntimeError(
+            "instance_norm(): Expected running_mean and running_var to be defined when "
+            "use_input_stats is false"
+        )
+    if running_mean.dtype is dtype and running_var.dtype is not dtype:
+        raise RuntimeError(
+            f"instance_norm(): expected running_var of {dtype}, as running_mean is, got "
+            f"{running_var.dtype}"
+        )
+    if not input._array.shape[0]:
+        raise IndexError("instance_norm(): an input without samples has no statistics")
+    return running_mean.clone().to(dtype), running_var.clone().to(dtype)
+
+
 @public(method=False)
 def instance_norm(
     input: Tensor,
@@ -505,31 +534,8 @@ def instance_norm(
         input, running_mean, running_var, training=use_input_stats
     )
     if not use_input_stats:
-        for parameter, value in (
-            ("weight", weight), ("bias", bias), ("running_mean", running_mean),
-            ("running_var", running_var),
-        ):  # fmt: skip
-            if value is not None and value.ndim > 1:
-                raise RuntimeError(
-                    f"instance_norm(): expected {parameter} of at most 1 dimension, got shape "
-                    f"{list(value.shape)}"
-                )
-        if running_mean is None or running_var is None:
-            raise RuntimeError(
-                "instance_norm(): Expected running_mean and running_var to be defined when "
-                "use_input_stats is false"
-            )
-        if running_mean.dtype is dtype and running_var.dtype is not dtype:
-            raise RuntimeError(
-                f"instance_norm(): expected running_var of {dtype}, as running_mean is, got "
-                f"{running_var.dtype}"
-            )
-        if not input._array.shape[0]:
-            raise IndexError("instance_norm(): an input without samples has no statistics")
-        running_mean, running_var = running_mean.clone().to(dtype), running_var.clone().to(dtype)
-        return batch_norm(
-            input, weight, bias, running_mean, running_var, False, momentum, eps, cudnn_enabled
-        )
+        running = _running_statistics(input, weight, bias, running_mean, running_var, dtype)
+        return batch_norm(input, weight, bias, *running, False, momentum, eps, cudnn_enabled)
     check_tensor("instance_norm", input)
     channels = size_at("instance_norm", input, 1)
     if not input._array.size:

@@ -120,8 +120,8 @@ def getitem(input: CoordinateTensor, index: Any) -> Any:
             at += 1
         else:
             raise NotImplementedError(
-                "a tensor of layout nnkit.sparse_coo is indexed by integers, None and ':' alone: "
-                "index_select() takes several"
+                "a tensor of layout nnkit.sparse_coo can be indexed only by integers, None and "
+                "':': use index_select() for several indices"
             )
     return out
 

@@ -44,7 +44,13 @@ def size(input: Tensor, dim: int | None = None) -> Any:
 
 @public(namespace=False, aliases=("ndimension",))
 def dim(input: Tensor) -> int:
-    """The number of dimensions."""
+    """The number of dimensions.
+
+    Example:
+        >>> import nnkit
+        >>> nnkit.zeros(2, 3).dim()
+        2
+    """
     return input._array.ndim
 
 
@@ -67,7 +73,13 @@ attach("nelement", METHODS["numel"])
 
 @public(namespace=False)
 def stride(input: Tensor, dim: int | None = None) -> Any:
-    """The distance in elements between neighbours along each dimension, or along one."""
+    """The distance in elements between neighbours along each dimension, or along one.
+
+    Example:
+        >>> import nnkit
+        >>> nnkit.zeros(2, 3).stride()
+        (3, 1)
+    """
     strides = strides_shown(input._array)
     if dim is None:
         return strides
@@ -82,7 +94,13 @@ def strides_shown(data: Any) -> tuple[int, ...]:
 
 @public(namespace=False)
 def is_contiguous(input: Tensor, memory_format: Any = None) -> bool:
-    """Whether the elements lie in memory row by row (or in the given format)."""
+    """Whether the elements lie in memory row by row (or in the given format).
+
+    Example:
+        >>> import nnkit
+        >>> nnkit.zeros(2, 3).mT.is_contiguous()
+        False
+    """
     data = input._array
     axes = AXES.get(memory_format)
     if axes is None:
@@ -104,8 +122,8 @@ def check_has_memory(name: str, x: Tensor, error: type[Exception] = RuntimeError
     """``error`` for a tensor of a function that is transformed: others hold what it stands for."""
     if x._device.depth and not x._device.by_hand:
         raise error(
-            f"{name}(): a tensor inside of a function that nnkit.func transforms (vmap, jvp) has "
-            "no memory of its own, return it and look at the result"
+            f"{name}(): a tensor inside a function that nnkit.func transforms (vmap, jvp) has no "
+            "memory of its own: return it and use the result"
         )
 
 
@@ -122,19 +140,37 @@ def data_ptr(input: Tensor) -> int:
 
 @public(namespace=False)
 def storage_offset(input: Tensor) -> int:
-    """The number of elements in the storage before the tensor's first."""
+    """The number of elements in the storage before the tensor's first.
+
+    Example:
+        >>> import nnkit
+        >>> nnkit.arange(5)[2:].storage_offset()
+        2
+    """
     return input._device.backend.storage_offset(input._array)
 
 
 @public(namespace=False)
 def element_size(input: Tensor) -> int:
-    """Bytes per element."""
+    """Bytes per element.
+
+    Example:
+        >>> import nnkit
+        >>> nnkit.zeros(2).element_size()
+        4
+    """
     return input.dtype.itemsize
 
 
 @public
 def get_device(input: Tensor) -> int:
-    """The index of the GPU it lives on; -1 elsewhere."""
+    """The index of the GPU it lives on; -1 elsewhere.
+
+    Example:
+        >>> import nnkit
+        >>> nnkit.zeros(2).get_device()
+        -1
+    """
     return -1 if input._device.index is None else input._device.index
 
 
@@ -152,7 +188,14 @@ def is_same_size(input: Tensor, other: Tensor) -> bool:
 
 @public(namespace=False)
 def is_set_to(input: Tensor, tensor: Tensor) -> bool:
-    """Whether both are the same window onto the same memory."""
+    """Whether both are the same window onto the same memory.
+
+    Example:
+        >>> import nnkit
+        >>> x = nnkit.zeros(2)
+        >>> x.is_set_to(x.detach())
+        True
+    """
     if is_conj(input) or is_neg(input) or is_conj(tensor) or is_neg(tensor):
         return False  # as torch, which looks at what they stand for
     same = owner(input._array) is owner(tensor._array)

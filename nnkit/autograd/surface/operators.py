@@ -129,7 +129,13 @@ _unary("pos", arithmetic.positive)
 
 
 def item(self: Tensor) -> Any:
-    """The value of a one-element tensor as a Python number."""
+    """The value of a one-element tensor as a Python number.
+
+    Example:
+        >>> import nnkit
+        >>> nnkit.tensor([1.5]).item()
+        1.5
+    """
     if self._array.size != 1:
         raise RuntimeError(
             f"a Tensor with {self._array.size} elements cannot be converted to Scalar"

@@ -1,9 +1,9 @@
-"""Views and in-place writes: whose memory a tensor shares, and how its history follows a write.
+"""Views and in-place writes: which tensors share memory, and how their histories follow a write.
 
-All views of one storage share a version counter. Writing bumps it, so that a backward that saved
-the memory before notices. A view remembers how it is made from its base; when the base or another
-view is written, its own history is made afresh from the base (`refresh`). A write through a view
-becomes part of the history of the base (`CopySlices`).
+All views of one storage share a version counter. A write increments it, so that a backward that
+saved the old contents raises. A view remembers how it was made from its base. When the base or
+another view has been written, the view's own history is made again from that of the base
+(`refresh`). A write through a view becomes part of the history of the base (`CopySlices`).
 """
 
 from __future__ import annotations
@@ -11,8 +11,8 @@ from __future__ import annotations
 import functools
 import sys
 import weakref
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager, nullcontext, suppress
+from collections.abc import Callable
+from contextlib import nullcontext, suppress
 from typing import Any
 
 from nnkit.autograd.arguments.dims import broadcast_shape
@@ -29,7 +29,7 @@ from nnkit.autograd.engine.node import (
 )
 from nnkit.autograd.engine.saved import ACTIVE
 from nnkit.autograd.forward.level import ENTERED_LEVELS, keep_view
-from nnkit.autograd.grad_mode import MODE, no_grad
+from nnkit.autograd.grad_mode import MODE, no_grad, without_derivatives
 from nnkit.autograd.op.promotion import (
     ASKING,
     asking_among,
@@ -39,15 +39,8 @@ from nnkit.autograd.op.promotion import (
     translated,
 )
 from nnkit.autograd.op.registry import OPS
-from nnkit.autograd.tensor import (
-    UNTRACKED,
-    InferenceWrites,
-    SeenWrites,
-    Tensor,
-    counter_of,
-    replace_memory,
-    wrap,
-)
+from nnkit.autograd.tensor import Tensor, replace_memory, wrap
+from nnkit.autograd.views.counters import UNTRACKED, InferenceWrites, SeenWrites, counter_of
 from nnkit.autograd.views.overlap import REFUSED_FIRST, check_memory, warn_expanded
 from nnkit.autograd.views.refusals import (
     UNSEEN,
@@ -73,7 +66,7 @@ from nnkit.backend.memory import has_expanded, looks_into, order_of
 
 
 def link_view(out: Tensor, source: Tensor, name: str, statics: tuple, several: bool) -> None:
-    """Make ``out`` a view of ``source`` where it really shares its memory."""
+    """Mark ``out`` as a view of ``source`` if it really shares its memory."""
     if not looks_into(out._array, source._array):
         return
     if source._writes.__class__ in (InferenceWrites, SeenWrites):
@@ -93,22 +86,23 @@ def link_view(out: Tensor, source: Tensor, name: str, statics: tuple, several: b
         keep_view(out)
     wanted = out._base._requires_grad
     if not (MODE.enabled and wanted):
-        out._viewed = ~out._viewed  # so that the view looks at its base, which may begin or cease
+        out._viewed = ~out._viewed  # always refresh: requires_grad of the base may change
     if wanted and not MODE.enabled:
         _lose_history(out)
 
 
 def _lose_history(view: Any) -> None:
-    """Let a view require grad, as its base does, with no history: no gradient goes further."""
+    """Make a view require grad, like its base, with an unknown history: it sends no gradient."""
     if view._edge is None and not view._requires_grad:
         view._edge = Unknown((), (), view._device)
         view._requires_grad = True
 
 
 def refresh(view: Any) -> None:
-    """Give a view whose storage was written since the history that its base has now.
+    """If the storage of a view has been written, make the view's history from its base again.
 
-    RuntimeError, while grad mode is on, where its history cannot follow that of its base.
+    Raises:
+        RuntimeError: grad mode is on and the history cannot be made from that of the base.
     """
     base = view._base
     if base is None or view._viewed == (version := view._writes[0]):
@@ -123,15 +117,15 @@ def refresh(view: Any) -> None:
         if MODE.enabled and not (MODE.level is not None and MODE.level.ignores(base)):
             check_history(view)
     elif base._requires_grad:
-        move(view, _edge_again(view, base))
+        move(view, _edge_again(view))
         view._viewed = version
-    elif view._edge is not None:  # its base lost its history, or never had one
+    elif view._edge is not None:  # the base has no history (any more)
         move(view, Rootless((None,), (), view._device))
         view._viewed = version
 
 
-def _edge_again(view: Any, base: Any) -> Any:
-    """The history of a view of a base that was written."""
+def _edge_again(view: Any) -> Any:
+    """The edge of a view whose base was written."""
     with_grad = MODE.enabled
     MODE.enabled = True
     try:
@@ -143,12 +137,12 @@ def _edge_again(view: Any, base: Any) -> Any:
 def reshape_in_place(
     x: Tensor, operation: str, function: Callable, *arguments: Any, **options: Any
 ) -> Tensor:
-    """Let ``x`` become the view of it that ``function`` returns."""
+    """Turn ``x`` into the view of it that ``function`` returns, such as its transpose."""
     check_change(x, operation)
     result = function(_same(x), *arguments, **options)
     recorded = result._edge if MODE.enabled and x._edge is not None else None
     if recorded is not None and x.retains_grad:
-        leaf_hooks(x).retained = True  # that of its shape before: the hook stays behind
+        leaf_hooks(x).retained = True  # the hook remains on the history of the old shape
     change_geometry(x, result._array, recorded)
     wrote(x, operation)
     if recorded is not None and x._base is not None:
@@ -157,8 +151,8 @@ def reshape_in_place(
 
 
 def change_geometry(x: Any, data: Any, edge: Any = None) -> None:
-    """Let ``x`` hold other memory, or look otherwise into its own; with a history if that was
-    recorded."""
+    """Give ``x`` another array, often a view of its own; and another history if ``edge`` is
+    given."""
     if edge is None:
         replace_memory(x, data)
     else:
@@ -171,11 +165,12 @@ def change_geometry(x: Any, data: Any, edge: Any = None) -> None:
             x._viewed = None
 
 
-# Those of which torch says that their result has another shape, or cannot be cast, before that
-# there is none for such numbers.
+# For these, torch checks the shape and the cast of the result before it checks whether the
+# operation is implemented for the dtype.
 CHECKED_FIRST = frozenset(
     "addcmul_ clamp_ clamp_max_ clamp_min_ clip_ div_ gcd_ lcm_ lerp_ pow_ xlogy_".split()
 )
+# Those for which a number counts as an operand that is no inference tensor (`is_unseen`).
 TAKING_NUMBERS = frozenset(
     "add_ sub_ subtract_ mul_ multiply_ div_ divide_ true_divide_ floor_divide_ dropout_ "
     "feature_dropout_ alpha_dropout_ feature_alpha_dropout_".split()
@@ -183,11 +178,11 @@ TAKING_NUMBERS = frozenset(
 
 
 def check_write(x: Tensor, operation: str, operands: Any = ()) -> bool:
-    """Whether a write to ``x`` with these operands becomes history.
+    """Whether a write to ``x`` with these operands must be recorded.
 
     Raises:
-        RuntimeError: torch forbids it: what `check_change` says, or elements that share their
-            memory with each other or with part of an operand.
+        RuntimeError: torch forbids the write: see `check_change`; or elements of ``x`` share memory
+            with each other or with parts of an operand.
     """
     tracked = check_change(x, operation, operands)
     check_memory(x, operation, operands)
@@ -195,11 +190,11 @@ def check_write(x: Tensor, operation: str, operands: Any = ()) -> bool:
 
 
 def check_change(x: Tensor, operation: str, operands: Any = ()) -> bool:
-    """Whether a change of ``x``, its contents or its shape, becomes history.
+    """Whether a change of ``x`` (its contents or its shape) must be recorded.
 
     Raises:
-        RuntimeError: a leaf that requires grad or a view of one, a view whose base could not
-            follow, or a tensor that a function which is differentiated has captured.
+        RuntimeError: ``x`` is a leaf that requires grad or a view of one, a view whose base cannot
+            record the write, or a tensor captured by a function that is being differentiated.
     """
     if MODE.captures is not None and operation[-1] == "_":  # in place, not into ``out``
         check_captured(x, operation)
@@ -219,8 +214,8 @@ def check_change(x: Tensor, operation: str, operands: Any = ()) -> bool:
 
 
 def _check_current(view: Any) -> None:
-    """RuntimeError for a view without history whose base has got one since: until the view is
-    used, a write to it is one to a leaf in torch."""
+    """RuntimeError for a view without history whose base has got one since: as in torch, until the
+    view is used, a write to it counts as a write to a leaf."""
     stale = view._viewed is not None and was_written(view)
     if view._base._requires_grad and view._edge is None and stale:
         raise RuntimeError(
@@ -230,7 +225,7 @@ def _check_current(view: Any) -> None:
 
 
 def wants_history(x: Tensor, operands: Any) -> bool:
-    """Whether an operation on these operands becomes history."""
+    """Whether an operation on these operands must be recorded."""
     if MODE.enabled:
         for t in (x, *operands):
             if isinstance(t, Tensor) and _is_of_history(t):
@@ -239,8 +234,8 @@ def wants_history(x: Tensor, operands: Any) -> bool:
 
 
 def _is_of_history(t: Any) -> bool:
-    """Whether a tensor requires grad, or is a view of one that does, without making its history;
-    of a forward level, whether it does so there: what its primal requires is that one's affair."""
+    """Whether a tensor, or the base of a view, requires grad; without a refresh of its history. Of
+    a dual tensor, not whether its primal does."""
     if t._base is None:
         return t._requires_grad
     lost = t._edge.__class__ is Unknown and isinstance(t._view, str)
@@ -248,8 +243,8 @@ def _is_of_history(t: Any) -> bool:
 
 
 def is_unseen(operands: Any) -> bool:
-    """Whether all tensors among the operands of an operation are inference tensors: then torch
-    does not record it, whatever they require. A number is a normal tensor there."""
+    """Whether all operands of an operation are inference tensors: then torch does not record it,
+    even if they require grad. Numbers count as normal tensors."""
     for operand in operands:
         if isinstance(operand, tuple):  # an index
             if not is_unseen([t for t in operand if isinstance(t, Tensor)]):
@@ -260,7 +255,7 @@ def is_unseen(operands: Any) -> bool:
 
 
 def check_traceable(x: Tensor) -> None:
-    """RuntimeError where a write to ``x`` could not become history."""
+    """RuntimeError if a write to ``x`` cannot be recorded."""
     base = x._base
     if base is not None and isinstance(x._view, str):
         raise RuntimeError(refusal(x, WRITTEN))
@@ -270,9 +265,11 @@ def check_traceable(x: Tensor) -> None:
 
 
 def wrote(x: Tensor, operation: str) -> Tensor:
-    """Count a write to the storage of ``x``, which `check_write` has let through.
+    """Count a write to the storage of ``x``, after `check_write` and the write itself.
 
-    RuntimeError, as in torch when all is written, for an inference tensor outside of its mode.
+    Raises:
+        RuntimeError: ``x`` is an inference tensor, outside inference mode; as in torch, it has
+            been written then.
     """
     version = x._writes
     if version.__class__ is not list:
@@ -293,15 +290,20 @@ def write(
     x: Tensor, operation: str, compute: Callable | None, *arguments: Any,
     kernel: Callable | None = None, overlapping: Callable | None = None, **options: Any,
 ) -> Tensor:  # fmt: skip
-    """Replace the contents of ``x`` by ``compute(x, *arguments)``, with the history it has.
+    """Replace the contents of ``x`` by ``compute(x, *arguments)``, and its history accordingly.
 
-    The result is cast to the dtype of ``x``; RuntimeError where that would lose a category
-    (float to integer) or where the shapes differ.
+    The result is cast to the dtype of ``x``.
 
     Args:
-        kernel: does the same in place on arrays; called where nothing becomes history.
-        overlapping: does it, with the algebra before the arguments, where several elements lie in
-            one place: there a copy would write over what was written.
+        compute: the out-of-place function; None if it has no derivative.
+        kernel: does the same in place on arrays; used if nothing is recorded.
+        overlapping: does the same on an array whose elements share memory, given the algebra, the
+            array and the arguments: a copy of the result would overwrite itself.
+
+    Raises:
+        RuntimeError: the result has another shape or a higher category of dtype (float for an
+            integer ``x``), or `check_write` refuses the write.
+        NotImplementedError: the write must be recorded, and there is no ``compute``.
     """
     operands = (*arguments, *options.values()) if options else arguments
     if ENTERED_LEVELS:
@@ -312,7 +314,7 @@ def write(
     try:
         check_memory(x, operation, operands)
     except RuntimeError:
-        if compute is not None and kernel is None:  # torch looks at the dimensions first
+        if compute is not None and kernel is None:  # torch checks the other arguments first
             with no_grad(), suppress(RuntimeError):
                 compute(x.detach().clone(), *map(_of_zeros, arguments), **options)
         raise
@@ -326,11 +328,11 @@ def write(
         raise NotImplementedError(f"the derivative for '{operation}' is not implemented")
     unseen = operation in UNSEEN
     of_mode = x._is_inference() and not tracked
-    modes: Any = _without_derivatives if unseen else no_grad if of_mode else nullcontext
+    modes: Any = without_derivatives if unseen else no_grad if of_mode else nullcontext
     with modes():
-        # Tangents may be functions of what is written over.
+        # Tangents may be functions of the old contents.
         before = x.clone() if x._device.depth and MODE.enabled else alias(x)
-        if apart := bool(ACTIVE) and tracked:  # hooks may keep the memory of what is saved
+        if apart := bool(ACTIVE) and tracked:  # saved-tensor hooks may keep the memory
             before._array = x._device.backend.copy(x._array)
         try:
             result = compute(before, *arguments, **options)
@@ -339,11 +341,8 @@ def write(
                 _check_result(x, operation, operands)
             raise
     asking = asking_among((x, result)) if ASKING else None
-    if result._device.home is not x._device.home and asking is None:
-        raise RuntimeError(
-            f"{operation}(): Expected all tensors to be on the same device, but found at least "
-            f"two devices, {x._device} and {result._device}"
-        )
+    if asking is None:
+        _check_device(operation, x, result)
     target, source = x._array, result._array
     B = (asking or x._device).backend
     if source.dtype != target.dtype:
@@ -356,12 +355,12 @@ def write(
     if overlapping is not None and has_expanded(target):
         warn_expanded(operation)
         put = lambda target, source: overlapping(B, target, *arguments, **options)
-    tracked = tracked or result._requires_grad  # by an operand deep in the arguments
+    tracked = tracked or result._requires_grad  # an operand may be nested in the arguments
     if tracked and OF_ARRAY[target.dtype].category >= FLOATING:
         check_traceable(x)
         if not result._requires_grad:
             result = _without_influence(operation, result, (before, *operands))
-        # Somebody else holds `before`: a rule reads the old contents, so they must stay.
+        # If somebody else holds `before`, a rule reads the old contents, which must be kept.
         if not apart and sys.getrefcount(before) > 2:
             before._array = B.copy(before._array)
         put(target, source)
@@ -375,19 +374,17 @@ def write(
     return x
 
 
-@contextmanager
-def _without_derivatives() -> Iterator[None]:
-    """Backward and forward: what a level around writes keeps its history and its tangent."""
-    carried, MODE.carries = MODE.carries, False
-    try:
-        with no_grad():
-            yield
-    finally:
-        MODE.carries = carried
+def _check_device(operation: str, x: Tensor, result: Tensor) -> None:
+    """RuntimeError if a result is on another device than the tensor it is written to."""
+    if result._device.home is not x._device.home:
+        raise RuntimeError(
+            f"{operation}(): Expected all tensors to be on the same device, but found at least "
+            f"two devices, {x._device} and {result._device}"
+        )
 
 
 def _check_result(x: Tensor, operation: str, operands: Any) -> None:
-    """RuntimeError where the result of an elementwise operation would not fit into ``x``."""
+    """RuntimeError if the result of an element-wise operation would not fit into ``x``."""
     numbers = [o for o in operands if o is not None and not isinstance(o, str)]
     shapes = [t._array.shape for t in numbers if isinstance(t, Tensor)]
     if len(shapes) == len(numbers):
@@ -396,8 +393,7 @@ def _check_result(x: Tensor, operation: str, operands: Any) -> None:
 
 
 def _of_zeros(argument: Any) -> Any:
-    """An index with zeros in place of its positions, whatever they are; other arguments as they
-    are."""
+    """An argument, with zeros in place of the positions if it is an index."""
     if isinstance(argument, tuple):
         return tuple(map(_of_zeros, argument))
     is_index = isinstance(argument, Tensor) and BOOL < argument.dtype.category < FLOATING
@@ -405,8 +401,8 @@ def _of_zeros(argument: Any) -> Any:
 
 
 def _without_influence(operation: str, result: Tensor, operands: Any) -> Tensor:
-    """``result`` with a history in which the gradients of all it was made of are zero."""
-    by_tensor = int(isinstance(operands[-1], Tensor))  # overloads are numbered in torch
+    """``result``, with a history that sends gradients of zeros to all operands."""
+    by_tensor = int(isinstance(operands[-1], Tensor))  # torch numbers the overloads
     name = f"{operation[:-1].capitalize()}Backward{by_tensor}"
     tensors = [t for t in operands if isinstance(t, Tensor)]
     edges = tuple([edge_of(t) if t._requires_grad else None for t in tensors])
@@ -417,7 +413,7 @@ def _without_influence(operation: str, result: Tensor, operands: Any) -> Tensor:
 
 
 def _join_level(x: Tensor, operands: Any) -> bool:
-    """Make ``x`` one of the tensors of a level if what is written to it is; whether so."""
+    """Move ``x`` to the innermost level that an operand belongs to; return whether there is one."""
     level = MODE.wrapping
     while level is not None and level is not x._device:
         if any(isinstance(t, Tensor) and t._device is level for t in operands):
@@ -428,7 +424,7 @@ def _join_level(x: Tensor, operands: Any) -> bool:
 
 
 def _share_saved(node: Any, source: Any, x: Tensor) -> None:
-    """Let a result that ``node`` has saved, and that stands in ``x`` now, be ``x`` itself."""
+    """If ``node`` has saved the result that was written to ``x``, let it save ``x`` instead."""
     values = getattr(node, "values", ())
     for i, value in enumerate(values):
         saved: Any = value[0] if value.__class__ is tuple and len(value) == 2 else None
@@ -439,23 +435,23 @@ def _share_saved(node: Any, source: Any, x: Tensor) -> None:
 
 
 def as_view(result: Tensor) -> Tensor:
-    """``result`` as a view of a tensor that nobody else will see."""
+    """``result`` as a view of another tensor, which nobody else holds."""
     return OPS["reshape"](result, result._array.shape)
 
 
 def alias(x: Tensor) -> Tensor:
-    """Another tensor with the memory and the history of ``x``, which is about to be written."""
+    """Another tensor with the memory and history of ``x``, for computing what is written to it."""
     before = _same(x)
     base: Any = x._base
     if base is not None and base._requires_grad and x.__class__ is Tensor:
         if not isinstance(x._view, str) and _has_hooks(x):
-            # No gradient goes through the views any more.
+            # The gradient goes to the base directly, no longer through the views.
             before._edge = replay(chain_of(x), base)._edge
     return before
 
 
 def _has_hooks(view: Any) -> bool:
-    """Whether there are hooks on a view, or on one that it is a view of."""
+    """Whether there are hooks on a view, or on the views between it and its base."""
     edge = view._edge
     for _ in chain_of(view):
         node = edge.node if edge.__class__ is OutputEdge else edge
@@ -468,7 +464,7 @@ def _has_hooks(view: Any) -> bool:
 
 
 def _same(x: Tensor) -> Tensor:
-    """Another tensor with the memory and the history of ``x``."""
+    """Another tensor with the memory and history of ``x``."""
     refresh(x)
     before = wrap(x._array, x._device)
     if MODE.inference and not x._is_inference():
@@ -479,7 +475,7 @@ def _same(x: Tensor) -> Tensor:
 
 
 def check_fits(name: str, shape: tuple, x: Tensor) -> None:
-    """RuntimeError where an in-place result has not the shape of the tensor."""
+    """RuntimeError unless an in-place result has the shape of the tensor."""
     if shape != x._array.shape:
         raise RuntimeError(
             f"{name}(): output with shape {list(x._array.shape)} doesn't match the broadcast shape "
@@ -488,7 +484,7 @@ def check_fits(name: str, shape: tuple, x: Tensor) -> None:
 
 
 def check_cast(name: str, source: Any, target: Any) -> None:
-    """RuntimeError where an in-place result does not fit the tensor's category of dtype."""
+    """RuntimeError if an in-place result has a higher category of dtype than the tensor."""
     if source.category > target.category:
         raise RuntimeError(
             f"{name}(): result type {source.scalar_type} can't be cast to the desired output type "
@@ -497,7 +493,7 @@ def check_cast(name: str, source: Any, target: Any) -> None:
 
 
 def move(x: Tensor, edge: Any) -> None:
-    """Give ``x`` another place in the graph: its hooks stay behind, `retain_grad` does not."""
+    """Give ``x`` another edge. Its hooks remain on the old one, but `retain_grad` moves along."""
     node, index = describe_edge(x._edge)
     kept = node.hooks.retain.pop(index, None) if node is not None and node.hooks else None
     if node is not None and x._hooks is not None:
@@ -509,7 +505,7 @@ def move(x: Tensor, edge: Any) -> None:
 
 
 def set_history(x: Tensor, result: Tensor) -> None:
-    """Make ``x``, whose memory now holds ``result``'s values, the outcome of its operations."""
+    """Give ``x`` the history of ``result``, whose values have been written to it."""
     base = x._base
     if base is None:
         move(x, result._edge)
@@ -518,17 +514,16 @@ def set_history(x: Tensor, result: Tensor) -> None:
     order = EXPANDED if has_expanded(base._array) else order_of(base._array)
     values = (chain_of(x), base._array.shape, order)
     move(base, CopySlices(edges, values, base._device))
-    x._viewed = None  # its own history is made when it is next used
+    x._viewed = None  # its own history is made when it is used next
     node, _ = describe_edge(x._edge)
-    if node is not None and node.hooks:  # of a gradient that is retained
+    if node is not None and node.hooks:  # perhaps `retain_grad`, which must move along
         refresh(x)
 
 
 def end_history(
     x: Tensor, operation: str, operands: Any, error: type[Exception] = RuntimeError
 ) -> None:
-    """Record that ``x`` was written by an operation on tensors, perhaps itself, that has no
-    derivative: backward says so."""
+    """Record that ``x`` was written by an operation that has no derivative: backward raises."""
     edges = tuple([edge_of(t) if t.requires_grad else None for t in operands])
     result = wrap(x._array, x._device)
     result._edge = NotImplementedBackward(edges, (error, operation), x._device)
@@ -536,9 +531,9 @@ def end_history(
 
 
 def inplace(function: Callable, name: str, writer: Callable | None = None) -> Callable:
-    """The in-place form of an out-of-place function of a Tensor, done by ``writer`` if given."""
+    """The in-place form of an out-of-place method; ``writer`` does the write if given."""
 
-    # Without the attributes of the function, which are those of what checks its arguments.
+    # Do not copy the function's attributes, which concern the check of its arguments.
     @functools.wraps(function, updated=())
     def write_in_place(self: Tensor, *arguments: Any, **options: Any) -> Tensor:
         if writer is not None:
@@ -551,11 +546,18 @@ def inplace(function: Callable, name: str, writer: Callable | None = None) -> Ca
 
 
 def detach_(self: Tensor) -> Tensor:
-    """Make the tensor itself a leaf that requires no gradient; nothing in `inference_mode`, nor to
-    an inference tensor.
+    """Make the tensor itself a leaf that does not require grad; return the tensor.
+
+    Has no effect in `inference_mode`, or on an inference tensor.
 
     Raises:
-        RuntimeError: it is a view, whose history belongs to its base.
+        RuntimeError: the tensor is a view, whose history belongs to its base.
+
+    Example:
+        >>> import nnkit
+        >>> y = nnkit.ones(2, requires_grad=True) * 2
+        >>> y.detach_().requires_grad
+        False
     """
     if MODE.inference or self._is_inference():
         return self
@@ -576,14 +578,14 @@ def detach_(self: Tensor) -> Tensor:
 
 
 def clear(gradient: Any) -> None:
-    """Cut a gradient from its history and fill it with zeros, in place."""
+    """Detach a gradient from its history and fill it with zeros, in place."""
     if gradient.grad_fn is not None:
         gradient.detach_()
     gradient.requires_grad_(False).zero_()
 
 
 def retain_grad(tensor: Any) -> None:
-    """Have the engine store the gradient of a non-leaf in its ``grad``."""
+    """Make the engine store the gradient of a non-leaf tensor in its ``grad``."""
     node, index = describe_edge(tensor._edge)
     if node is not None:
         node._hooks().retain[index] = weakref.ref(tensor)

@@ -261,63 +261,24 @@ def _operations(trace: Trace) -> list[Expression]:
 def print_formula(name: str, formula: Formula) -> Callable:
     """The NumPy kernel of a formula; a name that ends in ``_`` writes into the first array."""
     trace = formula.trace()
-    printer = NumpyPrinter(trace, formula.scalars)
     arrays, parameters = formula.arrays, ", ".join(formula.parameters)
-    deciding = f"({''.join(f'{a}, ' for a in formula.deciding)})"
-    narrowed = f"narrow({name}_kernel, ({parameters},), {deciding})"
     if name != formula.name:
         return _print_inplace(name, formula, trace, parameters)
+    printer = NumpyPrinter(trace, formula.scalars)
     lines, (result,) = printer.small()
+    head: list[str] = []
     body = [*lines, f"r = {result}"]
-    head = []
-    first, *others = arrays
+    deciding = f"({''.join(f'{a}, ' for a in formula.deciding)})"
+    narrowed = f"narrow({name}_kernel, ({parameters},), {deciding})"
     operations = sum(not printer._is_scalar[n] for n in _operations(trace))
     if operations > 1:
-        half = [f"{first}.dtype in HALF"] + [f"getattr({o}, 'dtype', None) in HALF" for o in others]
-        if first != "g" and len(others) == 1:  # of two operands either may be a number
-            half[0] = f"getattr({first}, 'dtype', None) in HALF"
-        steps = narrowed
-        if formula.stepwise:
-            _known()[f"{name}_steps"] = stepwise(formula)
-            steps = f"{narrowed.removesuffix(')')}, {name}_steps)"
-        head.append(f"if {' or '.join(half)}: return {steps}")
-        if first != "g" and len(others) == 1:
-            head.append(_as_array(first, others[0]))
-        chooses = trace.outputs[0].function == "where"  # maybe between numbers alone
-        head += [_as_array(o, first) for o in others if chooses or printer.computes_with(o, first)]
-        same = "".join(
-            f" and ({o}.__class__ is not ndarray or {first}.shape == {o}.shape)" for o in others
-        )
-        large, (temporary,) = printer.large()
-        # The temporaries of integers and complex numbers differ in dtype.
-        body = [
-            f"if {first}.size >= {BLOCK} and {first}.dtype.kind == 'f'{same}:",
-            *(f"    {line}" for line in [*large, f"r = {temporary}"]),
-            "else:",
-            *(f"    {line}" for line in body),
-        ]
-    elif operations == 1 and len(arrays) == 1:
-        # Neither ours nor an operation with a number keeps half precision.
-        (root,) = trace.outputs
-        if len(root.arguments) > 1 or not _is_ufunc(root):
-            head.append(f"if {first}.dtype in HALF: return {narrowed}")
-    elif operations == 1 and len(arrays) == 2:
-        # A number is not rounded to half precision before it is used.
-        x, y = arrays
-        kind = f"({x} if {x}.__class__ is ndarray else {y}).dtype in HALF"
-        # And of equal zeros NumPy gives another one in half precision.
-        differ = f"{x}.__class__ is not {y}.__class__ and "
-        is_extreme = trace.outputs[0].function in ("maximum", "minimum")
-        head.append(f"if {'' if is_extreme else differ}{kind}:")
-        head.append(f"    return {narrowed}")
-    elif operations == 1 and trace.outputs[0].function == "where":
-        x, y = arrays[-2:]
-        for number, array in ((x, y), (y, x)):  # which makes NumPy widen bfloat16
-            head.append(f"if {array}.__class__ is ndarray and {array}.dtype in HALF:")
-            head.append(f"    {_as_array(number, array)}")
+        head = _head_of_several(name, formula, printer, narrowed)
+        body = _in_blocks(printer, arrays, body)
+    elif operations == 1:
+        head = _head_of_one(arrays, trace.outputs[0], narrowed)
     elif result in arrays:
         body = [f"r = {result}.copy()"]
-    elif not _operations(trace) or not printer.trace.symbols(trace.outputs[0]) & set(arrays):
+    else:
         raise ValueError(f"formula {name!r} does not depend on an array")
     apart = " or ".join(_lies_apart(array, len(arrays) == 1) for array in arrays)
     body += [
@@ -326,6 +287,70 @@ def print_formula(name: str, formula: Formula) -> Callable:
         "return r if r.__class__ is ndarray else asarray(r)",
     ]
     return compile_source(_function(name, parameters, head + body), name)
+
+
+def _head_of_several(
+    name: str, formula: Formula, printer: NumpyPrinter, narrowed: str
+) -> list[str]:
+    """Printed code that prepares the operands of several operations: half precision is computed
+    in another way, and numbers get the dtype of the arrays."""
+    first, *others = formula.arrays
+    may_be_numbers = first != "g" and len(others) == 1  # either of two operands, one at a time
+    half = [f"{first}.dtype in HALF"] + [f"getattr({o}, 'dtype', None) in HALF" for o in others]
+    if may_be_numbers:
+        half[0] = f"getattr({first}, 'dtype', None) in HALF"
+    steps = narrowed
+    if formula.stepwise:
+        _known()[f"{name}_steps"] = stepwise(formula)
+        steps = f"{narrowed.removesuffix(')')}, {name}_steps)"
+    head = [f"if {' or '.join(half)}: return {steps}"]
+    if may_be_numbers:
+        head.append(_as_array(first, others[0]))
+    chooses = printer.trace.outputs[0].function == "where"  # maybe between numbers alone
+    return head + [
+        _as_array(o, first) for o in others if chooses or printer.computes_with(o, first)
+    ]
+
+
+def _in_blocks(printer: NumpyPrinter, arrays: tuple[str, ...], small: list[str]) -> list[str]:
+    """Printed code that computes large arrays of floats with reused temporaries, and all others as
+    ``small`` does: the temporaries of integers and complex numbers differ in dtype."""
+    first, *others = arrays
+    same = "".join(
+        f" and ({o}.__class__ is not ndarray or {first}.shape == {o}.shape)" for o in others
+    )
+    large, (temporary,) = printer.large()
+    return [
+        f"if {first}.size >= {BLOCK} and {first}.dtype.kind == 'f'{same}:",
+        *(f"    {line}" for line in [*large, f"r = {temporary}"]),
+        "else:",
+        *(f"    {line}" for line in small),
+    ]
+
+
+def _head_of_one(arrays: tuple[str, ...], root: Expression, narrowed: str) -> list[str]:
+    """Printed code that computes one operation in another way where NumPy's half precision differs
+    from torch's."""
+    if len(arrays) == 1:
+        # NumPy keeps half precision only in a ufunc of one argument.
+        if len(root.arguments) == 1 and _is_ufunc(root):
+            return []
+        return [f"if {arrays[0]}.dtype in HALF: return {narrowed}"]
+    if len(arrays) == 2:
+        # A number is not rounded to half precision before it is used.
+        x, y = arrays
+        kind = f"({x} if {x}.__class__ is ndarray else {y}).dtype in HALF"
+        # And of equal zeros NumPy gives another one in half precision.
+        differ = f"{x}.__class__ is not {y}.__class__ and "
+        is_extreme = root.function in ("maximum", "minimum")
+        return [f"if {'' if is_extreme else differ}{kind}:", f"    return {narrowed}"]
+    head = []
+    if root.function == "where":
+        x, y = arrays[-2:]
+        for number, array in ((x, y), (y, x)):  # a number makes NumPy widen bfloat16
+            head.append(f"if {array}.__class__ is ndarray and {array}.dtype in HALF:")
+            head.append(f"    {_as_array(number, array)}")
+    return head
 
 
 def _lies_apart(operand: str, is_array: bool) -> str:

@@ -12,6 +12,8 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from nnkit.backend.reference.linalg import linear
+
 
 def scan(B, step: Callable, states: tuple, batch_sizes: tuple, backwards: bool) -> tuple:
     """Call ``step(t, *states) -> states`` for each ``t`` and return the last states.
@@ -59,12 +61,6 @@ def _before(B, values, first, batch_sizes, reverse):
     return _stack_steps(B, earlier)
 
 
-def _project(B, x, weight, bias):
-    """x W' + b for the rows of all steps at once."""
-    projected = B.matmul(x, B.mT(weight))
-    return projected if bias is None else B.add(projected, bias)
-
-
 def parameter_gradients(B, g_inner, g_hidden, x, before, bias):
     """The gradients of weight_ih, weight_hh, bias_ih and bias_hh, from those of the projections."""
     weights = B.matmul(B.mT(g_inner), x), B.matmul(B.mT(g_hidden), before)
@@ -74,12 +70,12 @@ def parameter_gradients(B, g_inner, g_hidden, x, before, bias):
 
 
 def rnn_layer(B, x, h0, weight_ih, weight_hh, bias_ih, bias_hh, nonlinearity, batch_sizes, reverse):
-    inner = B.split(_project(B, x, weight_ih, bias_ih), batch_sizes, 0)
+    inner = B.split(linear(B, x, weight_ih, bias_ih), batch_sizes, 0)
     activation = getattr(B, nonlinearity)
     outputs = {}
 
     def step(t, h):
-        h = outputs[t] = activation(B.add(inner[t], _project(B, h, weight_hh, bias_hh)))
+        h = outputs[t] = activation(B.add(inner[t], linear(B, h, weight_hh, bias_hh)))
         return (h,)
 
     (h_n,) = scan(B, step, (h0,), batch_sizes, reverse)
@@ -111,12 +107,12 @@ def rnn_layer_grad(
 def lstm_layer(
     B, x, h0, c0, weight_ih, weight_hh, bias_ih, bias_hh, weight_hr, batch_sizes, reverse
 ):
-    inner = B.split(_project(B, x, weight_ih, bias_ih), batch_sizes, 0)
+    inner = B.split(linear(B, x, weight_ih, bias_ih), batch_sizes, 0)
     widths = (c0.shape[1],) * 4
     outputs, gates, cells = {}, {}, {}
 
     def step(t, h, c):
-        before_activation = B.add(inner[t], _project(B, h, weight_hh, bias_hh))
+        before_activation = B.add(inner[t], linear(B, h, weight_hh, bias_hh))
         i, f, g, o = B.split(before_activation, widths, 1)
         i, f, g, o = B.sigmoid(i), B.sigmoid(f), B.tanh(g), B.sigmoid(o)
         c = B.add(B.mul(f, c), B.mul(i, g))
@@ -174,13 +170,13 @@ def lstm_layer_grad(
 
 
 def gru_layer(B, x, h0, weight_ih, weight_hh, bias_ih, bias_hh, batch_sizes, reverse):
-    inner = B.split(_project(B, x, weight_ih, bias_ih), batch_sizes, 0)
+    inner = B.split(linear(B, x, weight_ih, bias_ih), batch_sizes, 0)
     widths = (h0.shape[1],) * 3
     outputs, gates, candidates = {}, {}, {}
 
     def step(t, h):
         r, z, n = B.split(inner[t], widths, 1)
-        hidden_r, hidden_z, hidden_n = B.split(_project(B, h, weight_hh, bias_hh), widths, 1)
+        hidden_r, hidden_z, hidden_n = B.split(linear(B, h, weight_hh, bias_hh), widths, 1)
         r, z = B.sigmoid(B.add(r, hidden_r)), B.sigmoid(B.add(z, hidden_z))
         n = B.tanh(B.add(n, B.mul(r, hidden_n)))
         h = outputs[t] = B.add(n, B.mul(z, B.sub(h, n)))

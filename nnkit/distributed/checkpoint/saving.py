@@ -380,7 +380,8 @@ def _check(key: Key, value: Any, known: dict[Key, dict]) -> None:
     if key not in known:
         raise KeyError(f"Missing key in checkpoint state_dict: {name}.")
     if isinstance(value, Tensor) != ("shape" in known[key]):
-        raise ValueError(f"{name}: a tensor and a value that is none do not fit together")
+        kinds = ("a tensor", "not a tensor")[:: 1 if isinstance(value, Tensor) else -1]
+        raise ValueError(f"{name}: the current value is {kinds[0]}, the saved one {kinds[1]}")
     if isinstance(value, Tensor) and known[key]["shape"] != list(value.shape):
         raise ValueError(
             f"Size mismatch between saved {known[key]['shape']} and current: {list(value.shape)} "

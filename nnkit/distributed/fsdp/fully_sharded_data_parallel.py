@@ -485,5 +485,7 @@ def _materialize(module: Module, fill: Callable[[Any], None] | None) -> None:
 
 @no_grad()
 def _synchronize(module: Module, mesh: DeviceMesh) -> None:
+    """Give the parameters and buffers of all ranks of the mesh the values of its first rank."""
     for _, _, value in _own(module):
-        broadcast(value.detach(), 0)
+        for dim in reversed(range(mesh.ndim)):
+            broadcast(value.detach(), group=mesh.get_group(dim), group_src=0)

@@ -141,6 +141,28 @@ def _static_heads(x: Tensor, name: str, batch: int, num_heads: int, size: int) -
     return x.reshape(batch, num_heads, x.shape[1], size)
 
 
+def _check_features(features: int, embed_dim: int, num_heads: int) -> None:
+    if features != embed_dim:
+        raise AssertionError(
+            f"was expecting embedding dimension of {embed_dim}, but got {features}"
+        )
+    if embed_dim % num_heads:
+        raise AssertionError(f"embed_dim {embed_dim} not divisible by num_heads {num_heads}")
+
+
+def _weights_and_values(
+    q: Tensor, k: Tensor, v: Tensor, mask: Tensor | None, dropout_p: float
+) -> tuple[Tensor, Tensor]:
+    """The attention weights of each head, and the values that they average."""
+    if mask is not None and CASTING.enabled:
+        mask = mask.to(q.dtype)
+    scale = 1 / math.sqrt(q.shape[-1])
+    weights = attention_scores(LIFTED, q, k, mask, False, scale).softmax(-1)
+    if dropout_p > 0:
+        weights = dropout(weights, dropout_p)
+    return weights, weights @ v
+
+
 def multi_head_attention_forward(
     query: Tensor,
     key: Tensor,
@@ -207,17 +229,19 @@ def multi_head_attention_forward(
     Raises:
         AssertionError: shapes or options do not fit each other.
         RuntimeError: ``attn_mask`` has a wrong shape, or is missing with ``is_causal``.
+
+    Example:
+        >>> import nnkit
+        >>> x, w = nnkit.ones(3, 1, 2), nnkit.eye(2)
+        >>> result, weights = nnkit.nn.functional.multi_head_attention_forward(
+        ...     x, x, x, 2, 1, nnkit.cat([w, w, w]), None, None, None, False, 0.0, w, None
+        ... )
+        >>> result.shape, weights.shape
+        (nnkit.Size([3, 1, 2]), nnkit.Size([1, 3, 3]))
     """
     inputs = (query, key, value)
     batched = check_dimensions(*inputs, key_padding_mask, attn_mask, num_heads)
-    if query.shape[-1] != embed_dim_to_check:
-        raise AssertionError(
-            f"was expecting embedding dimension of {embed_dim_to_check}, but got {query.shape[-1]}"
-        )
-    if embed_dim_to_check % num_heads:
-        raise AssertionError(
-            f"embed_dim {embed_dim_to_check} not divisible by num_heads {num_heads}"
-        )
+    _check_features(query.shape[-1], embed_dim_to_check, num_heads)
     if is_causal and attn_mask is None:
         raise RuntimeError(
             "multi_head_attention_forward(): is_causal needs attn_mask, which "
@@ -268,12 +292,7 @@ def multi_head_attention_forward(
     dropout_p = dropout_p if training else 0.0
     attention = None
     if need_weights:
-        if mask is not None and CASTING.enabled:
-            mask = mask.to(q.dtype)
-        attention = attention_scores(LIFTED, q, k, mask, False, 1 / math.sqrt(size)).softmax(-1)
-        if dropout_p > 0:
-            attention = dropout(attention, dropout_p)
-        result = attention @ v
+        attention, result = _weights_and_values(q, k, v, mask, dropout_p)
         if average_attn_weights:
             attention = attention.mean(1)
     else:

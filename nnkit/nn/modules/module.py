@@ -1,7 +1,8 @@
-"""`Module`: what holds parameters, can be called, and prints itself.
+"""`Module`: the base class of layers and models.
 
-Its parts are files of their own: `module_tree` (registration and traversal), `module_hooks`,
-`module_state` (state_dict) and `module_apply` (device and dtype).
+This file has calling, modes and printing. The other parts are base classes in files of their own:
+`module_tree` (registration and traversal), `module_hooks`, `module_state` (``state_dict``) and
+`module_apply` (device and dtype).
 """
 
 from __future__ import annotations
@@ -49,15 +50,15 @@ def _forward_unimplemented(self: Any, *inputs: Any) -> None:
 
 
 class Module(ModuleHooks, ModuleApply, ModuleState):
-    """Base of all layers and models: parameters, buffers and submodules with a ``forward``.
+    """Base class of all layers and models: parameters, buffers and submodules with a ``forward``.
 
     A subclass calls ``super().__init__()``, assigns its parts as attributes and defines
-    ``forward``; the module is then called like a function. An error in ``forward`` gets a note
-    that says where in the model it arose (Python 3.11 and later).
+    ``forward``; the module can then be called like a function. An exception in ``forward`` gets a
+    note with the path of the submodule that raised it (Python 3.11 and later).
 
     Raises:
-        TypeError: arguments, unless the class sets ``call_super_init``.
-        NotImplementedError: it is called and has no ``forward``.
+        TypeError: ``__init__`` got arguments, and the class does not set ``call_super_init``.
+        NotImplementedError: the module is called and has no ``forward``.
 
     Example:
         >>> import nnkit
@@ -74,9 +75,9 @@ class Module(ModuleHooks, ModuleApply, ModuleState):
         ['head.weight', 'head.bias']
     """
 
-    # Whether __init__ hands its arguments on to the next class, for multiple inheritance.
+    # Whether __init__ passes its arguments to the next base class (multiple inheritance).
     call_super_init: bool = False
-    # Attributes that follow from others here, and that torch's class of this name keeps.
+    # Attributes that are computed here but stored by torch's class of this name.
     _kept_by_torch: tuple[str, ...] = ()
     forward: Callable[..., Any] = _forward_unimplemented
 
@@ -112,14 +113,14 @@ class Module(ModuleHooks, ModuleApply, ModuleState):
         return state
 
     def __setstate__(self, state: dict[str, Any]) -> None:
-        if "_backward_hooks" in state:  # as it always is in torch's
+        if "_backward_hooks" in state:  # a module that was pickled by torch
             state = state_from_torch(state)
         self.__dict__.update(state)
 
     def compile(self, *args: Any, **kwargs: Any) -> None:
-        """Run its calls as programs from now on: ``nnkit.compile`` of itself, with its arguments.
+        """Compile the module in place, with the arguments of `nnkit.compile`.
 
-        ``state_dict`` and copies are those of the module as it was.
+        ``state_dict`` and copies of the module do not change.
 
         Example:
             >>> import nnkit
@@ -132,7 +133,7 @@ class Module(ModuleHooks, ModuleApply, ModuleState):
         self.__dict__.update(_compiled_call_impl=compiled, _hooked=True)
 
     def apply(self, fn: Callable[[Module], Any]) -> Self:
-        """Call ``fn`` with every submodule, children before parents, last with the module itself.
+        """Call ``fn`` on every submodule and then on the module itself; return the module.
 
         Example:
             >>> import nnkit
@@ -147,10 +148,18 @@ class Module(ModuleHooks, ModuleApply, ModuleState):
         return self
 
     def train(self, mode: bool = True) -> Self:
-        """Set ``training`` here and below: what dropout and batch norm ask for.
+        """Set the module and all submodules to training mode, or to evaluation mode.
+
+        Layers such as dropout and batch norm behave differently in the two.
 
         Raises:
-            ValueError: ``mode`` is no bool.
+            ValueError: ``mode`` is not a bool.
+
+        Example:
+            >>> import nnkit
+            >>> model = nnkit.nn.Sequential(nnkit.nn.Dropout()).train(False)
+            >>> model[0].training
+            False
         """
         if not isinstance(mode, bool):
             raise ValueError(f"train: mode must be a bool, got {type(mode).__name__}")
@@ -160,17 +169,39 @@ class Module(ModuleHooks, ModuleApply, ModuleState):
         return self
 
     def eval(self) -> Self:
-        """The same as ``train(False)``."""
+        """Set the module and all submodules to evaluation mode: ``train(False)``.
+
+        Example:
+            >>> import nnkit
+            >>> nnkit.nn.Dropout().eval()(nnkit.ones(2))
+            tensor([1., 1.])
+        """
         return self.train(False)
 
     def requires_grad_(self, requires_grad: bool = True) -> Self:
-        """Set ``requires_grad`` of every parameter, so as to freeze or thaw the module."""
+        """Set ``requires_grad`` of all parameters: freeze or unfreeze the module.
+
+        Example:
+            >>> import nnkit
+            >>> layer = nnkit.nn.Linear(2, 1).requires_grad_(False)
+            >>> [p.requires_grad for p in layer.parameters()]
+            [False, False]
+        """
         for parameter in self.parameters():
             parameter.requires_grad_(requires_grad)
         return self
 
     def zero_grad(self, set_to_none: bool = True) -> None:
-        """Forget the gradients of all parameters, or fill them with zeros."""
+        """Drop the gradients of all parameters, or fill them with zeros.
+
+        Example:
+            >>> import nnkit
+            >>> layer = nnkit.nn.Linear(2, 1)
+            >>> layer(nnkit.ones(1, 2)).sum().backward()
+            >>> layer.zero_grad()
+            >>> layer.weight.grad is None
+            True
+        """
         for parameter in self.parameters():
             if parameter.grad is None:
                 continue
@@ -183,7 +214,7 @@ class Module(ModuleHooks, ModuleApply, ModuleState):
         return type(self).__name__
 
     def extra_repr(self) -> str:
-        """The text between the brackets of ``repr``: a subclass gives its arguments."""
+        """The text between the parentheses of ``repr``; a subclass overrides it."""
         return ""
 
     def __repr__(self) -> str:
@@ -200,10 +231,10 @@ def indent(text: str) -> str:
 
 
 def _note_path(error: Exception, module: Module) -> None:
-    """Keep one note on ``error``: the path of the module that raised it, from the outermost one.
+    """Add a note to ``error``: the path, from the outermost module, of the module that raised it.
 
-    Each module that the error passes rewrites the note. Only strings and a number are left on the
-    error, so that it can still be pickled.
+    Each module that the error passes through rewrites the note. What is stored on the error are
+    strings and a number, so that it can still be pickled.
     """
     if not hasattr(error, "add_note"):
         return

@@ -81,8 +81,8 @@ class BackwardHook:
     def _fire_without_inputs(self, outputs: tuple[Tensor | None, ...]) -> None:
         if self.user_hooks:
             warn(
-                "a full backward hook runs with the gradients of the module's outputs alone, "
-                "since no input of the module requires a gradient"
+                "a full backward hook gets only the gradients of the module's outputs, because no "
+                "input of the module requires grad"
             )
         inputs = (None,) * self.n_inputs
         for hook in self.user_hooks:

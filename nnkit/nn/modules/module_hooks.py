@@ -54,10 +54,10 @@ class ModuleHooks:
     def register_forward_pre_hook(
         self, hook: Callable, *, prepend: bool = False, with_kwargs: bool = False
     ) -> RemovableHandle:
-        """Run ``hook(module, args)`` before each forward.
+        """Call ``hook(module, args)`` before each forward.
 
-        What it returns, unless None, replaces the positional arguments; a value that is no tuple
-        counts as a tuple of one. With ``with_kwargs`` the hook is called as
+        If the hook returns something, that replaces the positional arguments (a single value
+        stands for a tuple of one). With ``with_kwargs`` the hook is called as
         ``hook(module, args, kwargs)`` and returns None or the pair ``(args, kwargs)``.
 
         Example:
@@ -79,11 +79,11 @@ class ModuleHooks:
         with_kwargs: bool = False,
         always_call: bool = False,
     ) -> RemovableHandle:
-        """Run ``hook(module, args, output)`` after each forward.
+        """Call ``hook(module, args, output)`` after each forward.
 
-        What it returns, unless None, replaces the output. With ``with_kwargs`` the hook is called
-        as ``hook(module, args, kwargs, output)``; with ``always_call`` also where the forward
-        raised an error, which goes on afterwards.
+        If the hook returns something, that replaces the output. With ``with_kwargs`` the hook is
+        called as ``hook(module, args, kwargs, output)``. With ``always_call`` it is also called
+        if the forward raises; the error is raised afterwards.
 
         Example:
             >>> import nnkit
@@ -100,30 +100,49 @@ class ModuleHooks:
     def register_full_backward_pre_hook(
         self, hook: Callable, prepend: bool = False
     ) -> RemovableHandle:
-        """Run ``hook(module, grad_output)`` when the gradients of the outputs are known.
+        """Call ``hook(module, grad_output)`` when the gradients of the outputs are computed.
 
-        ``grad_output`` is a tuple with None for what is no tensor. What the hook returns, unless
-        None, replaces it.
+        ``grad_output`` is a tuple, with None for outputs that are not tensors. If the hook returns
+        something, that replaces it.
+
+        Example:
+            >>> import nnkit
+            >>> x = nnkit.ones(1, requires_grad=True)
+            >>> layer = nnkit.nn.Identity()
+            >>> with layer.register_full_backward_pre_hook(lambda module, grads: (grads[0] * 2,)):
+            ...     layer(x).backward()
+            >>> x.grad
+            tensor([2.])
         """
         return _register_call_hook(self, "_backward_pre_hooks", hook, prepend)
 
     def register_full_backward_hook(self, hook: Callable, prepend: bool = False) -> RemovableHandle:
-        """Run ``hook(module, grad_input, grad_output)`` when both are known.
+        """Call ``hook(module, grad_input, grad_output)`` when both are computed.
 
-        What the hook returns, unless None, replaces ``grad_input``.
+        If the hook returns something, that replaces ``grad_input``.
 
         Raises:
             RuntimeError: the module already has a hook of ``register_backward_hook``.
+
+        Example:
+            >>> import nnkit
+            >>> layer = nnkit.nn.Linear(2, 1)
+            >>> handle = layer.register_full_backward_hook(
+            ...     lambda module, grad_input, grad_output: print(grad_output)
+            ... )
+            >>> layer(nnkit.ones(1, 2, requires_grad=True)).sum().backward()
+            (tensor([[1.]]),)
+            >>> handle.remove()
         """
         _check_kind(self._is_full_backward_hook, True)
         self.__dict__["_is_full_backward_hook"] = True
         return _register_call_hook(self, "_backward_hooks", hook, prepend)
 
     def register_backward_hook(self, hook: Callable) -> RemovableHandle:
-        """Run ``hook(module, grad_input, grad_output)`` on the output's node alone.
+        """Call ``hook(module, grad_input, grad_output)`` for the node of the output only.
 
-        Deprecated as in torch, since the node's inputs need not be the module's:
-        ``register_full_backward_hook`` takes its place.
+        Deprecated, as in torch, because the inputs of that node need not be those of the module:
+        use `register_full_backward_hook`.
 
         Raises:
             RuntimeError: the module already has a full backward hook.
@@ -138,7 +157,7 @@ class ModuleHooks:
         return self._call_impl(*args, **kwargs)
 
     def _call_impl(self, *args: Any, **kwargs: Any) -> Any:
-        """Forward between its hooks, as it is written."""
+        """Forward, preceded and followed by the hooks, not compiled."""
         pre_hooks = [
             *_marked(_global_forward_pre_hooks, NO_HOOKS),
             *_marked(self._forward_pre_hooks, self._forward_pre_hooks_with_kwargs),
@@ -177,7 +196,8 @@ class ModuleHooks:
         return result
 
     def _backward_watch(self) -> tuple[BackwardHook | None, list[Callable]]:
-        """The watch for the full backward (pre) hooks, and the hooks on the output's node."""
+        """What runs the full backward (pre) hooks, if there are any; and the hooks on the output's
+        node."""
         pre_hooks = [*_global_backward_pre_hooks.values(), *self._backward_pre_hooks.values()]
         full: list[Callable] = []
         on_node: list[Callable] = []
@@ -202,20 +222,20 @@ class ModuleHooks:
         if not isinstance(result, Tensor | tuple):
             warn(
                 f"the backward hooks of {type(self).__name__} do not run: its output is a "
-                f"{type(result).__name__}, not a Tensor or a tuple of Tensors"
+                f"{type(result).__name__}, expected a Tensor or a tuple of Tensors"
             )
         return watch.setup_output_hook(result)
 
 
 def register_module_forward_pre_hook(hook: Callable) -> RemovableHandle:
-    """Run ``hook(module, args)`` before the forward of every module."""
+    """Call ``hook(module, args)`` before the forward of every module."""
     return _register_global_call_hook(_global_forward_pre_hooks, hook)
 
 
 def register_module_forward_hook(
     hook: Callable, *, with_kwargs: bool = False, always_call: bool = False
 ) -> RemovableHandle:
-    """Run ``hook(module, args, output)`` after the forward of every module, before its own hooks.
+    """Call ``hook(module, args, output)`` after the forward of every module, before its own hooks.
 
     Example:
         >>> import nnkit
@@ -233,12 +253,12 @@ def register_module_forward_hook(
 
 
 def register_module_full_backward_pre_hook(hook: Callable) -> RemovableHandle:
-    """Run ``hook(module, grad_output)`` in backward for every module."""
+    """Call ``hook(module, grad_output)`` in backward for every module."""
     return _register_global_call_hook(_global_backward_pre_hooks, hook)
 
 
 def register_module_full_backward_hook(hook: Callable) -> RemovableHandle:
-    """Run ``hook(module, grad_input, grad_output)`` in backward for every module.
+    """Call ``hook(module, grad_input, grad_output)`` in backward for every module.
 
     Raises:
         RuntimeError: ``register_module_backward_hook`` was used before.
@@ -250,9 +270,9 @@ def register_module_full_backward_hook(hook: Callable) -> RemovableHandle:
 
 
 def register_module_backward_hook(hook: Callable) -> RemovableHandle:
-    """Run ``hook(module, grad_input, grad_output)`` on the node of every module's output.
+    """Call ``hook(module, grad_input, grad_output)`` for the node of every module's output.
 
-    Deprecated as in torch: ``register_module_full_backward_hook`` takes its place.
+    Deprecated, as in torch: use `register_module_full_backward_hook`.
 
     Raises:
         RuntimeError: ``register_module_full_backward_hook`` was used before.
@@ -264,22 +284,22 @@ def register_module_backward_hook(hook: Callable) -> RemovableHandle:
 
 
 def register_module_parameter_registration_hook(hook: Callable) -> RemovableHandle:
-    """Run ``hook(module, name, parameter)`` when a module gets a parameter; it may replace it."""
+    """Call ``hook(module, name, parameter)`` when a module gets a parameter; it may replace it."""
     return _add(_global_parameter_registration_hooks, hook)
 
 
 def register_module_buffer_registration_hook(hook: Callable) -> RemovableHandle:
-    """Run ``hook(module, name, buffer)`` when a module gets a buffer; it may replace it."""
+    """Call ``hook(module, name, buffer)`` when a module gets a buffer; it may replace it."""
     return _add(_global_buffer_registration_hooks, hook)
 
 
 def register_module_module_registration_hook(hook: Callable) -> RemovableHandle:
-    """Run ``hook(module, name, submodule)`` when a module gets a child; it may replace it."""
+    """Call ``hook(module, name, submodule)`` when a module gets a submodule; it may replace it."""
     return _add(_global_module_registration_hooks, hook)
 
 
 def own_hooks(module: Any, registry: str) -> Hooks:
-    """The module's own dictionary of that name, made when it has none yet."""
+    """The module's own dictionary of hooks of that name, made on first use."""
     return module.__dict__.setdefault(registry, OrderedDict())
 
 
@@ -362,7 +382,7 @@ def _run_after_error(
     except Exception as error:
         warn(
             f"a forward hook of {type(module).__name__} with always_call=True raised an error, "
-            f"silenced since the forward had raised one before: {error}"
+            f"which is silenced because the forward had already raised one: {error}"
         )
 
 
@@ -388,14 +408,14 @@ def _hook_output_node(module: Any, hooks: list[Callable], args: Any, result: Any
     if unseen:
         warn(
             f"Using a non-full backward hook of {type(module).__name__} when {unseen}: it sees "
-            "the last node of the forward alone, so that its grad_input is not the module's. Use "
-            "register_full_backward_hook",
+            "only the last node of the forward, so that its grad_input is not the module's. Use "
+            "register_full_backward_hook instead",
             FutureWarning,
         )
 
 
 def _unseen_by_hook(node: Any, args: Any, result: Any) -> str | None:
-    """Why a hook of the last node is not told the gradients of all of a module's inputs."""
+    """Why a hook on the last node does not get the gradients of all inputs of the module."""
     outputs = result if isinstance(result, tuple) else (result,)
     if not all(isinstance(value, Tensor) for value in outputs):
         return "the Module does not return a single Tensor or a tuple of Tensors"

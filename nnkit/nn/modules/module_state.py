@@ -1,7 +1,7 @@
-"""A module's state as a flat dictionary, and back.
+"""``state_dict`` and ``load_state_dict``: a module's state as a flat dictionary, and back.
 
-Loading has two phases: the first compares every key and shape and notes what is to be written, the
-second writes. So a dictionary that does not fit leaves the module as it was.
+Loading has two phases. The first compares all keys and shapes and collects the writes, the second
+performs them. So a dictionary that does not fit leaves the module unchanged.
 """
 
 from __future__ import annotations
@@ -24,10 +24,10 @@ from nnkit.nn.modules.module_tree import ModuleTree
 from nnkit.nn.parameter import Parameter, is_lazy
 
 _EXTRA_STATE_KEY_SUFFIX = "_extra_state"
-# Under this key of local_metadata a load collects its writes instead of writing at once.
+# The key of local_metadata under which `load_state_dict` collects writes to perform them later.
 _WRITES = "deferred_writes"
-_UNDO = "extra_states_before"  # and under this one what sets the extra states of before
-# Beyond so many keys a report stops looking for the closest one, which takes quadratic time.
+_UNDO = "extra_states_before"  # the key for the functions that restore the previous extra states
+# With more keys than this, a report does not look for the closest ones, which takes quadratic time.
 _MAX_CLOSEST = 20
 
 
@@ -47,7 +47,8 @@ class _IncompatibleKeys(NamedTuple):
 
 
 class _WrappedHook:
-    """A hook that runs before ``load_state_dict``, called without the module that it may want."""
+    """A hook before ``load_state_dict``, which is called without the module and adds it if the hook
+    takes it."""
 
     def __init__(self, hook: Callable, module: Any = None) -> None:
         self.hook = hook
@@ -59,11 +60,11 @@ class _WrappedHook:
             return self.hook(*arguments)
         module = self.module()
         if module is None:
-            raise RuntimeError(f"the module of the hook {self.hook!r:.80} is no more")
+            raise RuntimeError(f"the module of the hook {self.hook!r:.80} no longer exists")
         return self.hook(module, *arguments)
 
     def __getstate__(self) -> dict[str, Any]:
-        """As torch's: the module itself, where the hook wants it."""
+        """The same state as torch's, with the module itself if the hook takes it."""
         state = {"hook": self.hook, "with_module": self.with_module}
         return {**state, "module": self.module()} if self.module else state
 
@@ -82,7 +83,7 @@ class ModuleState(ModuleTree):
     _load_state_dict_post_hooks: Mapping[int, Any] = NO_HOOKS
 
     def get_extra_state(self) -> Any:
-        """Further state for ``state_dict``, of a module class that overrides this.
+        """Additional state for ``state_dict``; a subclass may override it.
 
         Raises:
             RuntimeError: the class overrides only ``set_extra_state``.
@@ -90,7 +91,7 @@ class ModuleState(ModuleTree):
         raise RuntimeError(f"{type(self).__name__} has no get_extra_state of its own")
 
     def set_extra_state(self, state: Any) -> None:
-        """Take back what ``get_extra_state`` returned.
+        """Restore what ``get_extra_state`` returned; a subclass may override it.
 
         Raises:
             RuntimeError: the class overrides only ``get_extra_state``.
@@ -98,13 +99,14 @@ class ModuleState(ModuleTree):
         raise RuntimeError(f"{type(self).__name__} has no set_extra_state of its own")
 
     def register_state_dict_pre_hook(self, hook: Callable) -> RemovableHandle:
-        """Run ``hook(module, prefix, keep_vars)`` before the module's state is collected."""
+        """Call ``hook(module, prefix, keep_vars)`` before the module's state is collected."""
         return add_hook(self, "_state_dict_pre_hooks", hook)
 
     def register_state_dict_post_hook(self, hook: Callable) -> RemovableHandle:
-        """Run ``hook(module, state_dict, prefix, local_metadata)``, which may change the state.
+        """Call ``hook(module, state_dict, prefix, local_metadata)`` after the module's state is
+        collected. The hook may change the dictionary.
 
-        The call to ``state_dict`` raises RuntimeError where the hook returns something.
+        If it returns something, ``state_dict`` raises RuntimeError.
         """
         hook._from_public_api = True  # type: ignore[attr-defined]
         return add_hook(self, "_state_dict_hooks", hook)
@@ -118,7 +120,7 @@ class ModuleState(ModuleTree):
         return add_hook(self, "_state_dict_hooks", hook)
 
     def register_load_state_dict_pre_hook(self, hook: Callable) -> RemovableHandle:
-        """Run ``hook`` before the module's state is compared; it may change the dictionary.
+        """Call ``hook`` before the module's state is loaded; it may change the dictionary.
 
         It is called as ``hook(module, state_dict, prefix, local_metadata, strict, missing_keys,
         unexpected_keys, error_msgs)``.
@@ -132,9 +134,9 @@ class ModuleState(ModuleTree):
         return add_hook(self, "_load_state_dict_pre_hooks", wrapped)
 
     def register_load_state_dict_post_hook(self, hook: Callable) -> RemovableHandle:
-        """Run ``hook(module, incompatible_keys)`` once all is loaded, children before parents.
+        """Call ``hook(module, incompatible_keys)`` after loading, for children before parents.
 
-        The hook may empty the lists ``missing_keys`` and ``unexpected_keys``, so as to forgive
+        The hook may remove keys from the lists ``missing_keys`` and ``unexpected_keys``, to accept
         them, or raise.
         """
         return add_hook(self, "_load_state_dict_post_hooks", hook)
@@ -149,12 +151,12 @@ class ModuleState(ModuleTree):
         """All parameters and persistent buffers under their dotted paths.
 
         Args:
-            destination: a dictionary to add to; a new ``OrderedDict`` when not given.
-            prefix: what each key begins with.
-            keep_vars: whether the parameters themselves are stored, instead of detached tensors
-                that share their memory.
+            destination: a dictionary to add to; a new ``OrderedDict`` if not given.
+            prefix: a prefix for each key.
+            keep_vars: whether to store the parameters themselves, instead of detached tensors that
+                share their memory.
 
-        The dictionary's ``_metadata`` holds the version of each module.
+        The attribute ``_metadata`` of the dictionary holds the version of each module.
 
         Example:
             >>> import nnkit
@@ -210,20 +212,20 @@ class ModuleState(ModuleTree):
     def load_state_dict(
         self, state_dict: Mapping[str, Any], strict: bool = True, assign: bool = False
     ) -> _IncompatibleKeys:
-        """Copy a state into the parameters and buffers of the module and all below it.
+        """Copy a state into the parameters and buffers of the module and its submodules.
 
         Args:
-            state_dict: keys as ``state_dict()`` gives them.
-            strict: whether every key has to be on both sides.
+            state_dict: a mapping with keys as in ``state_dict()``.
+            strict: whether missing and unexpected keys are errors.
             assign: whether the given tensors themselves become parameters and buffers.
 
         Returns:
-            the named tuple ``(missing_keys, unexpected_keys)``.
+            The named tuple ``(missing_keys, unexpected_keys)``.
 
         Raises:
-            TypeError: ``state_dict`` is no mapping.
-            RuntimeError: keys are missing or unexpected and ``strict`` holds, or a shape differs.
-                The message lists them all, with the closest key. The module is left unchanged.
+            TypeError: ``state_dict`` is not a mapping.
+            RuntimeError: a shape differs, or with ``strict``, keys are missing or unexpected. The
+                message lists all of them, with the closest key. The module is left unchanged.
 
         Example:
             >>> import nnkit
@@ -242,8 +244,8 @@ class ModuleState(ModuleTree):
         if errors or (misfit and not post_hooks):
             found.undo()
             raise RuntimeError(_report(self, keys if strict else None, errors))
-        # A post-hook may forgive keys, and needs the loaded values to do its work: where it does
-        # not forgive, the values before are put back.
+        # Post-hooks see the loaded values, and may accept keys. If they do not, the previous values
+        # are restored.
         restore = _snapshot(self) if misfit else None
         for write in found.writes:
             write()
@@ -304,7 +306,7 @@ class ModuleState(ModuleTree):
         extra_key = prefix + _EXTRA_STATE_KEY_SUFFIX
         if type(self).set_extra_state is not ModuleState.set_extra_state:
             if extra_key in state_dict:
-                # Set at once, since it may put other modules below this one.
+                # Set at once, since this may add submodules.
                 if type(self).get_extra_state is not ModuleState.get_extra_state:
                     undo = local_metadata.get(_UNDO, [])
                     undo.append(partial(self.set_extra_state, self.get_extra_state()))
@@ -325,7 +327,7 @@ class ModuleState(ModuleTree):
 
 
 class _Loading:
-    """What the comparison of a state with modules has found, before anything is written."""
+    """The result of comparing a state with modules, before anything is written."""
 
     def __init__(self, metadata: Mapping[str, Any], assign: bool) -> None:
         self.metadata = metadata
@@ -406,7 +408,7 @@ def _swap(key: str, tensor: Any, value: Tensor, assign: bool) -> None:
         if loaded is tensor or loaded is value:
             raise RuntimeError(
                 f"load_state_dict: module_load of {key} must return a new tensor, got one of its "
-                "two; use detach()"
+                "arguments; use detach()"
             )
         if isinstance(loaded, Parameter):
             loaded.requires_grad_(tensor.requires_grad)

@@ -1,7 +1,8 @@
-"""The contents of a module: its parameters, buffers and submodules, set and found by name.
+"""The contents of a module: its parameters, buffers and submodules, by name.
 
-Assigning an attribute sorts it into one of three dictionaries; reading one that is in none of
-Python's own places looks in the three, and shortens the way there for the next time.
+An assigned attribute is sorted into one of three dictionaries. Reading an attribute that Python
+does not find looks in these three, and then makes a descriptor that finds it faster next time
+(`registered`).
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ _REGISTRIES = {"_parameters": "parameter", "_buffers": "buffer", "_modules": "mo
 
 
 class ModuleTree:
-    """The part of Module that registers, finds and lists what a module holds."""
+    """The part of Module that registers, finds and lists parameters, buffers and submodules."""
 
     training: bool
     _parameters: dict[str, Parameter | None]
@@ -62,12 +63,12 @@ class ModuleTree:
         registry[name] = param
 
     def register_buffer(self, name: str, tensor: Tensor | None, persistent: bool = True) -> None:
-        """Add a tensor that belongs to the module's state but is not trained.
+        """Add a tensor that is part of the module's state but not trained.
 
         Args:
             name: the attribute's name.
             tensor: the buffer; None registers the name without a buffer.
-            persistent: whether ``state_dict`` holds it.
+            persistent: whether ``state_dict`` includes it.
 
         Raises:
             TypeError: ``name`` is no string, or ``tensor`` neither a Tensor nor None.
@@ -102,6 +103,13 @@ class ModuleTree:
             TypeError: ``name`` is no string, or ``module`` neither a Module nor None.
             KeyError: ``name`` is empty, has a dot, or is another attribute of the module.
             AttributeError: ``Module.__init__`` was not called yet.
+
+        Example:
+            >>> import nnkit
+            >>> model = nnkit.nn.Module()
+            >>> model.add_module("head", nnkit.nn.Identity())
+            >>> model.head
+            Identity()
         """
         if module is not None and not isinstance(module, ModuleTree):
             raise TypeError(
@@ -113,7 +121,7 @@ class ModuleTree:
         )
 
     def register_module(self, name: str, module: Any) -> None:
-        """The same as ``add_module``."""
+        """An alias of `add_module`."""
         self.add_module(name, module)
 
     def _registry(self, registry: str, name: str) -> dict[str, Any]:
@@ -144,7 +152,7 @@ class ModuleTree:
         return value
 
     def _replicate_for_data_parallel(self) -> Any:
-        """A copy that has no parameters: a program gives it those of another device."""
+        """A copy without parameters, to be given those of another device."""
         replica = self.__new__(type(self))
         registries = {"_parameters": {}, "_buffers": self._buffers.copy()}
         registries["_modules"] = self._modules.copy()
@@ -196,7 +204,8 @@ class ModuleTree:
             super().__setattr__(name, value)
 
     def _register_assigned(self, name: str, value: Any, persistent: bool) -> None:
-        """Register a buffer, by a method that may be a subclass's which does not ask for more."""
+        """Register an assigned buffer by ``register_buffer``, which a subclass may override without
+        the parameter ``persistent``."""
         register: Any = self.register_buffer
         if getattr(register, "__func__", None) is not ModuleTree.register_buffer:
             if "persistent" not in inspect.signature(register).parameters:
@@ -216,7 +225,7 @@ class ModuleTree:
                 del own[registry][name]
                 self._non_persistent_buffers_set.discard(name)
                 return
-        # Where there are none, the class has none, and torch has an empty registry to delete.
+        # torch has an empty registry of hooks to delete where here only the class has one.
         if name in own or getattr(type(self), name, None) is not module_hooks.NO_HOOKS:
             super().__delattr__(name)
 
@@ -237,7 +246,8 @@ class ModuleTree:
         """The module at a dotted path such as ``"encoder.0.norm"``; the module itself at ``""``.
 
         Raises:
-            AttributeError: the path has a name that does not exist, or is no module.
+            TypeError: ``target`` is not a str.
+            AttributeError: a name in the path does not exist, or is not a module.
 
         Example:
             >>> import nnkit
@@ -267,9 +277,9 @@ class ModuleTree:
             strict: whether there has to be a module at the path already.
 
         Raises:
-            ValueError: ``target`` is empty, or ``module`` is no Module.
-            AttributeError: the parent does not exist, or what is at the path is no Module,
-                or nothing is and ``strict`` holds.
+            ValueError: ``target`` is empty, or ``module`` is not a Module.
+            AttributeError: the parent does not exist, what is at the path is not a Module, or
+                there is nothing at the path although ``strict`` is set.
 
         Example:
             >>> import nnkit
@@ -294,7 +304,13 @@ class ModuleTree:
         """The parameter at a dotted path.
 
         Raises:
-            AttributeError: there is nothing at the path, or no parameter.
+            AttributeError: there is nothing at the path, or it is not a parameter.
+
+        Example:
+            >>> import nnkit
+            >>> model = nnkit.nn.Sequential(nnkit.nn.Linear(2, 3))
+            >>> model.get_parameter("0.weight").shape
+            nnkit.Size([3, 2])
         """
         return self._leaf(target, "parameter", lambda owner, value: isinstance(value, Parameter))
 
@@ -302,7 +318,13 @@ class ModuleTree:
         """The buffer at a dotted path.
 
         Raises:
-            AttributeError: there is nothing at the path, or no buffer.
+            AttributeError: there is nothing at the path, or it is not a buffer.
+
+        Example:
+            >>> import nnkit
+            >>> model = nnkit.nn.Sequential(nnkit.nn.BatchNorm1d(2))
+            >>> model.get_buffer("0.running_mean")
+            tensor([0., 0.])
         """
         name = target.rpartition(".")[2]
         return self._leaf(target, "buffer", lambda owner, value: name in owner._buffers)

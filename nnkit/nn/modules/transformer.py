@@ -25,7 +25,7 @@ __all__ = [
 ]  # fmt: skip
 
 
-def _causal_mask(size: int, device: Any = None, dtype: Any = None) -> Tensor:
+def _causal_mask(size: int, device: Any, dtype: Any) -> Tensor:
     return full((size, size), float("-inf"), dtype=dtype, device=device).triu(1)
 
 

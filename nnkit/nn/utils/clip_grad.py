@@ -84,7 +84,7 @@ def get_total_norm(
     if error_if_nonfinite and not total_norm.isfinite():
         raise RuntimeError(
             f"The total norm of order {norm_type} for gradients from `parameters` is non-finite, "
-            "so it cannot be clipped: error_if_nonfinite=False scales all the same"
+            "so it cannot be clipped: use error_if_nonfinite=False to scale them anyway"
         )
     return total_norm
 

@@ -216,16 +216,7 @@ def register_parametrization(
         known: Any = module._modules["parametrizations"]
         chain: ParametrizationList = known[tensor_name]
         if not unsafe:
-            with no_grad():
-                before = getattr(module, tensor_name)
-                after = parametrization(before)
-                _check_tensor("A parametrization", after)
-                _check_kept("Registering a parametrization", after, before)
-                if hasattr(parametrization, "right_inverse"):
-                    with suppress(NotImplementedError):
-                        start: Any = parametrization.right_inverse(after)
-                        _check_tensor("right_inverse", start)
-                        _check_kept("right_inverse", start, before)
+            _check_next(parametrization, getattr(module, tensor_name))
         chain.unsafe |= unsafe
         chain.append(parametrization)
         return module
@@ -246,8 +237,21 @@ def register_parametrization(
     return module
 
 
+@no_grad()
+def _check_next(parametrization: Module, before: Tensor) -> None:
+    """ValueError if a further parametrization changes the shape or dtype of a tensor."""
+    after = parametrization(before)
+    _check_tensor("A parametrization", after)
+    _check_kept("Registering a parametrization", after, before)
+    if hasattr(parametrization, "right_inverse"):
+        with suppress(NotImplementedError):
+            start: Any = parametrization.right_inverse(after)
+            _check_tensor("right_inverse", start)
+            _check_kept("right_inverse", start, before)
+
+
 def _give_class(module: Module) -> None:
-    """A class of the module's own, to hold its properties."""
+    """Give a module a class of its own, which can hold its properties."""
     base = type(module)
 
     def getstate(self: Any) -> Any:

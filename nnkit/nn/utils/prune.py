@@ -318,7 +318,15 @@ def _count(amount: Any, size: int) -> int:
 
 
 def identity(module: Module, name: str) -> Module:
-    """Give a parameter a mask of ones."""
+    """Give a parameter a mask of ones.
+
+    Example:
+        >>> import nnkit
+        >>> from nnkit.nn.utils import prune
+        >>> layer = prune.identity(nnkit.nn.Linear(2, 1), "weight")
+        >>> layer.weight_mask
+        tensor([[1., 1.]])
+    """
     Identity.apply(module, name)
     return module
 
@@ -339,13 +347,30 @@ def random_unstructured(module: Module, name: str, amount: Any) -> Module:
 def l1_unstructured(
     module: Module, name: str, amount: Any, importance_scores: Tensor | None = None
 ) -> Module:
-    """Prune an amount of the smallest elements."""
+    """Prune an amount of the smallest elements.
+
+    Example:
+        >>> import nnkit
+        >>> from nnkit.nn.utils import prune
+        >>> layer = prune.l1_unstructured(nnkit.nn.Linear(4, 1), "weight", amount=2)
+        >>> int((layer.weight == 0).sum())
+        2
+    """
     L1Unstructured.apply(module, name, amount, importance_scores=importance_scores)
     return module
 
 
 def random_structured(module: Module, name: str, amount: Any, dim: int) -> Module:
-    """Prune an amount of slices along ``dim`` at random."""
+    """Prune an amount of slices along ``dim`` at random.
+
+    Example:
+        >>> import nnkit
+        >>> from nnkit.nn.utils import prune
+        >>> layer = nnkit.nn.Linear(2, 4)
+        >>> _ = prune.random_structured(layer, "weight", amount=1, dim=0)
+        >>> int((layer.weight == 0).all(1).sum())
+        1
+    """
     RandomStructured.apply(module, name, amount, dim)
     return module
 
@@ -358,13 +383,31 @@ def ln_structured(
     dim: int,
     importance_scores: Tensor | None = None,
 ) -> Module:
-    """Prune an amount of the slices along ``dim`` with the smallest n-norm."""
+    """Prune an amount of the slices along ``dim`` with the smallest n-norm.
+
+    Example:
+        >>> import nnkit
+        >>> from nnkit.nn.utils import prune
+        >>> layer = nnkit.nn.Linear(2, 4)
+        >>> _ = prune.ln_structured(layer, "weight", amount=1, n=2, dim=0)
+        >>> int((layer.weight == 0).all(1).sum())
+        1
+    """
     LnStructured.apply(module, name, amount, n, dim, importance_scores=importance_scores)
     return module
 
 
 def custom_from_mask(module: Module, name: str, mask: Tensor) -> Module:
-    """Prune what is 0 in ``mask``."""
+    """Prune what is 0 in ``mask``.
+
+    Example:
+        >>> import nnkit
+        >>> from nnkit.nn.utils import prune
+        >>> layer, mask = nnkit.nn.Linear(2, 1), nnkit.tensor([[1.0, 0.0]])
+        >>> layer = prune.custom_from_mask(layer, "weight", mask)
+        >>> bool(layer.weight[0, 1] == 0)
+        True
+    """
     CustomFromMask.apply(module, name, mask)
     return module
 
@@ -380,6 +423,16 @@ def global_unstructured(
     Raises:
         TypeError: ``parameters`` is not iterable, the scores are no dict, or the method does not
             prune element by element.
+
+    Example:
+        >>> import nnkit
+        >>> from nnkit.nn.utils import prune
+        >>> a, b = nnkit.nn.Linear(2, 2), nnkit.nn.Linear(2, 2)
+        >>> prune.global_unstructured(
+        ...     [(a, "weight"), (b, "weight")], pruning_method=prune.L1Unstructured, amount=4
+        ... )
+        >>> int((a.weight == 0).sum() + (b.weight == 0).sum())
+        4
     """
     if not isinstance(parameters, Iterable):
         got = type(parameters).__name__
@@ -416,6 +469,14 @@ def remove(module: Module, name: str) -> Module:
 
     Raises:
         ValueError: the parameter is not pruned.
+
+    Example:
+        >>> import nnkit
+        >>> from nnkit.nn.utils import prune
+        >>> layer = prune.l1_unstructured(nnkit.nn.Linear(4, 1), "weight", amount=2)
+        >>> _ = prune.remove(layer, "weight")
+        >>> [name for name, _ in layer.named_parameters()]
+        ['bias', 'weight']
     """
     for key, method in _methods(module):
         if method._tensor_name == name:
@@ -426,7 +487,14 @@ def remove(module: Module, name: str) -> Module:
 
 
 def is_pruned(module: Module) -> bool:
-    """Whether a module, or one below it, has a pruned parameter."""
+    """Whether a module, or one below it, has a pruned parameter.
+
+    Example:
+        >>> import nnkit
+        >>> from nnkit.nn.utils import prune
+        >>> prune.is_pruned(nnkit.nn.Linear(2, 1))
+        False
+    """
     return any(_methods(part) for part in module.modules())
 
 

@@ -212,8 +212,8 @@ class CyclicLR(LRScheduler):
         self.step_ratio = up / self.total_size
         if mode not in ("triangular", "triangular2", "exp_range") and scale_fn is None:
             raise ValueError(
-                "CyclicLR: mode must be triangular, triangular2 or exp_range where there is no "
-                f"scale_fn, got {mode!r}"
+                "CyclicLR: without scale_fn, mode must be triangular, triangular2 or exp_range, "
+                f"got {mode!r}"
             )
         self.mode = mode
         self.gamma = gamma

@@ -77,7 +77,7 @@ class Timer:
         if not isinstance(stmt, str):
             raise ValueError(f"Timer(): stmt must be a str, got {type(stmt).__name__}")
         if language in (Language.CPP, "cpp", "c++"):
-            raise NotImplementedError("Timer(): nnkit times Python alone, language is C++")
+            raise NotImplementedError("Timer(): language must be 'python', C++ is not supported")
         if language not in (Language.PYTHON, "py", "python"):
             raise ValueError(f"Timer(): language must be 'python', got {language!r}")
         if global_setup:

@@ -104,22 +104,8 @@ class DataLoader(Generic[Sample]):
                 raise ValueError(f"DataLoader: {name} option should be non-negative, got {value}")
         self.num_workers = num_workers
         self.check_worker_number_rationality()
-        if num_workers == 0:
-            self._only_with_workers(
-                "prefetch_factor option could only be specified in multiprocessing", prefetch_factor
-            )
-            self._only_with_workers(
-                "persistent_workers option needs num_workers > 0", persistent_workers or None
-            )
-        elif prefetch_factor is None:
-            prefetch_factor = 2
-        elif prefetch_factor < 1:
-            raise ValueError(
-                "prefetch_factor option should be non-negative, and 0 fetches nothing: got "
-                f"{prefetch_factor}"
-            )
         self.dataset = dataset
-        self.prefetch_factor = prefetch_factor
+        self.prefetch_factor = self._batches_ahead(prefetch_factor, persistent_workers)
         self.pin_memory = pin_memory
         self.pin_memory_device = pin_memory_device
         self.timeout = timeout
@@ -165,6 +151,25 @@ class DataLoader(Generic[Sample]):
             collate_fn = default_convert if batch_sampler is None else default_collate
         self.collate_fn = collate_fn
         self._initialized = True
+
+    def _batches_ahead(self, prefetch_factor: int | None, persistent_workers: bool) -> int | None:
+        """The value of ``prefetch_factor``, after the checks of what needs workers."""
+        if self.num_workers == 0:
+            self._only_with_workers(
+                "prefetch_factor option could only be specified in multiprocessing", prefetch_factor
+            )
+            self._only_with_workers(
+                "persistent_workers option needs num_workers > 0", persistent_workers or None
+            )
+            return prefetch_factor
+        if prefetch_factor is None:
+            return 2
+        if prefetch_factor < 1:
+            raise ValueError(
+                "prefetch_factor option should be non-negative, and 0 fetches nothing: got "
+                f"{prefetch_factor}"
+            )
+        return prefetch_factor
 
     def check_worker_number_rationality(self) -> None:
         """Warn where there are more workers than processors that this process may use."""

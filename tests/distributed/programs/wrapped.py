@@ -20,6 +20,7 @@ dist: Any = import_module(f"{FRAMEWORK}.distributed")
 fsdp: Any = import_module(f"{FRAMEWORK}.distributed.fsdp")
 wrapping: Any = import_module(f"{FRAMEWORK}.distributed.fsdp.wrap")
 FSDP = fsdp.FullyShardedDataParallel
+DeviceMesh: Any = import_module(f"{FRAMEWORK}.distributed.device_mesh").DeviceMesh
 Strategy = fsdp.ShardingStrategy
 nn: Any = T.nn
 
@@ -158,6 +159,17 @@ def settings() -> None:
     assert type(wrapping.wrap(nn.Linear(2, 2))) is nn.Linear
 
 
+def some_ranks() -> None:
+    """A mesh that leaves the first rank out: states come from the first rank of the mesh."""
+    rank, ranks = dist.get_rank(), list(range(1, dist.get_world_size()))
+    if not ranks:
+        return
+    mesh = DeviceMesh("cpu", ranks)
+    if rank in ranks:
+        model = wrapped(model_of(10 + rank), sync_module_states=True, device_mesh=mesh)
+        close(model.state_dict(), model_of(11).state_dict(), 0)
+
+
 dist.init_process_group(*(["gloo"] if FRAMEWORK == "torch" else []))
 for chosen in POLICIES:
     train(chosen, Strategy.FULL_SHARD)
@@ -168,5 +180,6 @@ train("classes", Strategy.FULL_SHARD, 3)
 train("classes", Strategy.FULL_SHARD, 1, 0.05)
 states()
 settings()
+some_ranks()
 print("passed")
 dist.destroy_process_group()

@@ -4,16 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from tests.harness.losses import REDUCTIONS, ROUNDED, F, fixed
+from tests.harness.losses import REDUCTIONS, ROUNDED, F, fixed, labels
 from tests.harness.row import Fixed, Maker, OpRow, Raises, Sample
-
-
-def labels(make: Maker, *shape: int, below: int, ignored: int | None = None) -> np.ndarray:
-    index = make.index(*shape, below=below)
-    if ignored is not None:
-        index.reshape(-1)[0] = ignored
-    return index
-
 
 # Class labels
 

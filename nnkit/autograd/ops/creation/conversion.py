@@ -105,6 +105,11 @@ def contiguous(input: Tensor, *, memory_format: Any = None) -> Tensor:
 
     Raises:
         RuntimeError: the order is for another number of dimensions.
+
+    Example:
+        >>> import nnkit
+        >>> nnkit.zeros(2, 3).mT.contiguous().stride()
+        (2, 1)
     """
     return in_format(input, memory_format or contiguous_format)
 
@@ -271,7 +276,13 @@ def to_dense(input: Tensor, dtype: Any = None, *, masked_grad: bool | None = Non
 
 @public(namespace=False)
 def type_as(input: Tensor, other: Tensor) -> Tensor:
-    """``input`` in the dtype and on the device of ``other``."""
+    """``input`` in the dtype and on the device of ``other``.
+
+    Example:
+        >>> import nnkit
+        >>> nnkit.tensor([1, 2]).type_as(nnkit.tensor(0.5))
+        tensor([1., 2.])
+    """
     check_tensor("type_as", other, "other")
     return to(*composite_operands(input, other))
 
@@ -303,7 +314,13 @@ for _name, _full in {
 
 @public(namespace=False)
 def cpu(input: Tensor, *, memory_format: Any = None) -> Tensor:
-    """The tensor in main memory."""
+    """The tensor in main memory.
+
+    Example:
+        >>> import nnkit
+        >>> nnkit.ones(2).cpu()
+        tensor([1., 1.])
+    """
     return in_format(_moved(input, Device("cpu")), memory_format)
 
 
@@ -360,6 +377,11 @@ def fill_(input: Tensor, value: Tensor | complex) -> Tensor:
     Raises:
         RuntimeError: the value has dimensions or does not fit the dtype.
         TypeError: it is no number.
+
+    Example:
+        >>> import nnkit
+        >>> nnkit.zeros(2).fill_(3)
+        tensor([3., 3.])
     """
     if value.__class__ in (int, float) and -LARGEST <= value <= LARGEST:  # type: ignore
         out = _attempt_fill(input, value)

@@ -339,7 +339,13 @@ def new_full(
     requires_grad: bool = False,
     pin_memory: bool = False,
 ) -> Tensor:
-    """`full` with the dtype and device of this tensor, unless given."""
+    """`full` with the dtype and device of this tensor, unless given.
+
+    Example:
+        >>> import nnkit
+        >>> nnkit.ones(1, dtype=nnkit.int32).new_full((2,), 7)
+        tensor([7, 7], dtype=nnkit.int32)
+    """
     options: dict = {"layout": layout, "requires_grad": requires_grad}
     options["dtype"] = input.dtype if dtype is None else dtype
     if device is not None or not (input._device.depth and isinstance(size, (tuple, list))):

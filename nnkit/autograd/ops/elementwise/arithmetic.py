@@ -43,9 +43,8 @@ _sub = pointwise(
 # With ``alpha``: of tensors one operation, as without it. Half precision is rounded twice, as in
 # torch where fewer than 32 elements are left.
 _add_scaled = pointwise(
-    "add_scaled", lambda x, y, alpha: x + y * alpha, scalars=("alpha",), function=False,
-    node="AddBackward0", stepwise=("forward",), x=lambda g: g,
-    y=lambda g, alpha: g * fn.conj(alpha),
+    "add_scaled", lambda x, y, alpha: x + y * alpha, scalars=("alpha",), node="AddBackward0",
+    function=False, stepwise=("forward",), x=lambda g: g, y=lambda g, alpha: g * fn.conj(alpha),
 )
 _sub_scaled = pointwise(
     "sub_scaled", lambda x, y, alpha: x - y * alpha, scalars=("alpha",), function=False,
@@ -66,18 +65,16 @@ _div = pointwise(
     alone=lambda x, y: None if isinstance(x, Tensor) else "number",  # torch inverts y first
     x=lambda g, y: g / fn.conj(y), y=lambda g, x, y: -g * fn.conj(x / y / y),
 )
-_div_floor = pointwise(
-    "div_floor", lambda x, y: fn.div_floor(x, y), public=False,
-    node=numbered("Div", tensor=2, number=3), refuses=("bool", "complex"),
-    also={"x": ("y",), "y": ("x", "y")},
-    x=lambda g: fn.zeros_like(g), y=lambda g: fn.zeros_like(g),
-)
-_div_trunc = pointwise(
-    "div_trunc", lambda x, y: fn.div_trunc(x, y), public=False,
-    node=numbered("Div", tensor=2, number=3), refuses=("bool", "complex"),
-    also={"x": ("y",), "y": ("x", "y")},
-    x=lambda g: fn.zeros_like(g), y=lambda g: fn.zeros_like(g),
-)
+_div_floor, _div_trunc = [
+    pointwise(
+        f"div_{way}", body, public=False, refuses=("bool", "complex"),
+        node=numbered("Div", tensor=2, number=3), also={"x": ("y",), "y": ("x", "y")},
+        x=lambda g: fn.zeros_like(g), y=lambda g: fn.zeros_like(g),
+    )
+    for way, body in (
+        ("floor", lambda x, y: fn.div_floor(x, y)), ("trunc", lambda x, y: fn.div_trunc(x, y)),
+    )
+]  # fmt: skip
 floor_divide = pointwise(
     "floor_divide", lambda x, y: fn.div_floor(x, y),
     "``input / other`` rounded down; has no derivative (`div` with a rounding mode has).",
@@ -118,9 +115,8 @@ sign = pointwise(
     refuses=("complex",), x=lambda g: fn.zeros_like(g),
 )
 _sgn = pointwise(
-    "sgn", lambda x: fn.sgn(x), function=False, x=lambda g, x, out: fn.where(
-        fn.eq(x, 0), 0, (g - out * fn.real(g * fn.conj(out))) / fn.abs(x)
-    ),
+    "sgn", lambda x: fn.sgn(x), function=False,
+    x=lambda g, x, out: fn.where(fn.eq(x, 0), 0, (g - out * fn.real(g * fn.conj(out))) / fn.abs(x)),
 )
 # Of real numbers: like `sign`, but torch saves input and result.
 _sgn_real = pointwise(
@@ -347,7 +343,13 @@ def sub(input: Tensor | complex, other: Tensor | complex, *, alpha: complex = 1)
 
 @public(method=False)
 def rsub(input: Tensor, other: Tensor | complex, *, alpha: complex = 1) -> Tensor:
-    """``other - alpha * input``."""
+    """``other - alpha * input``.
+
+    Example:
+        >>> import nnkit
+        >>> nnkit.rsub(nnkit.tensor([1.0, 2.0]), 5)
+        tensor([4., 3.])
+    """
     check_tensor("rsub", input)
     return _combined(_sub, _sub_scaled, other, input, alpha)
 
@@ -384,7 +386,7 @@ def div(
 
 @public
 def positive(input: Tensor) -> Tensor:
-    """``input`` itself; RuntimeError for bool tensors, of which there is no ``+``."""
+    """``input`` itself; RuntimeError for bool tensors, for which ``+`` is not defined."""
     check_tensor("positive", input)
     if input.dtype.category == BOOL:
         raise RuntimeError("The `+` operator, on a bool tensor is not supported.")
@@ -393,7 +395,13 @@ def positive(input: Tensor) -> Tensor:
 
 @public(out=True, in_place=True)
 def true_divide(input: Tensor | complex, other: Tensor | complex) -> Tensor:
-    """``input / other``; integers are divided as floats."""
+    """``input / other``; integers are divided as floats.
+
+    Example:
+        >>> import nnkit
+        >>> nnkit.true_divide(nnkit.tensor([1, 3]), 2)
+        tensor([0.5000, 1.5000])
+    """
     return _div(input, other)
 
 

@@ -8,10 +8,11 @@ from typing import Any
 
 from nnkit.autograd.arguments.dims import check_tensor
 from nnkit.autograd.grad_mode import MODE
+from nnkit.autograd.op.inference import refusal
 from nnkit.autograd.op.pointwise import attempting, fn, numbered, pointwise, writing
 from nnkit.autograd.op.promotion import check_dtype, promote, promoted_dtype, scalar
 from nnkit.autograd.op.public import public
-from nnkit.autograd.op.rule import real_gradient, refusal
+from nnkit.autograd.op.rule import real_gradient
 from nnkit.autograd.ops.creation.conversion import converted
 from nnkit.autograd.ops.creation.factories import complex_
 from nnkit.autograd.ops.shape.strided import imag, real

@@ -31,7 +31,7 @@ _conj_physical = pointwise(
 
 def _view(name: str, node: str, rule: Callable, **marks: bool) -> Callable:
     """The op that gives a view with other marks of what is put off."""
-    op = Op(CATALOGUE[name], {"x": rule}, None, node, True, False, ())
+    op = Op(CATALOGUE[name], {"x": rule}, node, view=True)
 
     def apply(x: Tensor) -> Tensor:
         refresh(x)

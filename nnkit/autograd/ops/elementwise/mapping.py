@@ -88,12 +88,12 @@ def _map(function: Callable, target: Tensor, *others: Tensor) -> Tensor:
     columns = [each.clone().reshape(-1).tolist() for each in (target, *others)]
     results = [function(*row) for row in zip(*columns)]
     if any(each is None for each in results):
-        raise TypeError("a value is no number: got None")
+        raise TypeError("expected the function to return a number, got None")
     try:
         values = B.array(results, target._array.dtype)
     except OverflowError as error:
         raise ValueError(f"a value does not fit {target.dtype}: {error}") from None
     except ValueError as error:
-        raise TypeError(f"a value is no number: {error}") from None
+        raise TypeError(f"expected the function to return a number: {error}") from None
     B.copy_(target._array, B.reshape(values, target._array.shape))  # torch counts no write either
     return target

@@ -16,7 +16,16 @@ from nnkit.autograd.surface import return_types
 from nnkit.autograd.surface.limits import fitting_beside
 from nnkit.autograd.tensor import Tensor
 from nnkit.autograd.views.history import write
-from nnkit.backend.dtype import FLOATING, HALF, INTEGER, complex128, float64, int32, python_number
+from nnkit.backend.dtype import (
+    BOOL,
+    FLOATING,
+    HALF,
+    INTEGER,
+    complex128,
+    float64,
+    int32,
+    python_number,
+)
 
 _pow = pointwise(
     "pow", lambda x, y: fn.pow(x, y), public=False, refuses=("bool",), node="PowBackward1",
@@ -124,6 +133,8 @@ def ldexp(input: Tensor, other: Tensor) -> Tensor:
     """
     check_tensor("ldexp", input)
     check_tensor("ldexp", other, "other")
+    if input.dtype.category == FLOATING and other.dtype.category == BOOL:
+        raise NotImplementedError("ldexp(): not implemented for bool exponents of float tensors")
     if input.dtype.category != FLOATING or other.dtype.category != INTEGER:
         return mul(input, pow(2.0, other))
     exponent = converted(other, float64).clamp(-2040, 2040)

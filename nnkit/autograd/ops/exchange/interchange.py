@@ -429,6 +429,11 @@ def numpy(input: Tensor, *, force: bool = False) -> Any:
         RuntimeError: it requires grad (unless ``force``, or grad mode is off), or it is zeros that
             nobody may write, a derivative where there is none (unless ``force``).
         TypeError: NumPy has no such dtype (bfloat16), or it is on another device.
+
+    Example:
+        >>> import nnkit
+        >>> nnkit.ones(2).numpy()
+        array([1., 1.], dtype=float32)
     """
     if is_grad_enabled() and input.requires_grad and not force:
         raise RuntimeError(
@@ -482,7 +487,13 @@ def _array_wrap(self: Tensor, array: Any, context: Any = None, return_scalar: bo
 
 @public(namespace=False)
 def tolist(input: Tensor) -> Any:
-    """The elements as nested Python lists; of a 0-dim tensor, the number."""
+    """The elements as nested Python lists; of a 0-dim tensor, the number.
+
+    Example:
+        >>> import nnkit
+        >>> nnkit.tensor([[1, 2], [3, 4]]).tolist()
+        [[1, 2], [3, 4]]
+    """
     return input._device.backend.to_numpy(input._array).tolist()
 
 

@@ -1,8 +1,8 @@
 """Reading and writing with index expressions: ``x[...]`` and ``x[...] = value``.
 
-An `Index` says once what an expression means. Its basic part (integers, slices, None) is the
-primitive `getitem`, a view; its advanced part (integer tensors, masks) is `index`, a copy of what
-it reads from that view: two nodes of the graph, as in torch.
+An `Index` divides the expression into two parts. The basic part (integers, slices, None) is done by
+the primitive ``getitem``, which gives a view. The advanced part (integer tensors, masks) is done by
+``index``, which copies elements of that view. So the graph has two nodes, as in torch.
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ from nnkit.autograd.arguments.sizes import integer
 from nnkit.autograd.batch.examples import beside, join_index
 from nnkit.autograd.forward.dual import array_of, positions_on
 from nnkit.autograd.grad_mode import MODE
+from nnkit.autograd.op.inference import copied_without_history
 from nnkit.autograd.op.promotion import (
     ASKING,
     asking_among,
@@ -25,14 +26,15 @@ from nnkit.autograd.op.promotion import (
 )
 from nnkit.autograd.op.public import METHODS, attach, public
 from nnkit.autograd.op.registry import OPS
-from nnkit.autograd.op.rule import check_source, copied_without_history, real_gradient, rule
+from nnkit.autograd.op.rule import check_source, real_gradient, rule
 from nnkit.autograd.op.single import seen
 from nnkit.autograd.ops.creation.conversion import clone, fill_with
 from nnkit.autograd.ops.indexing.index import Index
 from nnkit.autograd.ops.indexing.masking import check_fill
 from nnkit.autograd.ops.shape import reshaping as shapes
 from nnkit.autograd.surface.limits import LARGEST, fitting
-from nnkit.autograd.tensor import Tensor, Uncounted, recast, wrap
+from nnkit.autograd.tensor import Tensor, recast, wrap
+from nnkit.autograd.views.counters import Uncounted
 from nnkit.autograd.views.history import is_unseen, wants_history, write, wrote
 from nnkit.autograd.views.overlap import (
     check_apart,
@@ -47,7 +49,7 @@ from nnkit.backend.memory import contiguous_format, has_expanded, steps_of
 
 
 def _inserts(index: tuple) -> bool:
-    """Whether a basic index that keeps all elements selects nothing: it inserts dimensions."""
+    """Whether a basic index, which keeps all elements, only inserts dimensions."""
     return all(i is None or i is ... or (type(i) is slice and i.step in (None, 1)) for i in index)
 
 
@@ -59,8 +61,8 @@ def _to_viewed(B: Any, g: Any, index: tuple, x_shape: tuple) -> Any:
     return B.getitem_adjoint(g, index, x_shape)
 
 
-# The views that indices make, by the class of what the basic part does last: they differ in the
-# names that torch has for their nodes.
+# The ops for the basic part, by the class of its last item: they differ in torch's name of the
+# node.
 _VIEWS = {
     last: rule("getitem", node=f"{node}Backward0", view=True, x=_to_viewed)
     for last, node in {
@@ -101,18 +103,19 @@ _slice_scatter = rule(
 
 
 def _is_plain_index(index: Any) -> bool:
-    """Whether the classes of an index and of its parts are known to answer for no function."""
+    """Whether neither an index nor its items can override functions (``__torch_function__``)."""
     if index.__class__ is tuple:
         return PLAIN.issuperset(map(type, index))
     return index.__class__ in PLAIN
 
 
 def getitem(self: Tensor, index: Any) -> Tensor:
-    """``self[index]``: a view for ints, slices, None and Ellipsis, a copy for tensors and lists.
+    """``self[index]``: a view for ints, slices, None and Ellipsis; a copy for tensors and lists.
 
     Raises:
-        IndexError: an index is out of bounds, a mask does not fit, too many indices.
-        ValueError: a slice with a step that is not positive.
+        IndexError: an index is out of bounds, a mask has the wrong shape, or there are too many
+            indices.
+        ValueError: the step of a slice is not positive.
 
     Example:
         >>> import nnkit
@@ -153,12 +156,21 @@ def as_subclass(self: Tensor, cls: type) -> Any:
 
 
 def setitem(self: Tensor, index: Any, value: Any) -> None:
-    """``self[index] = value``; the value is broadcast, and history follows the write.
+    """``self[index] = value``: the value is broadcast, and autograd records the write.
 
     Raises:
         TypeError: the value is neither a Tensor nor a number.
-        RuntimeError: its shape does not broadcast to the indexed part, or (tensor indices only)
+        RuntimeError: its shape does not broadcast to the indexed part, or (with tensor indices)
             its dtype is not that of ``self``.
+
+    Example:
+        >>> import nnkit
+        >>> x = nnkit.zeros(2, 3)
+        >>> x[1, 1:] = nnkit.tensor([5.0, 6.0])
+        >>> x[x == 0] = -1
+        >>> x
+        tensor([[-1., -1., -1.],
+                [-1.,  5.,  6.]])
     """
     plain = self.__class__ in PLAIN and value.__class__ in PLAIN
     if not plain or not _is_plain_index(index) or ENTERED:
@@ -174,7 +186,7 @@ def setitem(self: Tensor, index: Any, value: Any) -> None:
     if index is True:
         index = None
     elif index.__class__ is slice:
-        index = (index,)  # so that one of all is the tensor itself, as only here in torch
+        index = (index,)  # so that a full slice selects the tensor itself, as in torch
     found = Index(index, self)
     advanced = found.advanced
     tensors = [item for item in advanced or () if isinstance(item, Tensor)]
@@ -189,7 +201,7 @@ def setitem(self: Tensor, index: Any, value: Any) -> None:
             place = self._device.backend.getitem(self._array, found.basic)
             raise _wrong_dtype(self, place, advanced, value)
         check_fill("masked_fill_", self, value)
-        value = OPS["cast"](value, self._array.dtype)  # elsewhere the copy casts
+        value = OPS["cast"](value, self._array.dtype)  # a basic index needs no cast: copying casts
     if _is_plain(self, given, value, tensors):
         _write_plainly(self, found, tensors, value)
     elif advanced is None:
@@ -199,8 +211,8 @@ def setitem(self: Tensor, index: Any, value: Any) -> None:
 
 
 def _is_plain(self: Tensor, given: Any, value: Tensor, tensors: list[Tensor]) -> bool:
-    """Whether a write needs no history, and no look at what else is in the memory."""
-    # The view of what is Uncounted is refused, before anything is written.
+    """Whether a write need not be recorded, and reads nothing that it writes."""
+    # A view of an Uncounted tensor is an error, which must come before the write.
     if value._device is not self._device or self._writes.__class__ is Uncounted:
         return False
     if MODE.captures is not None or (isinstance(given, Tensor) and shares_memory(self, given)):
@@ -212,7 +224,7 @@ def _is_plain(self: Tensor, given: Any, value: Tensor, tensors: list[Tensor]) ->
 
 
 def _write_plainly(self: Tensor, index: Index, tensors: list[Tensor], value: Tensor) -> None:
-    """Write a value into the memory of a part."""
+    """Write a value into the indexed part, on arrays."""
     asking = asking_among((self, tensors)) if ASKING else None
     B, data = (asking or self._device).backend, self._array
     place = data if index.last is type(...) else B.getitem(data, index.basic)
@@ -227,16 +239,16 @@ def _write_plainly(self: Tensor, index: Index, tensors: list[Tensor], value: Ten
         if has_expanded(place):
             warn_expanded("index_put_")
         B.index_put_(place, value._array, positions_on(self._device, index.advanced), False)
-    # torch writes a view, which is not counted where an inference tensor may be.
+    # torch writes to a view, which for an inference tensor may have no counter.
     wrote(_view(self, index) if self._is_inference() else self, "setitem")
 
 
 def _write_part(target: Tensor, value: Tensor, without_history: bool) -> None:
-    """Write a value into a view, with history.
+    """Write a value into a view, and record it.
 
     Args:
-        without_history: whether a value of another shape has none, as the views that torch makes
-            of inference tensors.
+        without_history: whether a value that must be broadcast loses its history, as in the views
+            that torch makes of inference tensors.
     """
     operation, overwrite = "copy_", OPS["overwrite"]
     if not value._array.ndim and target._array.ndim:
@@ -249,7 +261,7 @@ def _write_part(target: Tensor, value: Tensor, without_history: bool) -> None:
         _check_broadcast(value, target._array.shape)
         if operation == "copy_":
             alone = not value._array.ndim and target._array.size == 1
-            # Expanded it may have other strides, all zero.
+            # Once expanded, its strides might all be zero.
             if alone and any(steps_of(target._array)):
                 check_apart(operation, target, value)
             value = shapes.expand(value, target._array.shape)
@@ -260,7 +272,7 @@ def _write_part(target: Tensor, value: Tensor, without_history: bool) -> None:
 def _write_positions(
     target: Tensor, advanced: tuple, tensors: list[Tensor], value: Tensor, fills: bool
 ) -> None:
-    """Write a value at positions of a view, with history."""
+    """Write a value at positions of a view, and record it."""
     operation = "masked_fill_" if fills else "index_put_"
     value = _without_leading_ones(value)
     check_positions(operation, target, tensors)
@@ -273,14 +285,14 @@ def _view(x: Tensor, index: Index) -> Tensor:
 
 
 def _check_broadcast(value: Tensor, shape: tuple) -> None:
-    """RuntimeError where a value does not fit into the shape of what is written."""
+    """RuntimeError if a value does not broadcast to the shape of the part that is written."""
     if not broadcasts(value._array.shape, shape):
         raise shape_mismatch(value._array.shape, shape)
 
 
 def _number_tensor(self: Tensor, value: Any) -> Tensor:
-    """A number as a Tensor of the dtype of what it is written into: as in torch one of Python's, or
-    an integer of NumPy's."""
+    """A number as a 0-dim Tensor of the dtype of ``self``. As in torch, it may be a Python number
+    or an integer of NumPy."""
     dtype = self.dtype
     if value.__class__ is not float:
         number = python_number(value)
@@ -298,8 +310,8 @@ def _number_tensor(self: Tensor, value: Any) -> Tensor:
 
 
 def _wrong_dtype(input: Tensor, place: Any, positions: tuple, value: Tensor) -> RuntimeError:
-    """The error of a value of another dtype, which only one may have that is written at one mask;
-    or of positions or a shape that do not fit, which torch looks at before."""
+    """The error for a value whose dtype is not that of ``input``. As in torch, errors of the
+    positions and of the shape come first."""
     _check_broadcast(
         _without_leading_ones(value), shape_of_indexed(place, tuple(map(array_of, positions)))
     )
@@ -310,11 +322,11 @@ def _wrong_dtype(input: Tensor, place: Any, positions: tuple, value: Tensor) -> 
 
 
 def _is_fill(advanced: tuple, value: Tensor) -> bool:
-    """Whether one number is written at one mask: torch does that with `masked_fill_`, which casts
-    it, and which may find it in the memory that is written.
+    """Whether one number is written at one mask: torch does that by `masked_fill_`, which casts
+    the number, and allows it to be a part of what is written.
 
     Raises:
-        RuntimeError: the mask is one of uint8, as they once were.
+        RuntimeError: the mask has dtype uint8.
     """
     if value._array.size != 1:
         return False
@@ -367,8 +379,7 @@ def _index_put_in_place(
 def _positions_of(
     indices: Any, input: Tensor, values: Tensor, accumulate: bool
 ) -> tuple[tuple, bool]:
-    """The Tensors of an index, which must fit into the input, and whether one number is written at
-    one mask."""
+    """The index tensors after torch's checks, and whether this `_is_fill`."""
     if not isinstance(indices, (tuple, list)):
         got = type(indices).__name__
         raise TypeError(f"index_put(): argument 'indices' must be tuple of Tensors, not {got}")
@@ -386,11 +397,11 @@ def _positions_of(
         )
     fills = not accumulate and _is_fill(positions, values)
     if not fills:
-        # torch counts the dimensions of masks: those that have none are none here.
+        # torch counts the dimensions of masks: one without dimensions selects nothing here.
         positions = tuple(i for i in positions if i.ndim or i._array.dtype.kind not in "bu")
         if not positions:
-            raise RuntimeError("index_put(): expected an index that is no bool without dimensions")
-    Index(positions, input)  # does it fit at all
+            raise RuntimeError("index_put(): expected an index other than 0-dim bool tensors")
+    Index(positions, input)  # raises if they do not fit
     return positions, fills
 
 
@@ -422,7 +433,7 @@ def index_put(input: Tensor, indices: Any, values: Tensor, accumulate: bool = Fa
 def _put_at(
     input: Tensor, values: Tensor, positions: tuple, fills: bool, accumulate: bool
 ) -> Tensor:
-    """A copy with values written at positions, which `_positions_of` has found."""
+    """A copy with values written at positions that `_positions_of` has checked."""
     input = beside_asking(beside(input, positions), positions)
     if values._array.dtype != input._array.dtype:
         if not fills:
@@ -433,7 +444,7 @@ def _put_at(
         if not positions[0].ndim:
             return METHODS["masked_fill"](input, positions[0], values)
     elif values.ndim > 1 and values._array.shape[0] == 1 or not values._array.size:
-        # NumPy would drop leading ones, and does not look at what is empty.
+        # NumPy would drop leading ones, and does not check empty values.
         place = shape_of_indexed(input._array, tuple(map(array_of, positions)))
         expanded_shape("index_put", values._array.shape, place)
     return _index_put(input, values, positions, accumulate)

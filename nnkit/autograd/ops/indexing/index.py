@@ -1,4 +1,4 @@
-"""The value of an index expression: torch's rules, worked out once for the indexed shape."""
+"""`Index`: an index expression, analysed by torch's rules for the shape that it indexes."""
 
 from __future__ import annotations
 
@@ -12,28 +12,29 @@ from nnkit.backend.dtype import bool_, int64
 from nnkit.backend.index import ALL
 from nnkit.backend.warning import warn
 
-# The classes of items that mean what they are.
+# The classes of items that need no conversion.
 _PLAIN = frozenset((int, bool, type(None), type(...), slice))
-_MASKS = "bu"  # the kinds of dtypes: uint8 is torch's old way to write one
+_MASKS = "bu"  # the kinds of mask dtypes: bool, and uint8, which is deprecated
 
 
 class Index:
-    """An index expression, divided for one shape.
+    """An index expression, divided into a basic and an advanced part for one shape.
 
-    Integers belong to the basic part, as in torch, so they do not move the dimensions of the
+    Integers belong to the basic part, as in torch; so they do not move the dimensions of the
     advanced part to the front as they do in NumPy.
 
     Attributes:
-        basic: integers, slices and None, of which there is a view; it ends in an Ellipsis, so
-            that it always gives an array.
+        basic: integers, slices and None, which select a view. It ends in an Ellipsis, so that the
+            result is always an array.
         advanced: what is applied to that view: Tensors of integers and masks, full slices, and
-            lists for scalar bools (``[0]`` is true, ``[]`` is false). None if there is nothing.
-        last: the class of what the basic part does last, that of an Ellipsis if it does nothing.
+            lists for scalar bools (``[0]`` is true, ``[]`` is false). None if there is none.
+        last: the class of the last item in the basic part, Ellipsis if it selects everything.
 
     Raises:
-        IndexError: an integer or a mask does not fit, too many items, an item of another type.
-        ValueError: a slice with a step that is not positive, an integer beyond 64 bits.
-        TypeError: a str, or the bound of a slice is no integer.
+        IndexError: an integer or a mask does not fit, there are too many items, or an item has
+            another type.
+        ValueError: the step of a slice is not positive, or an integer does not fit in 64 bits.
+        TypeError: an item is a str, or the bound of a slice is not an integer.
     """
 
     __slots__ = ("advanced", "basic", "last")
@@ -75,7 +76,7 @@ class Index:
                 "write x[tuple(index)]"
             )
             expression = tuple(expression)
-        elif kind is str and 0 < len(expression) < 32:  # which torch takes for one of that kind
+        elif kind is str and 0 < len(expression) < 32:  # torch takes it for a list of lists
             expression = tuple(expression)
         several = expression.__class__ is tuple
         items = expression if several else (expression,)
@@ -92,10 +93,11 @@ class Index:
         except (IndexError, ValueError, TypeError) as error:
             wrong = _too_many(items, shape)
             if wrong is None and getattr(self, "last", type(...)) is not type(...):
-                refresh(indexed)  # which torch has begun to index
+                refresh(indexed)  # as in torch, which has applied the items before the wrong one
             raise wrong or error from None
 
     def _divide(self, items: tuple, several: bool, shape: tuple[int, ...]) -> None:
+        """Set the attributes, given items of plain classes and Tensors with dimensions."""
         basic: list[Any] = []
         advanced: list[Any] = []
         last, dim, ndim, has_advanced, skipped = type(...), 0, len(shape), False, None
@@ -132,14 +134,7 @@ class Index:
                 has_advanced = has_advanced or kind is bool
                 last = type(None)
             elif item is Ellipsis:
-                rest = items[place + 1 :]
-                if skipped is None:
-                    skipped = ndim - dim - sum(map(_consumed, rest))
-                    goes_beyond = skipped < 0
-                else:  # as in torch each of several leaves out as many as if it were the only one
-                    goes_beyond = _goes_beyond(ndim, dim + skipped, rest)
-                if goes_beyond:
-                    raise IndexError(f"too many indices for tensor of dimension {ndim}")
+                skipped = _skipped(ndim, dim, items[place + 1 :], skipped)
                 whole = [ALL] * min(skipped, ndim - dim)
                 basic += whole
                 advanced += whole
@@ -168,14 +163,15 @@ class Index:
 
 
 def _means_tuple(items: list) -> bool:
-    # torch's inheritance from old NumPy: a short list that holds more than numbers is a tuple.
+    """Whether a list means the tuple of its items: torch inherited from old NumPy that a short list
+    that holds more than numbers does."""
     return len(items) < 32 and any(
         isinstance(i, (Tensor, list, tuple, slice)) or i is None or i is Ellipsis for i in items
     )
 
 
 def _normal(item: Any, device: Any) -> Any:
-    """An item of any other class as an int, a bool or a Tensor that has dimensions."""
+    """An item of another class, as an int, a bool or a Tensor with dimensions."""
     if isinstance(item, Tensor):
         data = item._array
         if data.ndim or is_batched(item):
@@ -261,11 +257,23 @@ def _consumed(item: Any) -> int:
     return item._array.ndim if is_mask else 1
 
 
-def _goes_beyond(ndim: int, dim: int, items: tuple) -> bool:
-    """Whether items do not fit from dimension ``dim`` on, that several Ellipses may have put beyond
-    the last one."""
-    is_used = any(item is not Ellipsis for item in items)
-    return is_used and dim + sum(map(_consumed, items)) > ndim
+def _skipped(ndim: int, dim: int, rest: tuple, first: int | None) -> int:
+    """The number of dimensions that an Ellipsis at ``dim`` stands for, in front of the items
+    ``rest``.
+
+    As in torch, each of several stands for as many as if it were the only one. ``first`` is the
+    number of the first of them, which may put the others behind the last dimension.
+    """
+    consumed = sum(map(_consumed, rest))
+    if first is None:
+        skipped = ndim - dim - consumed
+        fits = skipped >= 0
+    else:
+        skipped = first
+        fits = dim + skipped + consumed <= ndim or all(item is Ellipsis for item in rest)
+    if not fits:
+        raise IndexError(f"too many indices for tensor of dimension {ndim}")
+    return skipped
 
 
 def _wrong_mask(mask: tuple[int, ...], dim: int, shape: tuple[int, ...]) -> IndexError:

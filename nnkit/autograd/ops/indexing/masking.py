@@ -40,9 +40,7 @@ _masked_select = rule(
     "masked_select",
     x=lambda B, g, x, mask: in_order_of(B, B.masked_select_adjoint(g, mask, tuple(x.shape)), x),
 )
-_masked_select_adjoint = rule(
-    "masked_select_adjoint", y=lambda B, g, mask: B.masked_select(g, mask)
-)
+rule("masked_select_adjoint", y=lambda B, g, mask: B.masked_select(g, mask))
 
 
 def _to_masked_source(B: Any, g: Any, mask: Any, source_shape: tuple) -> Any:

@@ -26,7 +26,7 @@ _gather = rule(
     also={"x": ("x",)},
     x=lambda B, g, index, axis, x_shape: B.gather_adjoint(g, index, axis, x_shape),
 )
-_gather_adjoint = rule("gather_adjoint", y=lambda B, g, index, axis: B.gather(g, index, axis))
+rule("gather_adjoint", y=lambda B, g, index, axis: B.gather(g, index, axis))
 _scatter = rule(
     "scatter", alone="copied", linear=True,
     x=lambda B, g, index, axis: B.scatter_fill(g, index, axis, 0),

@@ -30,9 +30,7 @@ _index_select = rule(
     "index_select",
     x=lambda B, g, index, axis, x_shape: B.index_select_adjoint(g, index, axis, x_shape),
 )
-_index_select_adjoint = rule(
-    "index_select_adjoint", y=lambda B, g, index, axis: B.index_select(g, index, axis)
-)
+rule("index_select_adjoint", y=lambda B, g, index, axis: B.index_select(g, index, axis))
 _index_add = rule(
     "index_add", alone="copied", also={"source": ("source",)}, x=lambda B, g: g,
     source=lambda B, g, index, axis, alpha: B.mul(

@@ -93,7 +93,7 @@ _vdot = rule("vdot", x=lambda B, g, y: B.mul(y, B.conj(g)), y=lambda B, g, x: B.
 _matmul = rule(
     "matmul", node="UnsafeViewBackward0", broadcasts=True, x=_grad_matmul_x, y=_grad_matmul_y
 )
-_mH = rule("mH", node="TransposeBackward0", x=lambda B, g: B.mH(g))
+rule("mH", node="TransposeBackward0", x=lambda B, g: B.mH(g))
 _addmm = rule(
     "addmm", alone=_copied_if_added, broadcasts=True,
     input=lambda B, g, beta: _grad_scaled(B, g, beta),

@@ -1,7 +1,7 @@
-"""Losses: one node from the prediction to the reduced loss.
+"""Losses: one op, with one node, from the prediction to the reduced loss.
 
-The functions here take their final ``reduction``; `nnkit.nn.functional` offers them with all of
-torch's arguments.
+The functions here take the ``reduction`` only. `nnkit.nn.functional` offers them with all of
+torch's arguments, such as the deprecated ones.
 """
 
 from __future__ import annotations
@@ -25,9 +25,9 @@ I8 = int64.array
 
 
 def paired(name: str, input: Tensor, target: Tensor) -> tuple[Tensor, Tensor]:
-    """Prediction and target in one dtype and one shape; a broadcast between them is complained of.
+    """Prediction and target in a common dtype and shape, with a warning if they are broadcast.
 
-    The warning is meant for the caller of the function that calls this one.
+    The warning shows the caller of the function that calls this one.
     """
     try:
         x, t = input._array, target._array
@@ -47,7 +47,7 @@ def paired(name: str, input: Tensor, target: Tensor) -> tuple[Tensor, Tensor]:
 def broadcast_pair(name: str, input: Tensor, target: Tensor) -> tuple[Tensor, Tensor]:
     """Two tensors in their common shape and dtype; NotImplementedError unless that is floating.
 
-    The shape comes first: where it has dimensions, no operand counts as a number in the promotion.
+    They are expanded before they are promoted: a 0-dim tensor would count less in the promotion.
     """
     check_tensor(name, input)
     check_tensor(name, target, "target")
@@ -73,10 +73,16 @@ def elementwise_loss(
     node: str | None = None,
     **rules: Any,
 ) -> Callable:
-    """An op ``name(x, target; reduction, *scalars)`` from the formula of one element's loss and
-    the formulas of its derivatives. A mean divides the gradient first or last. ``node`` is that of
-    an element's loss where torch makes the loss of several operations, of which a reduction is the
-    last."""
+    """Declare an op ``name(x, target; reduction, *scalars)`` by the formula of one element's loss
+    and the formulas of its derivatives.
+
+    Args:
+        private, also, alone: see `rule`.
+        stepwise, by_rows: see `pointwise`.
+        divided: whether the gradient of a mean is divided ``"first"`` or ``"last"``.
+        node: the name of the node of an element's loss, if torch computes the loss by several
+            operations. Then the node of the reduced loss is that of the reduction.
+    """
     elements = pointwise(
         f"{name}_elements", body, scalars=scalars, function=False, stepwise=stepwise,
         by_rows=by_rows, **rules,
@@ -93,7 +99,7 @@ def _named_by_reduction(node: str) -> Callable[[Any, Any], str]:
 
 
 def _reduced(gradient: Callable, divided: str) -> Callable:
-    """The rule of the reduced loss, from that of one element."""
+    """The rule of the reduced loss, given that of one element."""
 
     def reduced(B: Any, g: Any, reduction: str, x_shape: tuple, *values: Any) -> Any:
         count = math.prod(x_shape) if reduction == "mean" else 1
@@ -152,7 +158,7 @@ huber_loss = elementwise_loss(
     x=lambda g, x, target, delta: g * _huber_slope(x, target, delta),
     target=lambda g, x, target, delta: g * _huber_slope(target, x, delta),
 )
-# Torch's bounds: logarithms end at -100, the slope's denominator at 1e-12 as a float32.
+# torch's bounds: logarithms are at least -100, the slope's denominator at least float32's 1e-12.
 binary_cross_entropy = elementwise_loss(
     "binary_cross_entropy",
     lambda x, target: (target - 1) * fn.maximum(fn.log1p(-x), -100)
@@ -171,7 +177,7 @@ binary_cross_entropy_with_logits = elementwise_loss(
 kl_div = elementwise_loss(
     "kl_div", lambda x, target: times_log(target, target) - target * x, node="SubBackward0",
     stepwise=("forward", "backward"), x=lambda g, target: -g * target,
-    # NaN at 0, as torch's
+    # The last term is NaN where the target is 0, as in torch.
     target=lambda g, x, target: -g * x + times_log_grad(g, target, target) + g * target / target,
 )
 kl_div_log_target = elementwise_loss(
@@ -216,8 +222,8 @@ def _cross_entropy_rule(
 
 
 def _name_of_labelled(operands: Any, statics: Any) -> str:
-    """The node of a loss of class labels: torch has one for scores, and one for images of them, to
-    which it reshapes what has another number of dimensions."""
+    """The name of the node of a loss of class labels. torch has one op for 2-dim scores and one for
+    4-dim scores, and reshapes all others to one of these."""
     if len(statics) > 2 and statics[2]:  # the smoothing of labels
         return "AddBackward0"
     ndim = operands[0]._array.ndim
@@ -226,7 +232,7 @@ def _name_of_labelled(operands: Any, statics: Any) -> str:
     return "ViewBackward0" if statics[1] == "none" and ndim != 4 else "NllLoss2DBackward0"
 
 
-# That of scores has its name without being asked: it is part of the smallest steps.
+# The second op, for 2-dim scores, has a fixed node name, which is faster.
 _cross_entropy_of_any, _cross_entropy = (
     rule(
         "cross_entropy", node=node, nondifferentiable=("probabilities",), apart=("x",),

@@ -6,9 +6,10 @@ from collections.abc import Sequence
 from typing import Any
 
 from nnkit.autograd.arguments.dims import check_tensor, normalize_dims
+from nnkit.autograd.op.inference import copied_scalar
 from nnkit.autograd.op.promotion import check_dtype
 from nnkit.autograd.op.public import public
-from nnkit.autograd.op.rule import copied_scalar, real_gradient, rule
+from nnkit.autograd.op.rule import real_gradient, rule
 from nnkit.autograd.ops.creation.conversion import converted
 from nnkit.autograd.ops.elementwise import bounds
 from nnkit.autograd.ops.reduction.sums import axis_of, check_dim, one_axis

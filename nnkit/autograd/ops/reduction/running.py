@@ -8,9 +8,10 @@ from typing import Any
 
 from nnkit.autograd.arguments.dims import check_tensor, normalize_dim
 from nnkit.autograd.arguments.sizes import integer
+from nnkit.autograd.op.inference import copied_scalar
 from nnkit.autograd.op.public import METHODS, public
 from nnkit.autograd.op.registry import OPS
-from nnkit.autograd.op.rule import copied_scalar, guarded, real_gradient, rule
+from nnkit.autograd.op.rule import guarded, real_gradient, rule
 from nnkit.autograd.op.single import single
 from nnkit.autograd.ops.creation.conversion import converted
 from nnkit.autograd.ops.elementwise.transcendental import logaddexp
@@ -72,7 +73,7 @@ def _grad_record(B: Any, g: Any, indices: Any, x_shape: tuple, axis: int) -> Any
 _cumsum = rule("cumsum", alone=copied_scalar, x=_grad_cumsum)
 _cumprod = rule("cumprod", alone=copied_scalar, x=_grad_cumprod)
 _logcumsumexp = rule("logcumsumexp", alone=copied_scalar, x=_grad_logcumsumexp)
-_recurrence = rule(
+rule(
     "recurrence",
     a=lambda B, g, a, out, axis: B.mul(
         _decaying(B, B.conj(a), g, axis), B.conj(shifted(B, out, axis, 1, 0.0))

@@ -126,7 +126,7 @@ _sum, _sum_along = [
     )
     for node in ("SumBackward0", "SumBackward1")
 ]  # fmt: skip
-_expand_reduced = rule(
+rule(
     "expand_reduced",
     node="ExpandBackward0",
     x=lambda B, g, axis, keepdims: B.sum(g, axis, keepdims),

@@ -160,7 +160,14 @@ def hstack(tensors: Any) -> Tensor:
 
 @public(method=False, out=True, aliases=("row_stack",))
 def vstack(tensors: Any) -> Tensor:
-    """`cat` along dimension 0, after `atleast_2d`."""
+    """`cat` along dimension 0, after `atleast_2d`.
+
+    Example:
+        >>> import nnkit
+        >>> nnkit.vstack([nnkit.tensor([1, 2]), nnkit.tensor([3, 4])])
+        tensor([[1, 2],
+                [3, 4]])
+    """
     return cat(atleast_2d(_some("vstack", tensors)), 0)
 
 
@@ -231,7 +238,13 @@ def atleast_2d(*tensors: Any) -> Any:
 
 @public(method=False)
 def atleast_3d(*tensors: Any) -> Any:
-    """The tensor, or each of several, with at least three dimensions, new ones last."""
+    """The tensor, or each of several, with at least three dimensions, new ones last.
+
+    Example:
+        >>> import nnkit
+        >>> nnkit.atleast_3d(nnkit.tensor([1, 2])).shape
+        nnkit.Size([1, 2, 1])
+    """
     return _at_least(3, "atleast_3d", tensors)
 
 
@@ -290,7 +303,13 @@ def _axis(input: Tensor, dim: int, name: str) -> int:
 
 @public
 def split_with_sizes(input: Tensor, split_sizes: Sequence[int], dim: int = 0) -> tuple[Tensor, ...]:
-    """Views of consecutive pieces of the given sizes along ``dim``."""
+    """Views of consecutive pieces of the given sizes along ``dim``.
+
+    Example:
+        >>> import nnkit
+        >>> nnkit.arange(5).split_with_sizes([2, 3])
+        (tensor([0, 1]), tensor([2, 3, 4]))
+    """
     check_tensor("split_with_sizes", input)
     axis = _axis(input, dim, "split_with_sizes")
     sizes = sizes_of("split_with_sizes", (split_sizes,), None, "split_sizes")
@@ -358,6 +377,11 @@ def tensor_split(
         indices_or_sections: an int (also called ``sections``), or a sequence or 1-dim tensor of
             positions to cut at (also called ``indices``; a tensor
             ``tensor_indices_or_sections``).
+
+    Example:
+        >>> import nnkit
+        >>> nnkit.arange(5).tensor_split(2)
+        (tensor([0, 1, 2]), tensor([3, 4]))
     """
     check_tensor("tensor_split", input)
     axis = _axis(input, dim, "tensor_split")

@@ -154,21 +154,41 @@ def _bitcast(input: Tensor, dtype: dtype_type) -> Tensor:
 
 @public(namespace=False)
 def view_as(input: Tensor, other: Tensor) -> Tensor:
-    """``input.view(other.shape)``."""
+    """``input.view(other.shape)``.
+
+    Example:
+        >>> import nnkit
+        >>> nnkit.arange(4).view_as(nnkit.zeros(2, 2))
+        tensor([[0, 1],
+                [2, 3]])
+    """
     check_tensor("view_as", other, "other")
     return view(input, other._array.shape)
 
 
 @public(namespace=False)
 def reshape_as(input: Tensor, other: Tensor) -> Tensor:
-    """``input.reshape(other.shape)``."""
+    """``input.reshape(other.shape)``.
+
+    Example:
+        >>> import nnkit
+        >>> nnkit.arange(4).reshape_as(nnkit.zeros(2, 2))
+        tensor([[0, 1],
+                [2, 3]])
+    """
     check_tensor("reshape_as", other, "other")
     return reshape(input, other._array.shape)
 
 
 @public
 def ravel(input: Tensor) -> Tensor:
-    """All elements in one dimension, next to each other; a view where they are that already."""
+    """All elements in one dimension, next to each other; a view where they are that already.
+
+    Example:
+        >>> import nnkit
+        >>> nnkit.tensor([[1, 2], [3, 4]]).ravel()
+        tensor([1, 2, 3, 4])
+    """
     check_tensor("ravel", input)
     return reshape(input.contiguous(), -1)
 
@@ -253,7 +273,13 @@ def permute(input: Tensor, *order: Any, dims: int | Sequence[int] | None = None)
 
 @public(aliases=("swapdims",))
 def transpose(input: Tensor, dim0: int, dim1: int) -> Tensor:
-    """Exchange two dimensions, as a view."""
+    """Exchange two dimensions, as a view.
+
+    Example:
+        >>> import nnkit
+        >>> nnkit.zeros(2, 3, 4).transpose(0, 2).shape
+        nnkit.Size([4, 3, 2])
+    """
     check_tensor("transpose", input)
     axis1 = normalize_dim(dim0, input.ndim, "transpose")
     axis2 = normalize_dim(dim1, input.ndim, "transpose")
@@ -264,13 +290,26 @@ def transpose(input: Tensor, dim0: int, dim1: int) -> Tensor:
 
 @public
 def swapaxes(input: Tensor, axis0: int, axis1: int) -> Tensor:
-    """`transpose` with NumPy's names."""
+    """`transpose` with NumPy's names.
+
+    Example:
+        >>> import nnkit
+        >>> nnkit.zeros(2, 3).swapaxes(0, 1).shape
+        nnkit.Size([3, 2])
+    """
     return transpose(input, axis0, axis1)
 
 
 @public
 def t(input: Tensor) -> Tensor:
-    """The transpose of a matrix; a vector or a 0-dim tensor stays what it is."""
+    """The transpose of a matrix; a vector or a 0-dim tensor stays what it is.
+
+    Example:
+        >>> import nnkit
+        >>> nnkit.tensor([[1, 2], [3, 4]]).t()
+        tensor([[1, 3],
+                [2, 4]])
+    """
     check_tensor("t", input)
     if input.ndim > 2:
         raise RuntimeError(f"t() expects a tensor with <= 2 dimensions, but self is {input.ndim}D")
@@ -394,7 +433,14 @@ def expand(
 
 @public(namespace=False)
 def expand_as(input: Tensor, other: Tensor) -> Tensor:
-    """``input.expand(other.shape)``."""
+    """``input.expand(other.shape)``.
+
+    Example:
+        >>> import nnkit
+        >>> nnkit.tensor([1, 2]).expand_as(nnkit.zeros(2, 2))
+        tensor([[1, 2],
+                [1, 2]])
+    """
     check_tensor("expand_as", other, "other")
     return expand(input, other._array.shape)
 
@@ -481,7 +527,13 @@ def squeeze(
     input: Tensor,
     dim: int | Sequence[int] = ...,  # pyright: ignore[reportArgumentType]
 ) -> Tensor:
-    """Drop the dimensions of size 1: all, or those named by ``dim`` (an int or a tuple)."""
+    """Drop the dimensions of size 1: all, or those named by ``dim`` (an int or a tuple).
+
+    Example:
+        >>> import nnkit
+        >>> nnkit.zeros(2, 1, 3).squeeze().shape
+        nnkit.Size([2, 3])
+    """
     check_tensor("squeeze", input)
     shape = input._array.shape
     variant = 0 if dim is ... else 2 if isinstance(dim, (tuple, list)) else 1
@@ -492,6 +544,13 @@ def squeeze(
 
 @public
 def unsqueeze(input: Tensor, dim: int) -> Tensor:
-    """Insert a dimension of size 1 at position ``dim``."""
+    """Insert a dimension of size 1 at position ``dim``.
+
+    Example:
+        >>> import nnkit
+        >>> nnkit.tensor([1, 2]).unsqueeze(1)
+        tensor([[1],
+                [2]])
+    """
     check_tensor("unsqueeze", input)
     return _unsqueeze(input, normalize_dim(dim, input.ndim + 1, "unsqueeze"))

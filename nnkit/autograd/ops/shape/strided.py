@@ -20,10 +20,11 @@ from nnkit.autograd.arguments.sizes import (
     is_int64,
 )
 from nnkit.autograd.grad_mode import MODE
+from nnkit.autograd.op.inference import copied_without_history
 from nnkit.autograd.op.promotion import cast_inside
 from nnkit.autograd.op.public import METHODS, attach, known_as, public
 from nnkit.autograd.op.registry import OPS
-from nnkit.autograd.op.rule import check_source, copied_without_history, rule
+from nnkit.autograd.op.rule import check_source, rule
 from nnkit.autograd.ops.shape import reshaping as shapes
 from nnkit.autograd.surface.limits import fitting
 from nnkit.autograd.surface.metadata import is_conj, strides_shown
@@ -59,7 +60,7 @@ _diagonal = rule(
         g, x_shape, offset, axis1, axis2
     ),
 )
-_diagonal_adjoint = rule(
+rule(
     "diagonal_adjoint", node="DiagEmbedBackward0", alone="written",
     y=lambda B, g, offset, axis1, axis2: B.diagonal(g, offset, axis1, axis2),
 )  # fmt: skip
@@ -98,7 +99,7 @@ def _strided_part(
 
 
 _as_strided = rule("as_strided", view=True, x=_grad_strided)
-_as_strided_adjoint = rule(
+rule(
     "as_strided_adjoint",
     y=lambda B, g, source, target: B.as_strided_adjoint(g, target, source),
 )
@@ -119,9 +120,7 @@ _unfold = rule(
     view=True,
     x=lambda B, g, x_shape, axis, size, step: B.unfold_adjoint(g, x_shape, axis, size, step),
 )
-_unfold_adjoint = rule(
-    "unfold_adjoint", y=lambda B, g, axis, size, step: B.unfold(g, axis, size, step)
-)
+rule("unfold_adjoint", y=lambda B, g, axis, size, step: B.unfold(g, axis, size, step))
 _real = rule(
     "real", node="SelectBackward0", view=True,
     x=lambda B, g: B.view_as_complex(B.stack([g, B.zeros_like(g)], g.ndim)),

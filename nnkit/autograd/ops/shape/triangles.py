@@ -7,10 +7,11 @@ from typing import Any
 from nnkit.autograd.arguments.dims import check_tensor, normalize_dim
 from nnkit.autograd.arguments.factory import place_of
 from nnkit.autograd.arguments.sizes import check_shape, clipped, integer
+from nnkit.autograd.op.inference import copied_without_history
 from nnkit.autograd.op.promotion import cast_inside
 from nnkit.autograd.op.public import public
 from nnkit.autograd.op.registry import OPS
-from nnkit.autograd.op.rule import check_source, copied_without_history, rule
+from nnkit.autograd.op.rule import check_source, rule
 from nnkit.autograd.ops.shape import reshaping as shapes
 from nnkit.autograd.ops.shape import strided
 from nnkit.autograd.tensor import Tensor, wrap

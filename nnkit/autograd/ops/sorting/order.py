@@ -12,9 +12,10 @@ from typing import Any
 from nnkit.autograd.arguments.dims import check_tensor, normalize_dim
 from nnkit.autograd.arguments.sizes import integer
 from nnkit.autograd.batch.examples import lowest
+from nnkit.autograd.op.inference import copied_scalar
 from nnkit.autograd.op.public import public
 from nnkit.autograd.op.registry import OPS
-from nnkit.autograd.op.rule import copied_scalar, real_gradient, rule
+from nnkit.autograd.op.rule import real_gradient, rule
 from nnkit.autograd.op.single import single
 from nnkit.autograd.ops.elementwise.arithmetic import lerp
 from nnkit.autograd.ops.reduction.sums import check_dim
