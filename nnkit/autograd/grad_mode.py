@@ -94,10 +94,10 @@ def refuse_in_transform(name: str) -> None:
         )
 
 
-class _Context:
+class Context:
     """A context manager that is also a decorator (of functions and generator functions)."""
 
-    def _clone(self) -> _Context:
+    def _clone(self) -> Context:
         return type(self)()
 
     def __call__(self, function: Any) -> Any:
@@ -148,7 +148,7 @@ class _Context:
     _previous = True
 
 
-class no_grad(_Context):
+class no_grad(Context):
     """Do not record operations: results never require grad. Context manager and decorator.
 
     Example:
@@ -184,7 +184,7 @@ class enable_grad(no_grad):
         _enable_grad(True)
 
 
-class set_grad_enabled(_Context):
+class set_grad_enabled(Context):
     """Switch recording by a bool: at once when called, for a block when used with ``with``.
 
     Example:
@@ -206,14 +206,14 @@ class set_grad_enabled(_Context):
         _enable_grad(self._previous)
         return super().__call__(function)
 
-    def _clone(self) -> _Context:
+    def _clone(self) -> Context:
         return type(self)(self.mode)
 
     def __enter__(self) -> None:
         _enable_grad(self.mode)
 
 
-class set_multithreading_enabled(_Context):
+class set_multithreading_enabled(Context):
     """Say whether backward may use several threads, at once or for a block.
 
     It changes nothing: a backward runs its nodes in the thread that called it.
@@ -229,7 +229,7 @@ class set_multithreading_enabled(_Context):
         self.mode, self._before = mode, MODE.threads
         MODE.threads = mode
 
-    def _clone(self) -> _Context:
+    def _clone(self) -> Context:
         return type(self)(self.mode)
 
     def __enter__(self) -> None:
@@ -244,7 +244,7 @@ def is_multithreading_enabled() -> bool:
     return MODE.threads
 
 
-class enforce_grad_layout_policy(_Context):
+class enforce_grad_layout_policy(Context):
     """Say whether the gradients of leaves must lie in memory as these, at once or for a block.
 
     It changes nothing: they always do, as they may where they need not.
@@ -261,7 +261,7 @@ class enforce_grad_layout_policy(_Context):
     def __init__(self, enable: bool = True) -> None:
         self.mode = enable
 
-    def _clone(self) -> _Context:
+    def _clone(self) -> Context:
         return type(self)(self.mode)
 
     def __enter__(self) -> None:
@@ -271,7 +271,7 @@ class enforce_grad_layout_policy(_Context):
         pass
 
 
-class inference_mode(_Context):
+class inference_mode(Context):
     """`no_grad` for code that never trains: results may not take part in a graph later.
 
     Example:
@@ -290,7 +290,7 @@ class inference_mode(_Context):
         self.mode = mode
         return self
 
-    def _clone(self) -> _Context:
+    def _clone(self) -> Context:
         return type(self)(self.mode)
 
     def __enter__(self) -> None:
