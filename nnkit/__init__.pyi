@@ -628,7 +628,7 @@ def celu(input: Tensor, alpha: builtins.float = ...) -> Tensor:
 def celu_(input: Tensor, alpha: builtins.float = ...) -> Tensor:
     """``max(0, x) + min(0, alpha * (exp(x / alpha) - 1))``"""
 cfloat: _dtype
-def chain_matmul(*matrices: Tensor) -> Tensor:
+def chain_matmul(*matrices: Tensor, out: _Any = None) -> Tensor:
     """`nnkit.linalg.multi_dot` of one or more matrices."""
 def channel_shuffle(input: Tensor, groups: builtins.int) -> Tensor:
     """Channels (dimension 1) regrouped: the first of each group, then the second of each, ..."""
@@ -819,7 +819,9 @@ def count_nonzero(
     input: Tensor,
     dim: builtins.int | _Sequence[builtins.int] | None = None,
 ) -> Tensor:
-    """The number of elements that are not zero, in all or along ``dim`` (an int or a tuple)."""
+    """The number of elements that are not zero, in all or along ``dim`` (an int or a tuple,
+    which the method takes one by one too).
+    """
 def cov(
     input: Tensor,
     *,
@@ -863,7 +865,7 @@ def deg2rad(input: _Any, *, out: _Any = None) -> Tensor:
     """Degrees to radians."""
 def deg2rad_(input: _Any) -> Tensor:
     """In-place version of `deg2rad`; returns the tensor."""
-def det(input: Tensor, *, out: _Any = None) -> Tensor:
+def det(input: Tensor) -> Tensor:
     """The determinants of square matrices. Singular matrices have a gradient, too."""
 def detach(self) -> Tensor:
     """A leaf that shares the memory and does not require grad."""
@@ -1123,12 +1125,8 @@ def fix_(input: _Any) -> Tensor:
     """In-place version of `trunc`; returns the tensor."""
 def flatten(input: Tensor, start_dim: builtins.int = 0, end_dim: builtins.int = -1) -> Tensor:
     """Merge the dimensions from ``start_dim`` to ``end_dim`` (both included) into one."""
-def flip(
-    input: Tensor,
-    *named: _Any,
-    dims: builtins.int | _Sequence[builtins.int] | None = None,
-) -> Tensor:
-    """A copy with the order along ``dims`` reversed."""
+def flip(input: Tensor, dims: _Sequence[builtins.int]) -> Tensor:
+    """A copy with the order along ``dims`` reversed; the method takes them one by one too."""
 def fliplr(input: Tensor) -> Tensor:
     """`flip` along dimension 1."""
 def flipud(input: Tensor) -> Tensor:
@@ -2138,12 +2136,8 @@ def pca_lowrank(
     """The principal components of samples (rows) of features (columns), nearly: (U, S, V)."""
 def pdist(input: Tensor, p: builtins.float = ...) -> Tensor:
     """The p-norm distances of all pairs of rows i < j, one after the other."""
-def permute(
-    input: Tensor,
-    *order: _Any,
-    dims: builtins.int | _Sequence[builtins.int] | None = None,
-) -> Tensor:
-    """The dimensions in another order, as a view."""
+def permute(input: Tensor, dims: _Sequence[builtins.int]) -> Tensor:
+    """The dimensions in another order, as a view; the method takes them one by one too."""
 def permute_copy(input: Tensor, dims: _Sequence[builtins.int], *, out: _Any = None) -> Tensor:
     """What ``permute`` shows, as a copy."""
 pi: builtins.float
@@ -2350,7 +2344,7 @@ def repeat_interleave(
     output_size: builtins.int | None = None,
 ) -> Tensor:
     """Every element (or slice along ``dim``) repeated so many times in place."""
-def reshape(input: Tensor, *sizes: _Any, shape: _Sequence[builtins.int] | None = None) -> Tensor:
+def reshape(input: Tensor, shape: _Sequence[builtins.int]) -> Tensor:
     """The same elements in order under another shape: a view where possible, else a copy."""
 def resolve_conj(input: Tensor) -> Tensor:
     """The tensor itself, or a copy if its conjugation is put off."""
@@ -2677,7 +2671,9 @@ def square(input: _Any, *, out: _Any = None) -> Tensor:
 def square_(input: _Any) -> Tensor:
     """In-place version of `square`; returns the tensor."""
 def squeeze(input: Tensor, dim: builtins.int | _Sequence[builtins.int] = ...) -> Tensor:
-    """Drop the dimensions of size 1: all, or those named by ``dim`` (an int or a tuple)."""
+    """Drop the dimensions of size 1: all, or those named by ``dim`` (an int or a tuple, whose
+    elements the method takes as separate arguments, too).
+    """
 def squeeze_copy(
     input: Tensor,
     dim: builtins.int | _Sequence[builtins.int] | None = None,
@@ -2835,12 +2831,8 @@ def threshold(
     """``x`` where it is above ``threshold``, else ``value``."""
 def threshold_(input: Tensor, threshold: builtins.float, value: builtins.float) -> Tensor:
     """``x`` where it is above ``threshold``, else ``value``."""
-def tile(
-    input: Tensor,
-    *times: _Any,
-    dims: builtins.int | _Sequence[builtins.int] | None = None,
-) -> Tensor:
-    """`repeat` whose missing leading counts are 1."""
+def tile(input: Tensor, dims: _Sequence[builtins.int]) -> Tensor:
+    """`repeat` whose missing leading counts are 1; the method takes them one by one too."""
 def topk(
     input: Tensor,
     k: builtins.int,

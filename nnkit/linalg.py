@@ -44,7 +44,10 @@ __all__ = [
     "vecdot", "vector_norm",
 ]  # fmt: skip
 
-det = factorization.det
+
+def det(A: Tensor) -> Tensor:
+    """The determinants of square matrices; see `nnkit.det`."""
+    return factorization.det(A)
 
 
 def inv(A: Tensor) -> Tensor:
@@ -593,4 +596,5 @@ def lu_solve(
     return factors.solved("linalg.lu_solve", LU, pivots, B, left, adjoint)
 
 
+hold_all(globals(), "linalg.", ("diagonal", "vander"))
 hold_all(globals(), "linalg.", out=True)

@@ -274,6 +274,11 @@ def test_compiled_functions_depend_on_casts() -> None:
             assert product(x).dtype is nnkit.float16
 
 
+def test_decorates_functions_alone(lib: ModuleType) -> None:
+    with pytest.raises(TypeError):
+        lib.autocast("cpu")(lib.ones(1))
+
+
 def test_values_are_those_of_half_precision(lib: ModuleType) -> None:
     x = lib.tensor(np.linspace(-1, 1, 12, dtype="float32").reshape(3, 4))
     with lib.autocast("cpu"):

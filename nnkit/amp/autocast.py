@@ -85,6 +85,9 @@ class autocast:
         state.set_autocast_cache_enabled(self.prev_cache_enabled)
 
     def __call__(self, function: Callable) -> Callable:
+        if not callable(function):
+            raise TypeError(f"autocast decorates functions, got {type(function).__name__}")
+
         @functools.wraps(function)
         def wrapped(*args: Any, **kwargs: Any) -> Any:
             with self:

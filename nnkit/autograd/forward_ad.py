@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 from nnkit.autograd.forward.dual import ForwardLevel, dual_of, is_dual
-from nnkit.autograd.grad_mode import MODE, enable_grad
+from nnkit.autograd.grad_mode import MODE, Context, enable_grad
 from nnkit.autograd.tensor import Tensor
 from nnkit.backend.device import get_default_device
 from nnkit.backend.dtype import FLOATING
@@ -55,8 +55,8 @@ def exit_dual_level(*, level: int | None = None) -> None:
     _level("exit_dual_level", level).__exit__()
 
 
-class dual_level:
-    """A context manager in which there are dual tensors.
+class dual_level(Context):
+    """A context manager, or a decorator of functions, in which there are dual tensors.
 
     Example:
         >>> import nnkit

@@ -89,10 +89,10 @@ def refuse_in_transform(name: str) -> None:
         )
 
 
-class _Context:
+class Context:
     """A context manager that also decorates functions and generator functions."""
 
-    def _clone(self) -> _Context:
+    def _clone(self) -> Context:
         return type(self)()
 
     def __call__(self, function: Any) -> Any:
@@ -143,7 +143,7 @@ class _Context:
     _previous = True
 
 
-class no_grad(_Context):
+class no_grad(Context):
     """Disable the recording of operations: results do not require grad.
 
     A context manager and a decorator.
@@ -194,7 +194,7 @@ class enable_grad(no_grad):
         _enable_grad(True)
 
 
-class set_grad_enabled(_Context):
+class set_grad_enabled(Context):
     """Enable or disable the recording of operations: by a call from then on, or for a ``with``
     block.
 
@@ -220,14 +220,14 @@ class set_grad_enabled(_Context):
         _enable_grad(self._previous)
         return super().__call__(function)
 
-    def _clone(self) -> _Context:
+    def _clone(self) -> Context:
         return type(self)(self.mode)
 
     def __enter__(self) -> None:
         _enable_grad(self.mode)
 
 
-class set_multithreading_enabled(_Context):
+class set_multithreading_enabled(Context):
     """Set whether backward may use several threads, from then on or for a ``with`` block.
 
     This has no effect: backward runs its nodes in the calling thread.
@@ -243,7 +243,7 @@ class set_multithreading_enabled(_Context):
         self.mode, self._before = mode, MODE.threads
         MODE.threads = mode
 
-    def _clone(self) -> _Context:
+    def _clone(self) -> Context:
         return type(self)(self.mode)
 
     def __enter__(self) -> None:
@@ -264,7 +264,7 @@ def is_multithreading_enabled() -> bool:
     return MODE.threads
 
 
-class enforce_grad_layout_policy(_Context):
+class enforce_grad_layout_policy(Context):
     """Set whether gradients must have the memory layout of their leaves, from then on or for a
     ``with`` block.
 
@@ -282,7 +282,7 @@ class enforce_grad_layout_policy(_Context):
     def __init__(self, enable: bool = True) -> None:
         self.mode = enable
 
-    def _clone(self) -> _Context:
+    def _clone(self) -> Context:
         return type(self)(self.mode)
 
     def __enter__(self) -> None:
@@ -292,7 +292,7 @@ class enforce_grad_layout_policy(_Context):
         pass
 
 
-class inference_mode(_Context):
+class inference_mode(Context):
     """`no_grad` for code that never trains: its results cannot be saved for backward later.
 
     A context manager and a decorator.
@@ -313,7 +313,7 @@ class inference_mode(_Context):
         self.mode = mode
         return self
 
-    def _clone(self) -> _Context:
+    def _clone(self) -> Context:
         return type(self)(self.mode)
 
     def __enter__(self) -> None:

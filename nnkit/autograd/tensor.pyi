@@ -555,8 +555,8 @@ class Tensor(_Living):
         """The products of two batches of matrices, (b, n, k) and (b, k, m)."""
     def bool(self, *, memory_format: _Any = None) -> Tensor:
         """The tensor in dtype nnkit.bool."""
-    def broadcast_to(self, *size: _Any) -> Tensor:
-        """`expand`, under NumPy's name."""
+    def broadcast_to(self, *sizes: _Any, size: _Sequence[builtins.int] | None = None) -> Tensor:
+        ...
     def byte(self, *, memory_format: _Any = None) -> Tensor:
         """The tensor in dtype nnkit.uint8."""
     def cauchy_(
@@ -665,10 +665,12 @@ class Tensor(_Living):
         """The hyperbolic cosine, ``(exp(x) + exp(-x)) / 2``."""
     def cosh_(self) -> Tensor:
         """In-place version of `cosh`; returns the tensor."""
-    def count_nonzero(self, dim: builtins.int | _Sequence[builtins.int] | None = None) -> Tensor:
-        """The number of elements that are not zero, in all or along ``dim`` (an int or a
-        tuple).
-        """
+    def count_nonzero(
+        self,
+        dim: builtins.int | _Sequence[builtins.int] | None = None,
+        *more: builtins.int,
+    ) -> Tensor:
+        ...
     def cov(
         self,
         *,
@@ -870,12 +872,8 @@ class Tensor(_Living):
         """In-place version of `trunc`; returns the tensor."""
     def flatten(self, start_dim: builtins.int = 0, end_dim: builtins.int = -1) -> Tensor:
         """Merge the dimensions from ``start_dim`` to ``end_dim`` (both included) into one."""
-    def flip(
-        self,
-        *named: _Any,
-        dims: builtins.int | _Sequence[builtins.int] | None = None,
-    ) -> Tensor:
-        """A copy with the order along ``dims`` reversed."""
+    def flip(self, *named: _Any, dims: _Sequence[builtins.int] | None = None) -> Tensor:
+        ...
     def fliplr(self) -> Tensor:
         """`flip` along dimension 1."""
     def flipud(self) -> Tensor:
@@ -1663,12 +1661,8 @@ class Tensor(_Living):
     @builtins.property
     def output_nr(self) -> builtins.int:
         """Which output of ``grad_fn`` this tensor is."""
-    def permute(
-        self,
-        *order: _Any,
-        dims: builtins.int | _Sequence[builtins.int] | None = None,
-    ) -> Tensor:
-        """The dimensions in another order, as a view."""
+    def permute(self, *order: _Any, dims: _Sequence[builtins.int] | None = None) -> Tensor:
+        ...
     def pin_memory(self, device: _Any = None) -> Tensor:
         """A copy of a CPU tensor in page-locked memory; the tensor itself if it is there
         already.
@@ -1760,11 +1754,7 @@ class Tensor(_Living):
         """
     def renorm_(self, p: builtins.float, dim: builtins.int, maxnorm: builtins.float) -> Tensor:
         """In-place version of `renorm`; returns the tensor."""
-    def repeat(
-        self,
-        *times: _Any,
-        repeats: builtins.int | _Sequence[builtins.int] | None = None,
-    ) -> Tensor:
+    def repeat(self, *times: _Any, repeats: _Sequence[builtins.int] | None = None) -> Tensor:
         """The tensor repeated that often along each dimension; more repeats than dimensions
         add new ones in front.
         """
@@ -1788,7 +1778,7 @@ class Tensor(_Living):
     def requires_grad_(self, requires_grad: builtins.bool = True) -> Tensor:
         """Set whether gradients are computed for this leaf, in place; return the tensor."""
     def reshape(self, *sizes: _Any, shape: _Sequence[builtins.int] | None = None) -> Tensor:
-        """The same elements in order under another shape: a view where possible, else a copy."""
+        ...
     def reshape_as(self, other: Tensor) -> Tensor:
         """``input.reshape(other.shape)``."""
     def resize(self, *sizes: _Any) -> Tensor:
@@ -1997,8 +1987,12 @@ class Tensor(_Living):
         """The square of each element."""
     def square_(self) -> Tensor:
         """In-place version of `square`; returns the tensor."""
-    def squeeze(self, dim: builtins.int | _Sequence[builtins.int] = ...) -> Tensor:
-        """Drop the dimensions of size 1: all, or those named by ``dim`` (an int or a tuple)."""
+    def squeeze(
+        self,
+        dim: builtins.int | _Sequence[builtins.int] = ...,
+        *more: builtins.int,
+    ) -> Tensor:
+        ...
     def squeeze_(self, *arguments: _Any, **options: _Any) -> Tensor:
         """In-place version of `squeeze`; returns the tensor."""
     def sspaddmm(
@@ -2057,7 +2051,7 @@ class Tensor(_Living):
         dtype: _Any = None,
     ) -> Tensor:
         """The sum of all elements, or along dimensions."""
-    def sum_to_size(self, *size: _Any) -> Tensor:
+    def sum_to_size(self, *sizes: _Any, size: _Sequence[builtins.int] | None = None) -> Tensor:
         """The sum over the dimensions that `expand` would repeat to get from ``size`` to its
         shape.
         """
@@ -2101,12 +2095,8 @@ class Tensor(_Living):
         sections: builtins.int = ...,
     ) -> builtins.tuple[Tensor, ...]:
         """Views of pieces: that many nearly equal ones, or cut at the given indices."""
-    def tile(
-        self,
-        *times: _Any,
-        dims: builtins.int | _Sequence[builtins.int] | None = None,
-    ) -> Tensor:
-        """`repeat` whose missing leading counts are 1."""
+    def tile(self, *times: _Any, dims: _Sequence[builtins.int] | None = None) -> Tensor:
+        ...
     def to(self, *target: _Any, **options: _Any) -> Tensor:
         """Convert to a dtype, a device, or those of another tensor: ``to(dtype)``,
         ``to(device)``, ``to(device, dtype)``, ``to(other)``.

@@ -221,3 +221,13 @@ def test_a_jvp_writes_what_forward_writes(lib: ModuleType) -> None:
         dual = fa.make_dual(lib.ones(2), lib.ones(2))
         with raises(lib, RuntimeError, "in ?place"):
             Doubled.apply(dual)
+
+
+def test_a_level_decorates_functions(lib: ModuleType) -> None:
+    fa = forward_ad(lib)
+
+    @fa.dual_level()
+    def tangent_of_square(x: Any) -> Any:
+        return fa.unpack_dual(fa.make_dual(x, lib.ones(1)) ** 2).tangent
+
+    assert [tangent_of_square(lib.full((1,), 3.0)).item() for _ in range(2)] == [6, 6]

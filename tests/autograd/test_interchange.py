@@ -132,6 +132,36 @@ def test_dlpack_both_ways_shares_memory():
         np.from_dlpack(nnkit.zeros(1, requires_grad=True))
 
 
+class Exchanged:
+    """An array that says of itself no more than DLPack asks."""
+
+    def __init__(self, x):
+        self.x = x
+
+    def __dlpack__(self, **options):
+        return self.x.__dlpack__(**options)
+
+    def __dlpack_device__(self):
+        return self.x.__dlpack_device__()
+
+
+def test_arrays_of_dlpack_are_data(lib):
+    x = lib.arange(6.0).reshape(2, 3)
+    for make, shares in ((lib.tensor, False), (lib.as_tensor, True), (lib.asarray, True)):
+        y = make(Exchanged(x))
+        assert y.dtype is lib.float32 and lib.equal(x, y)
+        assert (y.data_ptr() == x.data_ptr()) is shares
+    assert lib.tensor(Exchanged(x), dtype=lib.int64).tolist() == [[0, 1, 2], [3, 4, 5]]
+
+
+@pytest.mark.filterwarnings("ignore:Sparse")
+def test_sparse_tensors_are_no_arrays_of_dlpack(lib):
+    x = lib.eye(2)
+    for sparse in (x.to_sparse(), x.to_sparse_csr()):
+        with pytest.raises(BufferError):
+            sparse.__dlpack__()
+
+
 def test_dlpack_takes_capsules_and_bfloat16():
     for kind in (nnkit.bfloat16, nnkit.float32, nnkit.bool):
         x = nnkit.arange(6.0).to(kind).reshape(2, 3).mT

@@ -7,6 +7,29 @@ from types import ModuleType
 import pytest
 
 REFUSED = {
+    # A method takes sizes one by one, a function and a keyword as one sequence.
+    "T.reshape(T.ones(2, 3), 3, 2)": TypeError,
+    "T.reshape(T.ones(2, 3), 6)": TypeError,
+    "T.flip(T.ones(2, 3), 0, 1)": TypeError,
+    "T.flip(T.ones(2, 3), 0)": TypeError,
+    "T.permute(T.ones(2, 3), 1, 0)": TypeError,
+    "T.tile(T.ones(2, 3), 2, 3)": TypeError,
+    "T.tile(T.ones(2, 3), 2)": TypeError,
+    "T.squeeze(T.ones(1, 1), 0, 1)": TypeError,
+    "T.count_nonzero(T.ones(2, 3), 0, 1)": TypeError,
+    "T.ones(2, 3).flip(dims=0)": TypeError,
+    "T.ones(2, 3).permute(dims=0)": TypeError,
+    "T.ones(2, 3).tile(dims=2)": TypeError,
+    "T.ones(2, 3).repeat(repeats=2)": TypeError,
+    "T.ones(2, 3).resize_(size=2)": TypeError,
+    "T.ones(2, 3).new_zeros(size=2)": TypeError,
+    "T.linalg.diagonal(T.eye(2), out=T.ones(2))": TypeError,
+    "T.det(T.eye(2), out=T.ones(()))": TypeError,
+    "T.sum(T.eye(2), out=T.ones(()))": TypeError,
+    "T.prod(T.eye(2), out=T.ones(()))": TypeError,
+    "T.median(T.eye(2), out=T.ones(()))": TypeError,
+    "T.bernoulli(T.eye(2), 0.5, out=T.ones(()))": TypeError,
+    "T.linalg.vander(T.ones(2), out=T.ones(2, 2))": TypeError,
     # torch's overloads: what belongs to one of them is not taken by another, and None chooses none.
     "T.ones(2, 2).sum(keepdim=True)": TypeError,
     "T.ones(2, 2).mean(keepdim=True)": TypeError,
@@ -156,6 +179,16 @@ REFUSED = {
     "T.nn.functional.scaled_dot_product_attention(*[T.ones(2, 3, 4)] * 3, is_causal=1)": TypeError,
 }
 TAKEN = {
+    "T.ones(1, 2, 1).squeeze(0, 2)": [1, 1],
+    "T.ones(1, 2, 1).squeeze_(0, 2)": [1, 1],
+    "T.ones(2, 3).count_nonzero(0, 1)": 6,
+    "T.linalg.det(T.eye(2), out=T.zeros(()))": 1,
+    "T.sum(T.eye(2), None, out=T.zeros(()))": 2,
+    "T.chain_matmul(T.ones(1, 2), T.ones(2, 1), out=T.zeros(1, 1))": [[2]],
+    "T.ones(2).broadcast_to(size=(1, 2))": [[1, 1]],
+    "T.ones(2).sum_to_size(size=(1,))": [2],
+    "T.arange(2).flip(0)": [1, 0],
+    "T.arange(2).tile(2)": [0, 1, 0, 1],
     "T.add(T.ones(2), 0.5, T.ones(2))": [1.5, 1.5],
     "T.addmm(2, T.ones(1, 1), 3, T.ones(1, 1), T.ones(1, 1))": [[5]],
     "T.sub(2**63, 2.5)": 2.0**63,

@@ -47,6 +47,7 @@ print(d.sum(), *torch.autograd.grad(d.sum(), a))
 print(torch._sample_dirichlet(a.detach(), None))
 """
 PRIVATE = """
+import warnings
 import torch
 from torch.nn.modules.transformer import _get_activation_fn
 print(torch.backends.opt_einsum.is_available(), torch.backends.opt_einsum.strategy)
@@ -59,6 +60,11 @@ try:
     torch.linalg.inv(torch.zeros(2, 2))
 except torch._C._LinAlgError as error:
     print(type(error) is torch.linalg.LinAlgError)
+with warnings.catch_warnings(record=True) as told:
+    warnings.simplefilter("always")
+    layer = torch.nn.Linear(1, 1, bias=False)
+    called = torch.nn.utils.stateless.functional_call(layer, {}, torch.zeros(1))
+print(called.tolist(), *(each.category.__name__ for each in told))
 w = torch.nn.Parameter(torch.empty(2))
 init = torch.nn.init
 print(init._no_grad_fill_(w, 2.0).tolist(), init._no_grad_zero_(w).tolist(), w.grad_fn)
@@ -88,7 +94,6 @@ with torch.utils._mode_utils.no_dispatch():
     print(torch.utils._mode_utils.__name__)
 x = torch.tensor([0.2, 0.8])
 print(torch.distributions.dirichlet._Dirichlet_backward(x, x, x))
-import warnings
 import torch._dynamo.config, torch._inductor.config
 from torch.utils._device import set_device
 F = torch.nn.functional
@@ -106,6 +111,8 @@ x, n = torch.arange(6.0).view(1, 1, 2, 3), torch._C._nn
 print(torch._C._is_alias_of(x, x[0, 0, 1]), torch._C._is_alias_of(x, x + 1))
 print(n.upsample_nearest2d(x, [2, 6])[0, 0, 1], n.upsample_nearest2d(x, None, [2, 2]).shape)
 print(n._upsample_bilinear2d_aa(x, [1, 2], False), n.upsample_linear1d(x[0], [2], True))
+print(n.replication_pad1d(x[0], padding=(1, 0))[0, 0], n.im2col(x, 2, 1, 0, 1).shape)
+print(n.col2im(n.im2col(x, (2, 2), 1, 0, 1), (2, 3), (2, 2), 1, 0, 1)[0, 0, 0])
 torch._inductor.config.triton.unique_kernel_names = True
 with torch._dynamo.config.patch(verbose=True):
     torch._dynamo.config.cache_size_limit = 8
@@ -134,6 +141,7 @@ True
 tensor(0.2) 1
 tensor(0.2500)
 True
+[0.0] FutureWarning
 [2.0, 2.0] [0.0, 0.0] None
 [3.0, 3.0] [4.0, 4.0]
 RECORD
@@ -160,7 +168,9 @@ meta <class 'torch.distributions.constraints._IndependentConstraint'>
 True False
 tensor([3., 3., 4., 4., 5., 5.]) torch.Size([1, 1, 4, 6])
 tensor([[[[1.8750, 3.1250]]]]) tensor([[[0., 2.],
-         [3., 5.]]])"""
+         [3., 5.]]])
+tensor([0., 0., 1., 2.]) torch.Size([1, 4, 2])
+tensor([0., 2., 2.])"""
 
 
 def test_what_they_print() -> None:

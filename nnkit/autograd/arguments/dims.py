@@ -73,6 +73,9 @@ def sizes_of(name: str, given: tuple, keyword: Any = None, parameter: str = "siz
     if keyword is not None:
         if given:
             raise TypeError(f"{name}() got multiple values for argument '{parameter}'")
+        if not isinstance(keyword, (tuple, list)):
+            got = type(keyword).__name__
+            raise TypeError(f"{name}(): argument '{parameter}' must be tuple of ints, not {got}")
         given = (keyword,)
     if given and given[0].__class__ is bool:
         raise TypeError(f"{name}(): argument '{parameter}' must be tuple of ints, not bool")

@@ -42,7 +42,7 @@ SAME_DTYPE = frozenset(
     alias_copy as_strided_copy detach_copy diagonal_copy expand_copy permute_copy select_copy
     slice_copy split_with_sizes_copy squeeze_copy t_copy transpose_copy unbind_copy unfold_copy
     unsqueeze_copy view_as_real_copy view_copy
-    chain_matmul linalg.cholesky linalg.cross det linalg.eigvalsh linalg.inv linalg.lu_solve
+    chain_matmul linalg.cholesky linalg.cross linalg.det linalg.eigvalsh linalg.inv linalg.lu_solve
     linalg.matrix_norm linalg.matrix_power linalg.multi_dot linalg.norm linalg.solve
     linalg.solve_triangular linalg.svdvals linalg.vecdot linalg.vector_norm lu_solve matrix_power
     hardshrink slice_scatter avg_pool2d avg_pool3d gelu linear softplus logsigmoid softshrink
@@ -84,6 +84,8 @@ RESIZED_BY_ROWS = frozenset(
 )
 # Those that are computed in the dtype of ``out``.
 IN_DTYPE_OF_OUT = frozenset("sum prod nansum nanmean cumsum cumprod".split())
+# Those that take it where dimensions are named; what they reduce to one number goes without.
+OF_DIMS = frozenset("sum prod median nanmedian".split())
 WITHOUT_NAN = frozenset(("nansum", "nanmean"))  # which torch sums as what they are written to
 # Those that fill an ``out`` of as many elements whatever its shape.
 ANY_SHAPE = frozenset("arange linspace logspace range".split())
@@ -93,6 +95,10 @@ def call_into(out: Any, function: Callable, name: str, arguments: tuple, options
     """Call a function and write its result into ``out``, a tensor or a tuple for several."""
     if name == "where" and not all(isinstance(a, Tensor) for a in arguments):
         raise TypeError("where(): argument 'out' requires that all arguments are tensors")
+    if name in OF_DIMS and len(arguments) < 2 and options.keys().isdisjoint(("dim", "axis")):
+        raise TypeError(f"{name}(): argument 'out' goes with 'dim'")
+    if name == "bernoulli" and (len(arguments) > 1 or "p" in options):
+        raise TypeError("bernoulli(): argument 'out' goes without 'p'")
     if isinstance(out, Tensor) and (
         name in IN_DTYPE_OF_OUT or name == "mean" and _is_of_dims(arguments, options)
     ):

@@ -20,7 +20,7 @@ from nnkit.optim.lr_scheduler.decay import (
 )
 from nnkit.optim.lr_scheduler.one_cycle import OneCycleLR
 from nnkit.optim.lr_scheduler.plateau import ReduceLROnPlateau
-from nnkit.optim.lr_scheduler.scheduler import LRScheduler
+from nnkit.optim.lr_scheduler.scheduler import EPOCH_DEPRECATION_WARNING, LRScheduler  # noqa: F401
 
 _LRScheduler = LRScheduler  # the name before torch 2.0, which subclasses still use
 

@@ -11,6 +11,9 @@ from nnkit.backend.program.outside import outside
 from nnkit.backend.warning import warn
 from nnkit.optim.optimizer import Optimizer
 
+EPOCH_DEPRECATION_WARNING = (
+    "the epoch argument of a scheduler's step is deprecated: call step() once an epoch"
+)
 UNSAVED = ("optimizer", "_own_step")
 SEE = "See more details at https://pytorch.org/docs/stable/optim.html#how-to-adjust-learning-rate"
 
@@ -150,7 +153,7 @@ class LRScheduler:
             self._check_order()
         self._step_count += 1
         if epoch is not None:
-            _warn_of_epoch()
+            warn(EPOCH_DEPRECATION_WARNING)
         self._update_lr(epoch)
 
     def _check_order(self) -> None:
@@ -199,10 +202,6 @@ def checked_optimizer(optimizer: Any) -> Optimizer:
     if not isinstance(optimizer, Optimizer):
         raise TypeError(f"{type(optimizer).__name__} is not an Optimizer")
     return optimizer
-
-
-def _warn_of_epoch() -> None:
-    warn("the epoch argument of a scheduler's step is deprecated: call step() once an epoch")
 
 
 def saved_functions(functions: list[Any]) -> list[dict[str, Any] | None]:

@@ -101,7 +101,6 @@ ROWS = [
         "det",
         matrices,
         edges=empty,
-        out=True,
         method="det",
         aliases=("linalg.det",),
         again="torch differentiates one element by itself",

@@ -68,7 +68,7 @@ def inverse(input: Tensor) -> Tensor:
     return rules.inverse(input)
 
 
-@public(out=True)
+@public
 def det(input: Tensor) -> Tensor:
     """The determinants of square matrices. Singular matrices have a gradient, too.
 

@@ -9,6 +9,7 @@ from nnkit.autograd.surface.metadata import check_has_memory, is_conj
 from nnkit.autograd.tensor import Tensor, wrap
 from nnkit.backend.device import cpu
 from nnkit.backend.device import device as device_type
+from nnkit.backend.memory import strided
 
 _ON_CUDA = (2, 13)  # kinds of memory in DLPack's numbers: a GPU's, and managed
 
@@ -81,7 +82,7 @@ def _dlpack(self: Tensor, **options: Any) -> Any:
     """The memory as a DLPack capsule.
 
     Raises:
-        BufferError: the tensor has a history or is a conjugate that was not computed.
+        BufferError: the tensor has a history, is sparse, or a conjugate that was not computed.
         TypeError: ``stream`` is no integer; AssertionError: it is one, and this is on the CPU.
     """
     check_has_memory("__dlpack__", self)
@@ -92,6 +93,8 @@ def _dlpack(self: Tensor, **options: Any) -> Any:
         if stream not in (None, -1):
             raise AssertionError(f"__dlpack__(): stream should be None on the CPU, got {stream}")
         options.pop("stream", None)
+    if self.layout is not strided:
+        raise BufferError(f"can't export tensors of layout {self.layout}, use tensor.to_dense()")
     if self.requires_grad:
         raise BufferError("can't export tensors that require gradient, use tensor.detach()")
     if is_conj(self):

@@ -94,6 +94,8 @@ def _read(data: Any, d: dtype_type | None, place: Any) -> Any:
     if _is_array(data):
         host = cpu.backend.from_numpy(cpu.backend.array(data, None))
         return B.array(host, None if d is None else d.array)
+    if hasattr(data, "__dlpack__"):
+        return _read(from_dlpack(data), d, place)
     if isinstance(data, (str, bytes)):
         raise TypeError(f"new(): invalid data type '{kind.__name__}'")
     if not _is_sequence(data):
@@ -290,7 +292,8 @@ def asarray(
     """``obj`` as a tensor that shares its memory where it can.
 
     Args:
-        obj: a Tensor, an array, a capsule of DLPack, a buffer, a number or a nested sequence.
+        obj: a Tensor, an array, an array or a capsule of DLPack, a buffer, a number or a nested
+            sequence.
         copy: whether to copy; None copies only where necessary, False raises instead.
         requires_grad: by default what a Tensor says, which is said again: so a view made without
             grad mode becomes a leaf with a gradient of its own.
@@ -311,7 +314,7 @@ def asarray(
         raise RuntimeError("asarray(): can't alias NumPy scalars. They have no memory of their own")
     elif hasattr(obj, "__array_interface__"):
         shared = from_numpy(cpu.backend.as_array(obj))
-    elif is_capsule(obj):
+    elif is_capsule(obj) or hasattr(obj, "__dlpack__"):
         shared = from_dlpack(obj)
     elif isinstance(obj, Storage):
         shared = obj.tensor(d or obj.dtype)

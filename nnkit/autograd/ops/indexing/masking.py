@@ -182,7 +182,7 @@ def nonzero(input: Tensor, *, as_tuple: bool = False) -> Any:
     if not as_tuple:
         return rows
     if not input.ndim:
-        return nonzero(shapes.reshape(input, 1), as_tuple=True)
+        return nonzero(shapes.reshape(input, (1,)), as_tuple=True)
     return OPS["unbind"](rows, 1)
 
 

@@ -194,7 +194,7 @@ def gather(input: Tensor, dim: int, index: Tensor, *, sparse_grad: bool = False)
 
         return gradients.gather(input, axis, index)
     if index.ndim != input.ndim:
-        out = gather(shapes.reshape(input, -1), 0, shapes.reshape(index, -1))
+        out = gather(shapes.reshape(input, (-1,)), 0, shapes.reshape(index, (-1,)))
         return on_its_own(shapes.reshape(out, index._array.shape))
     return _gather(input, index, axis)
 
@@ -359,7 +359,7 @@ def take_along_dim(input: Tensor, indices: Tensor, dim: int | None = None) -> Te
             f"take_along_dim(): dtype of indices should be Long but got {indices.dtype}"
         )
     if dim is None:
-        return gather(shapes.reshape(input, -1), 0, shapes.reshape(indices, -1))
+        return gather(shapes.reshape(input, (-1,)), 0, shapes.reshape(indices, (-1,)))
     if input.ndim != indices.ndim:
         raise RuntimeError(
             f"take_along_dim(): input and indices should have the same number of dimensions, but "
@@ -404,7 +404,7 @@ def take(input: Tensor, index: Tensor) -> Tensor:
         tensor([40, 10])
     """
     flat = _flat_index("take", input, index)
-    taken = OPS["index_select"](shapes.reshape(input, -1), flat, 0)
+    taken = OPS["index_select"](shapes.reshape(input, (-1,)), flat, 0)
     return guarded("take", on_its_own(shapes.reshape(taken, index._array.shape)), input, index)
 
 
@@ -428,7 +428,7 @@ def put(input: Tensor, index: Tensor, source: Tensor, accumulate: bool = False) 
             f"put(): expected source and index to have the same number of elements, got "
             f"{source._array.size} and {index._array.size}"
         )
-    positions = shapes.reshape(input, -1), flat, shapes.reshape(source, -1), 0
+    positions = shapes.reshape(input, (-1,)), flat, shapes.reshape(source, (-1,)), 0
     out = OPS["index_add"](*positions, 1) if accumulate else _scatter(*positions)
     out = arranged(on_its_own(shapes.reshape(out, input._array.shape)), input)
     return guarded("put", out, index, *([source] if source.requires_grad else []))

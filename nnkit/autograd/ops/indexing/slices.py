@@ -63,7 +63,7 @@ def _vector_index(name: str, input: Tensor, dim: int, index: Any) -> tuple[int, 
     if name == "index_copy" and index.dtype is not int64:
         raise RuntimeError(long)
     axis, index = index_argument(name, input, dim, index)
-    return axis, index if index.ndim else shapes.reshape(index, 1)
+    return axis, index if index.ndim else shapes.reshape(index, (1,))
 
 
 @public(out=True)

@@ -403,7 +403,7 @@ def _product(chain: list, split: dict, i: int, j: int) -> Tensor:
     return mm(_product(chain, split, i, k), _product(chain, split, k + 1, j))
 
 
-@public(method=False)
+@public(method=False, out=True)
 def chain_matmul(*matrices: Tensor) -> Tensor:
     """`nnkit.linalg.multi_dot` of one or more matrices.
 

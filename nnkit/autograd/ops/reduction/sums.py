@@ -231,7 +231,7 @@ def sum(
 
 
 @public(namespace=False)
-def sum_to_size(input: Tensor, *size: Any) -> Tensor:
+def sum_to_size(input: Tensor, *sizes: Any, size: Sequence[int] | None = None) -> Tensor:
     """The sum over the dimensions that `expand` would repeat to get from ``size`` to its shape.
 
     Raises:
@@ -242,7 +242,7 @@ def sum_to_size(input: Tensor, *size: Any) -> Tensor:
         >>> nnkit.ones(2, 3).sum_to_size(1, 3)
         tensor([[2., 2., 2.]])
     """
-    shape = sizes_of("sum_to_size", size)
+    shape = sizes_of("sum_to_size", sizes, size)
     check_integers("sum_to_size", "size", shape)
     expanded_shape("sum_to_size", shape, input._array.shape)
     if not shape:

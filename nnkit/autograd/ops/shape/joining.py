@@ -195,7 +195,7 @@ def column_stack(tensors: Any) -> Tensor:
                 [2, 4]])
     """
     given = _some("column_stack", tensors)
-    return cat([t if t.ndim > 1 else shapes.reshape(t, -1, 1) for t in given], 1)
+    return cat([t if t.ndim > 1 else shapes.reshape(t, (-1, 1)) for t in given], 1)
 
 
 def _at_least(ndim: int, name: str, tensors: tuple) -> Any:

@@ -74,7 +74,7 @@ _pad = rule(
 
 
 @public(namespace=False)
-def repeat(input: Tensor, *times: Any, repeats: int | Sequence[int] | None = None) -> Tensor:
+def repeat(input: Tensor, *times: Any, repeats: Sequence[int] | None = None) -> Tensor:
     """The tensor repeated that often along each dimension; more repeats than dimensions add new
     ones in front.
 
@@ -98,9 +98,9 @@ def repeat(input: Tensor, *times: Any, repeats: int | Sequence[int] | None = Non
     return _tile(input, counts)
 
 
-@public
-def tile(input: Tensor, *times: Any, dims: int | Sequence[int] | None = None) -> Tensor:
-    """`repeat` whose missing leading counts are 1.
+@public(method=False)
+def tile(input: Tensor, dims: Sequence[int]) -> Tensor:
+    """`repeat` whose missing leading counts are 1; the method takes them one by one too.
 
     Example:
         >>> import nnkit
@@ -109,13 +109,18 @@ def tile(input: Tensor, *times: Any, dims: int | Sequence[int] | None = None) ->
                 [1, 2, 1, 2]])
     """
     check_tensor("tile", input)
+    return _tiled(input, dims)
+
+
+@public(name="tile", namespace=False)
+def _tiled(input: Tensor, *times: Any, dims: Sequence[int] | None = None) -> Tensor:
     counts = sizes_of("tile", times, dims, "dims")
     return repeat(input, (1,) * (input.ndim - len(counts)) + counts)
 
 
-@public
-def flip(input: Tensor, *named: Any, dims: int | Sequence[int] | None = None) -> Tensor:
-    """A copy with the order along ``dims`` reversed.
+@public(method=False)
+def flip(input: Tensor, dims: Sequence[int]) -> Tensor:
+    """A copy with the order along ``dims`` reversed; the method takes them one by one too.
 
     Example:
         >>> import nnkit
@@ -124,6 +129,11 @@ def flip(input: Tensor, *named: Any, dims: int | Sequence[int] | None = None) ->
                 [1, 2]])
     """
     check_tensor("flip", input)
+    return _flipped(input, dims)
+
+
+@public(name="flip", namespace=False)
+def _flipped(input: Tensor, *named: Any, dims: Sequence[int] | None = None) -> Tensor:
     given = sizes_of("flip", named, dims, "dims")
     axes = normalize_dims(given, input.ndim, "flip")
     return _flip(input, axes if input.ndim else ())
@@ -246,7 +256,7 @@ def repeat_interleave(
             raise RuntimeError(f"{name}(): repeats must be a vector, got {input.ndim} dimensions")
         return _repeat_index(name, input, len(input)).to(input.dtype)
     if dim is None:
-        input, dim = shapes.reshape(input, -1), 0
+        input, dim = shapes.reshape(input, (-1,)), 0
     if not input.ndim:
         raise IndexError(f"{name}(): a 0-dim tensor has no dimension {dim}")
     axis = normalize_dim(dim, input.ndim, name)
@@ -393,7 +403,9 @@ def cartesian_prod(*tensors: Any) -> Tensor:
             )
     if len(given) == 1:
         return composite_operands(*given)[0]
-    return joining.stack([shapes.reshape(grid, -1) for grid in meshgrid(*given, indexing="ij")], 1)
+    return joining.stack(
+        [shapes.reshape(grid, (-1,)) for grid in meshgrid(*given, indexing="ij")], 1
+    )
 
 
 @public(method=False)

@@ -20,8 +20,7 @@ from nnkit.autograd.arguments.dims import (
     shape_for,
     sizes_of,
 )
-from nnkit.autograd.arguments.overriding import overridable
-from nnkit.autograd.op.public import attach, public
+from nnkit.autograd.op.public import public
 from nnkit.autograd.op.registry import OPS
 from nnkit.autograd.op.rule import rule
 from nnkit.autograd.ops.creation.conversion import composite_operands
@@ -71,12 +70,13 @@ _squeeze = {  # by torch's numbers; other ops, which drop one dimension, take th
 _unsqueeze = rule("unsqueeze", view=True, x=lambda B, g, x_shape: B.reshape(g, x_shape))
 
 
-@public
-def reshape(input: Tensor, *sizes: Any, shape: Sequence[int] | None = None) -> Tensor:
+@public(method=False)
+def reshape(input: Tensor, shape: Sequence[int]) -> Tensor:
     """The same elements in order under another shape: a view where possible, else a copy.
 
     Args:
-        sizes: the new sizes, as ints or one tuple; one of them may be -1 (whatever is left).
+        shape: the new sizes, which the method takes one by one too; one of them may be -1
+            (whatever is left).
 
     Raises:
         RuntimeError: the sizes do not hold exactly the elements of ``input``.
@@ -88,6 +88,11 @@ def reshape(input: Tensor, *sizes: Any, shape: Sequence[int] | None = None) -> T
                 [3, 4, 5]])
     """
     check_tensor("reshape", input)
+    return _reshape(input, shape_for("reshape", input._array.size, (shape,), None, "shape"))
+
+
+@public(name="reshape", namespace=False)
+def _reshaped(input: Tensor, *sizes: Any, shape: Sequence[int] | None = None) -> Tensor:
     return _reshape(input, shape_for("reshape", input._array.size, sizes, shape, "shape"))
 
 
@@ -190,7 +195,7 @@ def ravel(input: Tensor) -> Tensor:
         tensor([1, 2, 3, 4])
     """
     check_tensor("ravel", input)
-    return reshape(input.contiguous(), -1)
+    return reshape(input.contiguous(), (-1,))
 
 
 @public
@@ -211,7 +216,7 @@ def flatten(input: Tensor, start_dim: int = 0, end_dim: int = -1) -> Tensor:
             f"flatten(): start_dim cannot come after end_dim, got {start_dim} and {end_dim}"
         )
     if not shape:
-        return reshape(input, 1)
+        return reshape(input, (1,))
     if start == end:
         return input
     size = math.prod(shape[start : end + 1])
@@ -244,9 +249,9 @@ def unflatten(input: Tensor, dim: int, sizes: Sequence[int]) -> Tensor:
     return _reshape(input, (*shape[:dim], *inner, *shape[dim + 1 :]))
 
 
-@public
-def permute(input: Tensor, *order: Any, dims: int | Sequence[int] | None = None) -> Tensor:
-    """The dimensions in another order, as a view.
+@public(method=False)
+def permute(input: Tensor, dims: Sequence[int]) -> Tensor:
+    """The dimensions in another order, as a view; the method takes them one by one too.
 
     Raises:
         RuntimeError: not every dimension is named once.
@@ -257,6 +262,11 @@ def permute(input: Tensor, *order: Any, dims: int | Sequence[int] | None = None)
         nnkit.Size([4, 2, 3])
     """
     check_tensor("permute", input)
+    return _permuted(input, dims)
+
+
+@public(name="permute", namespace=False)
+def _permuted(input: Tensor, *order: Any, dims: Sequence[int] | None = None) -> Tensor:
     given = sizes_of("permute", order, dims, "dims")
     if sorted(given) == [*range(input._array.ndim)]:
         return _permute(input, given)
@@ -459,12 +469,9 @@ def broadcast_to(input: Tensor, size: Sequence[int]) -> Tensor:
     return expand(input, size)
 
 
-def _broadcast_to(self: Tensor, *size: Any) -> Tensor:
-    """`expand`, under NumPy's name."""
-    return expand(self, *size)
-
-
-attach("broadcast_to", overridable(_broadcast_to))
+@public(name="broadcast_to", namespace=False)
+def _broadcasted(input: Tensor, *sizes: Any, size: Sequence[int] | None = None) -> Tensor:
+    return expand(input, *sizes, size=size)
 
 
 @public(method=False)
@@ -522,12 +529,13 @@ def broadcast_tensors(*tensors: Any) -> tuple[Tensor, ...]:
     )
 
 
-@public
+@public(method=False)
 def squeeze(
     input: Tensor,
     dim: int | Sequence[int] = ...,  # pyright: ignore[reportArgumentType]
 ) -> Tensor:
-    """Drop the dimensions of size 1: all, or those named by ``dim`` (an int or a tuple).
+    """Drop the dimensions of size 1: all, or those in ``dim``, an int or a tuple; the method takes
+    several ints, too.
 
     Example:
         >>> import nnkit
@@ -540,6 +548,15 @@ def squeeze(
     named = None if dim is ... else normalize_dims(dim, len(shape), "squeeze")
     axes = range(len(shape)) if named is None else named
     return _squeeze[variant](input, tuple(a for a in axes if shape and shape[a] == 1))
+
+
+@public(name="squeeze", namespace=False)
+def _squeezed(
+    input: Tensor,
+    dim: int | Sequence[int] = ...,  # pyright: ignore[reportArgumentType]
+    *more: int,
+) -> Tensor:
+    return squeeze(input) if dim is ... else squeeze(input, (dim, *more) if more else dim)
 
 
 @public

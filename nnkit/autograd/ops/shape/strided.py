@@ -413,7 +413,7 @@ def _reshaping(name: str, function: Any) -> None:
 
 
 for _name, _function in (
-    ("squeeze_", shapes.squeeze), ("unsqueeze_", shapes.unsqueeze), ("t_", shapes.t),
+    ("squeeze_", METHODS["squeeze"]), ("unsqueeze_", shapes.unsqueeze), ("t_", shapes.t),
     ("transpose_", shapes.transpose), ("swapaxes_", shapes.swapaxes),
     ("swapdims_", shapes.transpose), ("as_strided_", as_strided),
 ):  # fmt: skip
@@ -534,7 +534,7 @@ def resize_as_(input: Tensor, the_template: Tensor, memory_format: Any = None) -
 def _resize(self: Tensor, *sizes: Any) -> Tensor:
     """`reshape`, under a name torch has deprecated."""
     warn("non-inplace resize is deprecated: use reshape()")
-    return shapes.reshape(self, *sizes)
+    return self.reshape(*sizes)
 
 
 def _resize_as(self: Tensor, tensor: Tensor) -> Tensor:

@@ -177,7 +177,7 @@ def diagflat(input: Tensor, offset: int = 0) -> Tensor:
                 [0, 2]])
     """
     check_tensor("diagflat", input)
-    return diag_embed(shapes.reshape(input, -1), offset)
+    return diag_embed(shapes.reshape(input, (-1,)), offset)
 
 
 @public

@@ -313,7 +313,7 @@ def _quantile(
     if isinstance(q, Tensor) and q.ndim > 1:
         raise RuntimeError(f"{name}() q must be a scalar or 1D tensor, got {q.ndim} dimensions")
     levels = q if isinstance(q, Tensor) else wrap(B.full((), q, input._array.dtype), place)
-    if not all(0 <= level <= 1 for level in shapes.reshape(lowest(levels), -1).tolist()):
+    if not all(0 <= level <= 1 for level in shapes.reshape(lowest(levels), (-1,)).tolist()):
         got = "q values must be in the range [0, 1]"
         if not isinstance(q, Tensor):
             got = f"q must be in the range [0, 1] but got {q}"
@@ -322,7 +322,7 @@ def _quantile(
     axis = 0 if dim is None else normalize_dim(dim, ndim, name)
     rows = input
     if ndim != 1 and (dim is None or not ndim):
-        rows = shapes.reshape(input, -1)
+        rows = shapes.reshape(input, (-1,))
     elif axis != ndim - 1:
         rows = shapes.movedim(input, axis, -1)
     ordered = sort(rows, -1).values
@@ -359,7 +359,7 @@ def _positions(B: Any, rows: Tensor, levels: Tensor, ignore_nan: bool) -> Tensor
     if not ignore_nan:
         valid = B.full(valid.shape, data.shape[-1], data.dtype)
     last = wrap(B.maximum(B.sub(valid, 1), 0), rows._device)
-    position = OPS["mul"](last, shapes.reshape(levels, -1))
+    position = OPS["mul"](last, shapes.reshape(levels, (-1,)))
     if ignore_nan:
         return position
     spoiled = wrap(B.any(missing, (data.ndim - 1,), True), rows._device)

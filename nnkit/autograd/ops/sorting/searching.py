@@ -282,9 +282,10 @@ def isin(
     return wrap(B.logical_not(found) if invert else found, x._device)
 
 
-@public
+@public(method=False)
 def count_nonzero(input: Tensor, dim: int | Sequence[int] | None = None) -> Tensor:
-    """The number of elements that are not zero, in all or along ``dim`` (an int or a tuple).
+    """The number of elements that are not zero, in all or along ``dim`` (an int or a tuple, which
+    the method takes one by one too).
 
     Example:
         >>> import nnkit
@@ -296,3 +297,8 @@ def count_nonzero(input: Tensor, dim: int | Sequence[int] | None = None) -> Tens
     axes = normalize_dims(dim, input.ndim, "count_nonzero")
     found = B.ne(input._array, 0)
     return wrap(B.sum(found, axes if axes and input.ndim else None, False), input._device)
+
+
+@public(name="count_nonzero", namespace=False)
+def _counted(input: Tensor, dim: int | Sequence[int] | None = None, *more: int) -> Tensor:
+    return count_nonzero(input, (dim, *more) if more else dim)

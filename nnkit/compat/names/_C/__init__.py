@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import enum
-import functools
 import re
 from collections.abc import Callable
 from typing import Any
@@ -218,6 +217,8 @@ class _NN:
     flatten_dense_tensors = staticmethod(_flatten_dense_tensors)
     unflatten_dense_tensors = staticmethod(_unflatten_dense_tensors)
     log_sigmoid = staticmethod(F.logsigmoid)
+    im2col = staticmethod(F.unfold)
+    col2im = staticmethod(F.fold)
     thnn_conv2d = staticmethod(_plain_convolution(2))
     slow_conv3d = staticmethod(_plain_convolution(3))
 
@@ -225,7 +226,7 @@ class _NN:
         way, _, rest = name.partition("_pad")
         modes = {"reflection": "reflect", "replication": "replicate"}
         if way in modes and rest in ("1d", "2d", "3d"):
-            return functools.partial(F.pad, mode=modes[way])
+            return lambda input, padding: F.pad(input, padding, modes[way])
         found = re.fullmatch(r"_?upsample_([a-z_]+)([123])d(_aa)?", name)
         if found:
             return _upsample(found[1], int(found[2]), found[3] is not None)

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from nnkit.autograd.grad_mode import _Context
+from nnkit.autograd.grad_mode import Context
 
 
-class _DecoratorContextManager(_Context):
+class _DecoratorContextManager(Context):
     """A context manager that is also a decorator, of functions and of generator functions."""
 
     def clone(self) -> Any:

@@ -6,9 +6,18 @@ import contextlib
 from collections.abc import Iterator
 from typing import Any
 
+from nnkit.backend.warning import warn
 from nnkit.nn import Module
 from nnkit.nn.utils.stateless import _swap
-from nnkit.nn.utils.stateless import functional_call as _functional_call  # noqa: F401
+from nnkit.nn.utils.stateless import functional_call as _functional_call
+
+
+def functional_call(*arguments: Any, **options: Any) -> Any:
+    """`nnkit.func.functional_call`, by its old name."""
+    warn(
+        "nn.utils.stateless.functional_call is deprecated: use func.functional_call", FutureWarning
+    )
+    return _functional_call(*arguments, **options)
 
 
 @contextlib.contextmanager
