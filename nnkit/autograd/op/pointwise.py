@@ -305,6 +305,7 @@ def _call_promoted(
 ) -> Tensor:
     """The result of a formula of two operands in the dtype that both promote to; messages call it
     ``name``."""
+    input, other = python_number(input), python_number(other)
     if isinstance(input, Tensor) and getattr(other, "_device", None) is not input._device:
         input, other = together(name, input, other)
     x, y, device = operands_of(name, input, other, kind, refuses)
