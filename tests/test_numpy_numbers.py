@@ -1,4 +1,4 @@
-"""NumPy's numbers in place of Python's: every op of the table computes the same."""
+"""NumPy's numbers in place of Python's: every op of the table computes the same, and gradients."""
 
 from __future__ import annotations
 
@@ -28,9 +28,14 @@ def replaced(value: Any, change: Callable) -> Any:
 
 
 def results(row: OpRow, sample: Sample) -> list:
+    """What the call returns, then the gradients of the leaves."""
     nnkit.manual_seed(0)
-    call = Call(nnkit, row, sample, track=False)
-    found = flatten(call(*call.leaves))
+    call = Call(nnkit, row, sample, track=row.differentiable)
+    found = list(flatten(call(*call.leaves)))
+    tracked = [t for t in found if isinstance(t, nnkit.Tensor) and t.requires_grad]
+    ones = [nnkit.ones_like(t) for t in tracked]
+    if tracked:
+        found += nnkit.autograd.grad(tracked, call.leaves, ones, allow_unused=True)
     return [t.detach() if isinstance(t, nnkit.Tensor) else t for t in found]
 
 

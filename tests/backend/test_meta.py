@@ -8,6 +8,7 @@ import warnings
 from types import ModuleType
 from typing import Any
 
+import numpy as np
 import pytest
 
 import nnkit
@@ -117,6 +118,38 @@ def test_a_device_as_context(lib: ModuleType) -> None:
     model.to_empty(device="cpu")
     assert not any(t.is_meta for t in model.state_dict().values())
     assert isinstance(model[0].weight, lib.nn.Parameter)
+
+
+def test_early_constructors_ask_no_default_device(lib: ModuleType) -> None:
+    x = lib.ones(2)
+    with lib.device("meta"):
+        made = (
+            lib.Tensor([1.0]),
+            lib.Tensor(2, 3),
+            lib.FloatTensor(2),
+            lib.LongTensor([1]),
+            x.new(2),
+        )
+        assert not any(t.is_meta for t in made)
+        assert lib.UntypedStorage(4).device.type == "cpu"
+    for make in (lib.Tensor, lib.FloatTensor, x.new):
+        assert make(2, device="cpu").shape == (2,)
+        with pytest.raises(RuntimeError, match="expects device type: cpu but device type: meta"):
+            make(2, device="meta")
+    with pytest.raises(RuntimeError, match="expects device type: meta but device type: cpu"):
+        x.to("meta").new(2, device="cpu")
+
+
+def test_a_default_device_holds_for_what_exists(lib: ModuleType) -> None:
+    x, array = lib.ones(2), np.ones(2, np.float32)
+    with lib.device("meta"):
+        for made in (x, array, memoryview(array)):
+            assert lib.asarray(made).is_meta and not lib.asarray(made, device="cpu").is_meta
+        assert lib.as_tensor(x).is_meta and lib.as_tensor(array).is_meta
+        assert not lib.from_numpy(array).is_meta
+        with pytest.raises(ValueError, match="can't alias tensor from device 'cpu' to 'meta'"):
+            lib.asarray(x, copy=False)
+    assert lib.as_tensor(x.to("meta")).is_meta
 
 
 def test_modules_without_memory(lib: ModuleType) -> None:

@@ -300,6 +300,7 @@ def _call_promoted(
     name: str, kind: str, refuses: tuple[str, ...], op: Op, input: Any, other: Any, *statics: Any
 ) -> Tensor:
     """The result of a formula of two operands, promoted to one dtype; ``name`` is for messages."""
+    input, other = python_number(input), python_number(other)
     if isinstance(input, Tensor) and getattr(other, "_device", None) is not input._device:
         input, other = together(name, input, other)
     x, y, device = operands_of(name, input, other, kind, refuses)

@@ -126,7 +126,6 @@ def check_defined(name: str, kernel: str, input: Tensor) -> None:
 
 def operands_of(name: str, input: Any, other: Any, kind: str, refuses: tuple[str, ...]) -> tuple:
     """The promoted operands of a binary op: arrays, or Python numbers for the weak ones."""
-    input, other = python_number(input), python_number(other)
     tensors = [t for t in (input, other) if isinstance(t, Tensor)]
     are_numbers = name in _OF_NUMBERS and not tensors and isinstance(input, numbers.Number)
     if not (tensors or are_numbers):

@@ -17,7 +17,7 @@ from nnkit.autograd.ops.creation.conversion import TYPE_NAMES
 from nnkit.autograd.ops.shape.strided import as_strided, move_storage
 from nnkit.autograd.surface.metadata import check_has_memory
 from nnkit.autograd.tensor import Tensor, wrap
-from nnkit.backend.device import cpu, get_default_device, located
+from nnkit.backend.device import cpu, located
 from nnkit.backend.dtype import ALIASES, DTYPES, default_dtype, dtype, package_of, uint8
 from nnkit.backend.lazy import memory_of
 from nnkit.backend.memory import is_lent, owner
@@ -252,8 +252,8 @@ class Storage:
 
 
 def _row(given: Any, d: dtype, device: Any) -> Tensor:
-    """A new row of so many numbers, or of the given ones."""
-    place = located(get_default_device() if device is None else device)
+    """A new row of so many numbers, or of the given ones; the default device is not asked."""
+    place = located(cpu if device is None else device)
     if hasattr(given, "__index__"):
         return wrap(place.backend.empty((operator.index(given),), d.array), place)
     return wrap(place.backend.array(list(given), d.array), place)

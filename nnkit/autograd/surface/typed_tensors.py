@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
-from nnkit.autograd.arguments.factory import place_of
 from nnkit.autograd.op.public import PUBLIC
 from nnkit.autograd.ops.creation.conversion import TYPE_NAMES
 from nnkit.autograd.ops.exchange import interchange
 from nnkit.autograd.tensor import Tensor
+from nnkit.backend.device import cpu
 from nnkit.backend.dtype import DTYPES
 
 
@@ -38,7 +38,8 @@ class TensorType(type):
     def __call__(cls, *arguments: Any, device: Any = None) -> Tensor:
         if arguments and isinstance(arguments[0], Tensor) and not isinstance(arguments[0], cls):
             raise TypeError(f"{cls.__name__}(): expected {cls.dtype}, got {arguments[0].dtype}")
-        return interchange._legacy(cls.__name__, Tensor, arguments, place_of(device), cls.dtype)
+        interchange.check_kind(device, cpu)
+        return interchange._legacy(cls.__name__, Tensor, arguments, cpu, cls.dtype)
 
 
 for _dtype, _name in TYPE_NAMES.items():

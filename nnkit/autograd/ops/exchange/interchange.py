@@ -15,7 +15,8 @@ from nnkit.autograd.surface.limits import fitting
 from nnkit.autograd.surface.metadata import check_has_memory, is_conj, is_neg
 from nnkit.autograd.surface.storage import Storage
 from nnkit.autograd.tensor import Size, Tensor, blank, fill, recast, wrap
-from nnkit.backend.device import cpu
+from nnkit.backend.device import cpu, get_default_device
+from nnkit.backend.device import device as device_type
 from nnkit.backend.dtype import (
     FLOATING,
     INTEGER,
@@ -281,7 +282,13 @@ def as_tensor(data: Any, *, dtype: Any = None, device: Any = None) -> Tensor:
     if not isinstance(data, Tensor):
         return asarray(data, dtype=dtype, device=device)
     d = data.dtype if dtype is None else dtype_of("as_tensor", dtype)
-    return converted(to(data, place_of(device, data._device)), d)
+    return converted(to(data, _moved_to(device, data)), d)
+
+
+def _moved_to(device: Any, data: Tensor) -> Any:
+    """Where `as_tensor` and `asarray` put what exists: a default device holds for it too."""
+    default = get_default_device()
+    return place_of(device, data._device if default is cpu else default)
 
 
 @public(method=False)
@@ -327,7 +334,7 @@ def asarray(
             got = type(obj).__name__
             raise ValueError(f"asarray(): can't alias arbitrary sequence into a tensor: {got}")
         return tensor(obj, dtype=d, device=device, requires_grad=bool(requires_grad))
-    result = converted(to(shared, place_of(device, shared._device)), d or shared.dtype)
+    result = converted(to(shared, _moved_to(device, shared)), d or shared.dtype)
     if copy is False and result._array is not shared._array:
         what = f"with dtype '{shared.dtype.scalar_type}' into dtype '{result.dtype.scalar_type}'"
         if result._device is not shared._device:
@@ -520,7 +527,7 @@ def new(
 
     Raises:
         TypeError: a tensor of another dtype is given.
-        RuntimeError: a storage of another dtype is given.
+        RuntimeError: a storage of another dtype is given, or another device.
     """
     if size is not None:
         arguments = (*arguments, Size(size))
@@ -528,14 +535,25 @@ def new(
     given = arguments[0] if arguments else None
     if isinstance(given, Tensor) and given._array.dtype != input._array.dtype:
         raise TypeError(f"new(): expected a tensor of {input.dtype}, got {given.dtype}")
-    place = input._device if device is None else place_of(device)
-    return _legacy("new", Tensor, arguments, place, input.dtype)
+    check_kind(device, input._device)
+    return _legacy("new", Tensor, arguments, place_of(device, input._device), input.dtype)
 
 
 def _new(cls: type, *arguments: Any, device: Any = None) -> Any:
-    """``Tensor(2, 3)``, ``Tensor([1, 2])``, ``Tensor(other)``, ``Tensor()``."""
+    """``Tensor(2, 3)``, ``Tensor([1, 2])``, ``Tensor(other)``, ``Tensor()``: on the CPU, whatever
+    the default device."""
     _refuse_device("Tensor", arguments, device)
-    return _legacy("Tensor", cls, arguments, place_of(device), default_dtype())
+    check_kind(device, cpu)
+    return _legacy("Tensor", cls, arguments, cpu, default_dtype())
+
+
+def check_kind(device: Any, expected: Any) -> None:
+    """RuntimeError for a device of another kind than an early way to make tensors has."""
+    if device is not None and (kind := device_type(device).type) != expected.type:
+        raise RuntimeError(
+            f"legacy constructor expects device type: {expected.type} but device type: {kind} was "
+            f"passed"
+        )
 
 
 def _refuse_device(name: str, arguments: tuple, device: Any) -> None:
