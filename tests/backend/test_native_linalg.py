@@ -153,6 +153,18 @@ def test_serves_what_linear_layers_need():
         assert served(B.matmul, x.astype(dtype), weight.astype(dtype).T)
 
 
+def test_long_sums_are_whole():
+    """They are computed in parts; of whole numbers all are exact."""
+    rng = np.random.default_rng(0)
+    for dtype in DTYPES:
+        x, y = (rng.integers(-3, 4, s).astype(dtype) for s in ((40, 9000), (9000, 48)))
+        bias, exact = np.arange(48).astype(dtype), (x.astype("int64") @ y.astype("int64"))
+        for left in (x, x.T.copy().T):
+            for right in (y, y.T.copy().T):
+                np.testing.assert_array_equal(B.mm(left, right), exact)
+                np.testing.assert_array_equal(B.linear(left, right.T, bias), exact + bias)
+
+
 def test_rows_do_not_depend_on_their_number():
     """An element is a sum over the depth in one order, however large the rest is."""
     x, y = numbers((200, 300)), numbers((300, 500))

@@ -167,6 +167,22 @@ def test_history() -> None:
         alone("matmul")(x, y.mT)
 
 
+def test_a_tuple_of_tensors() -> None:
+    joined = alone("concat")
+    x, y = example(grad=True), example()
+    out = joined((y, x, y), 0)
+    assert out.shape == (6, 3) and out.grad_fn.name() == "CatBackward0"
+    assert [f and f[0] for f in out.grad_fn.next_functions][::2] == [None, None]
+    out.sum().backward()
+    np.testing.assert_array_equal(x.grad.numpy(), np.ones((2, 3)))
+    assert not joined((y, y), 1).requires_grad
+    with nnkit.no_grad():
+        assert not joined((x, y), 1).requires_grad
+    for operands in ((x, 1), [x, y], (x, y.to("meta")), ()):
+        with pytest.raises(TwinError):
+            joined(operands, 0)
+
+
 @pytest.mark.parametrize("writes", [complex(0, 1), [], [1.5], (0, None)])
 def test_a_counter_that_was_replaced(writes: Any) -> None:
     x = nnkit.ones(2)

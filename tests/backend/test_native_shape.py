@@ -141,7 +141,10 @@ def test_turned_views_and_pieces_are_those_of_their_twins():
     cases = (
         ("permute", (2, 0, 1)), ("permute", (0, 2, 1)), ("swapaxes", 0, 2), ("swapaxes", -1, 1),
         ("mT",), ("split", (1, 2, 1), 2), ("split", (2, 1), 0), ("split", (0, 3), 0),
-        ("unbind", 0), ("unbind", 2), ("unbind", 1),
+        ("unbind", 0), ("unbind", 2), ("unbind", 1), ("getitem", (...,)), ("getitem", (0, ...)),
+        ("getitem", (-1, ..., 2)), ("getitem", (..., None)), ("getitem", (None, 1, None, ...)),
+        ("getitem", (slice(1, None), ..., slice(-3, None, 2))), ("getitem", (slice(5, 9), ...)),
+        ("getitem", (2, slice(None), -1, ..., None)), ("getitem", (..., None, slice(None, -1))),
     )  # fmt: skip
     for layout in [*layouts(make((3, 1, 4), np.float32)), np.zeros((3, 0, 4), np.float32)]:
         for name, *arguments in cases:

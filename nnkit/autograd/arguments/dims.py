@@ -216,13 +216,13 @@ def broadcast_shape(name: str, shapes: list) -> Size:
     ndim = max(map(len, shapes), default=0)
     sizes = [1] * ndim
     for shape in shapes:
-        for d in range(1, len(shape) + 1):
-            if shape[-d] != 1:
-                if sizes[-d] not in (1, shape[-d]):
+        for d, size in enumerate(shape, ndim - len(shape)):
+            if size != 1 and size != sizes[d]:
+                if sizes[d] != 1:
                     raise RuntimeError(
-                        f"{name}(): The size of tensor a ({sizes[-d]}) must match the size of "
-                        f"tensor b ({shape[-d]}) at non-singleton dimension {ndim - d}: got "
+                        f"{name}(): The size of tensor a ({sizes[d]}) must match the size of "
+                        f"tensor b ({size}) at non-singleton dimension {d}: got "
                         f"shapes {[list(s) for s in shapes]}"
                     )
-                sizes[-d] = shape[-d]
+                sizes[d] = size
     return Size(check_shape(name, tuple(sizes), "shapes"))

@@ -73,7 +73,7 @@ def check_kind(name: str, dtype: Any, layout: Any, device: Any, out: Any) -> Non
         RuntimeError: it has another one, or there is none and the layout is not strided.
     """
     if out is None:
-        return check_layout(name, layout)
+        return None if layout is None else check_layout(name, layout)
     if not isinstance(out, Tensor):
         raise TypeError(f"{name}(): argument 'out' must be Tensor, not {type(out).__name__}")
     d = dtype_of(name, dtype, out.dtype)
@@ -98,6 +98,8 @@ def shape_of(name: str, given: tuple, keyword: Any = None) -> tuple[int, ...]:
 
 def number(name: str, parameter: str, value: Any) -> Any:
     """A Python number, or the one in a tensor of one element."""
+    if value.__class__ in (int, float):
+        return value
     if isinstance(value, Tensor) and not value.ndim:
         return value.item()
     value = python_number(value)

@@ -117,7 +117,7 @@ def bind_op(
     simple = (op.only_first or not several) and not op.broadcasts
     return MODULE.bind_op(
         twin, op, connect, op.name, dtypes, optional, flowing, len(op.rules), numbers, masks,
-        exact, several, simple, None, link,
+        exact, several, simple, bool(primitive.sequences), None, link,
     )  # fmt: skip
 
 
@@ -140,7 +140,7 @@ def bind_write(
     if MODULE is None:
         return twin
     return MODULE.bind_op(
-        twin, None, None, name, dtypes, 0, 0, inputs, numbers, masks, exact, False, True,
+        twin, None, None, name, dtypes, 0, 0, inputs, numbers, masks, exact, False, True, False,
         operation, None,
     )  # fmt: skip
 

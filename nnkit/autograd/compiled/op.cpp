@@ -48,6 +48,7 @@ struct Op {
     unsigned masks;       // operands of a formula that are bool, whatever the others are
     bool exact;           // whether half precision does not round the second one
     bool several;         // outputs
+    bool sequence;        // the only input is a tuple of Tensors
     bool simple;          // the first output's node needs no more than `record` gives it
 };
 
@@ -168,7 +169,8 @@ bool looks_into(PyObject* result, PyObject* source) {
 class Call {
 public:
     Call(const Op* op, PyObject* const* arguments, Py_ssize_t count)
-        : op_(op), arguments_(arguments), count_(count) {}
+        : op_(op), arguments_(arguments), count_(count), operands_(arguments),
+          operand_count_(op->inputs) {}
     ~Call() {
         for (int i = 0; i < kept_ && !is_ending(); ++i) Py_DECREF(values_[i]);
     }
@@ -215,7 +217,8 @@ private:
     // Looks at the operands; false for what the twin must see.
     bool unwrap() {
         if (overriding.intercepted) return false;
-        for (int i = 0; i < op_->inputs; ++i) {
+        if (op_->sequence && !unwrap_sequence()) return false;
+        for (int i = kept_; i < op_->inputs; ++i) {
             PyObject* operand = arguments_[i];
             if (!is_tensor(operand)) {
                 bool absent = operand == Py_None && (op_->optional >> i & 1);
@@ -224,15 +227,8 @@ private:
                 keep(operand);
                 continue;
             }
-            PyObject *data = slot(operand, tensors.data), *device = slot(operand, tensors.device);
-            if (data == nullptr || device == nullptr) return false;
-            if (op_->operation == Py_None && is_stale(operand)) return false;
-            if (device_ != nullptr && device != device_) return false;
-            device_ = device;
-            if ((op_->flowing >> i & 1) && slot(operand, tensors.requires_grad) == Py_True) {
-                if (is_inference(operand)) return false;
-                wanted_ = true;
-            }
+            PyObject* data = look_at(operand, flows(i));
+            if (data == nullptr) return false;
             keep(data);
         }
         if (device_ == nullptr) return false;
@@ -249,6 +245,38 @@ private:
         }
         return op_->operation == Py_None || may_write();
     }
+
+    bool unwrap_sequence() {
+        if (!PyTuple_CheckExact(arguments_[0])) return false;
+        operands_ = PySequence_Fast_ITEMS(arguments_[0]);
+        operand_count_ = PyTuple_GET_SIZE(arguments_[0]);
+        Owned arrays(PyList_New(operand_count_));
+        for (Py_ssize_t i = 0; arrays && i < operand_count_; ++i) {
+            PyObject* data = is_tensor(operands_[i]) ? look_at(operands_[i], flows(i)) : nullptr;
+            if (data == nullptr) return false;
+            PyList_SET_ITEM(arrays.object(), i, Py_NewRef(data));
+        }
+        if (!arrays) return false;
+        values_[kept_++] = arrays.release();
+        return true;
+    }
+
+    // The array of a Tensor, borrowed; null where the twin must see it.
+    PyObject* look_at(PyObject* operand, bool flows) {
+        PyObject *data = slot(operand, tensors.data), *device = slot(operand, tensors.device);
+        if (data == nullptr || device == nullptr) return nullptr;
+        if (op_->operation == Py_None && is_stale(operand)) return nullptr;
+        if (device_ != nullptr && device != device_) return nullptr;
+        device_ = device;
+        if (flows && slot(operand, tensors.requires_grad) == Py_True) {
+            if (is_inference(operand)) return nullptr;
+            wanted_ = true;
+        }
+        return data;
+    }
+
+    // Whether a gradient flows to an operand.
+    bool flows(Py_ssize_t i) const { return (op_->flowing >> (op_->sequence ? 0 : i) & 1) != 0; }
 
     // Rounds the number among two operands where the array is of half precision.
     bool round_number(int number, int array) {
@@ -286,20 +314,21 @@ private:
 
     void keep(PyObject* value) { values_[kept_++] = Py_NewRef(value); }
 
-    PyObject* slice(Py_ssize_t begin, Py_ssize_t end) const {
-        PyObject* made = PyTuple_New(end - begin);
-        for (Py_ssize_t i = begin; made != nullptr && i < end; ++i) {
-            PyTuple_SET_ITEM(made, i - begin, Py_NewRef(arguments_[i]));
+    static PyObject* tuple_of(PyObject* const* values, Py_ssize_t count) {
+        PyObject* made = PyTuple_New(count);
+        for (Py_ssize_t i = 0; made != nullptr && i < count; ++i) {
+            PyTuple_SET_ITEM(made, i, Py_NewRef(values[i]));
         }
         return made;
     }
+    PyObject* statics() const { return tuple_of(arguments_ + op_->inputs, count_ - op_->inputs); }
 
     // The edges that the gradients of the inputs take.
     PyObject* edges() const {
-        PyObject* made = PyTuple_New(op_->inputs);
-        for (int i = 0; made != nullptr && i < op_->inputs; ++i) {
-            PyObject *operand = arguments_[i], *to = Py_None;
-            if ((op_->flowing >> i & 1) && is_tensor(operand) &&
+        PyObject* made = PyTuple_New(operand_count_);
+        for (Py_ssize_t i = 0; made != nullptr && i < operand_count_; ++i) {
+            PyObject *operand = operands_[i], *to = Py_None;
+            if (flows(i) && is_tensor(operand) &&
                 slot(operand, tensors.requires_grad) == Py_True) {
                 PyObject* edge = slot(operand, tensors.edge);
                 to = edge == Py_None ? operand : edge;
@@ -321,7 +350,7 @@ private:
             return link_otherwise(output);
         }
         if (!looks_into(made, values_[0])) return true;
-        Owned statics(slice(op_->inputs, count_));
+        Owned statics(this->statics());
         if (!statics) return false;
         PyObject* above = base == Py_None ? values_[0] : view;
         Owned way(PyTuple_Pack(3, op_->name, statics.object(), above));
@@ -337,7 +366,7 @@ private:
     }
 
     bool link_otherwise(PyObject* output) const {
-        Owned statics(slice(op_->inputs, count_));
+        Owned statics(this->statics());
         if (!statics) return false;
         PyObject* several = op_->several ? Py_True : Py_False;
         PyObject* values[] = {output, arguments_[0], op_->name, statics.object(), several};
@@ -345,7 +374,7 @@ private:
     }
 
     bool record(PyObject* outputs) const {
-        Owned inputs(slice(0, op_->inputs)), statics(slice(op_->inputs, count_)), to(edges());
+        Owned inputs(tuple_of(operands_, operand_count_)), statics(this->statics()), to(edges());
         if (!inputs || !statics || !to) return false;
         PyObject* values[] = {op_->op,     inputs.object(), statics.object(),
                               to.object(), outputs,         device_};
@@ -383,6 +412,8 @@ private:
     const Op* op_;
     PyObject* const* arguments_;
     Py_ssize_t count_;
+    PyObject* const* operands_;  // the Tensors among the arguments, or what is in a sequence
+    Py_ssize_t operand_count_;
     PyObject* values_[most_arguments];
     int kept_ = 0;
     PyObject* device_ = nullptr;  // borrowed from an operand
@@ -489,10 +520,10 @@ PyTypeObject* op_type = nullptr;
 PyObject* bind_op(PyObject*, PyObject* args) {
     PyObject *twin, *rules, *connect, *name, *dtypes, *operation, *link;
     unsigned optional, flowing, numbers, masks;
-    int inputs, exact, several, simple;
-    if (!PyArg_ParseTuple(args, "OOOUOIIiIIpppOO:bind_op", &twin, &rules, &connect, &name, &dtypes,
+    int inputs, exact, several, simple, sequence;
+    if (!PyArg_ParseTuple(args, "OOOUOIIiIIppppOO:bind_op", &twin, &rules, &connect, &name, &dtypes,
                           &optional, &flowing, &inputs, &numbers, &masks, &exact, &several, &simple,
-                          &operation, &link)) {
+                          &sequence, &operation, &link)) {
         return nullptr;
     }
     if (tensors.type == nullptr || inputs > most_arguments) return Py_NewRef(twin);
@@ -516,6 +547,7 @@ PyObject* bind_op(PyObject*, PyObject* args) {
     op->masks = masks;
     op->exact = exact != 0;
     op->several = several != 0;
+    op->sequence = sequence != 0;
     op->simple = simple != 0;
     PyObject_GC_Track(op);
     return reinterpret_cast<PyObject*>(op);

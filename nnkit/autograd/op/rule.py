@@ -339,7 +339,7 @@ def rule(
     apply = _make_apply(op)
     apply.__name__ = apply.__qualname__ = name
     apply.op = op
-    if not primitive.sequences and not primitive.indices:
+    if not primitive.indices:
         apply = bind_op(op, apply, connect, link=link_view if view else None)
     OPS[name] = apply
     return apply

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from nnkit.autograd.arguments.dims import broadcast_shape, check_tensor
+from nnkit.autograd.arguments.dims import broadcast_shape, broadcasts, check_tensor
 from nnkit.autograd.grad_mode import MODE
 from nnkit.autograd.op.promotion import check_dtype
 from nnkit.autograd.op.registry import LIFTED, OPS
@@ -13,7 +13,8 @@ from nnkit.autograd.op.rule import rule
 from nnkit.autograd.ops.dropout import dropout
 from nnkit.autograd.ops.linalg.products import matmul
 from nnkit.autograd.tensor import Tensor, wrap
-from nnkit.backend.dtype import BOOL, FLOATING, HALF, float32
+from nnkit.backend.dtype import BOOL, FLOATING, HALF, bool_, float32
+from nnkit.backend.memory import steps_of
 from nnkit.backend.reference.attention import attention_scores, attention_weights
 from nnkit.backend.switches import attention as allowed
 
@@ -24,7 +25,14 @@ def _is_fused(query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None) ->
     alike = len(q) == len(k) == len(v) == 4 and q[:2] == k[:2] == v[:2] and q[3] == v[3]
     if not alike or (mask is not None and mask.ndim == 3):
         return False
-    return query.stride(-1) == key.stride(-1) == value.stride(-1) == 1
+    return _is_dense(query) and _is_dense(key) and _is_dense(value)
+
+
+def _is_dense(x: Tensor) -> bool:
+    """Whether the elements of a row follow each other."""
+    array = x._array
+    is_plain = array.size and array.shape[-1] > 1  # else the strides are told, not used
+    return steps_of(array)[-1] == 1 if is_plain else x.stride(-1) == 1
 
 
 def _gradients(
@@ -53,22 +61,23 @@ NAME = "scaled_dot_product_attention"
 
 
 def additive(mask: Tensor, dtype) -> Tensor:
-    """A mask to be added to scores of ``dtype``: 0 where a bool mask is True, else -inf."""
+    """A mask to be added to scores of ``dtype``: of a bool one the logarithm, 0 where it is True,
+    else -inf."""
     if mask.dtype.category != BOOL:
         return mask if mask.dtype is dtype else OPS["cast"](mask, dtype.array)
     B = mask._device.backend
-    zeros = B.zeros(mask._array.shape, dtype.array)
-    return wrap(B.masked_fill(zeros, B.logical_not(mask._array), -math.inf), mask._device)
+    return wrap(B.log(B.cast(mask._array, dtype.array)), mask._device)
 
 
 def _check(
     query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None, dropout_p: float,
     is_causal: bool,
 ) -> None:  # fmt: skip
-    if mask is None and query.__class__ is key.__class__ is value.__class__ is Tensor:
+    if query.__class__ is key.__class__ is value.__class__ is Tensor:
         q, k, v = query._array, key._array, value._array
         if q.shape == k.shape == v.shape and q.ndim >= 2 and q.dtype is k.dtype is v.dtype is F4:
-            return
+            if mask is None or (not is_causal and _is_plain_mask(mask, q.shape)):
+                return
     tensors = {"query": query, "key": key, "value": value}
     for parameter, tensor in tensors.items():
         check_tensor(NAME, tensor, parameter)
@@ -117,6 +126,12 @@ def _check(
             f"{NAME}(): attn_mask of shape {list(mask.shape)} does not broadcast to the scores' "
             f"shape {list(scores)}"
         )
+
+
+def _is_plain_mask(mask: Any, shape: tuple) -> bool:
+    """Whether it fits float32 operands that all have this shape."""
+    plain = mask.__class__ is Tensor and mask._array.dtype in (F4, bool_.array)
+    return plain and broadcasts(mask._array.shape, (*shape[:-1], shape[-2]))
 
 
 def _is_empty(query: Tensor, value: Tensor) -> bool:
@@ -174,7 +189,8 @@ def scaled_dot_product_attention(
         out = query.new_zeros(*query.shape[:-1], value.shape[-1])
         return out.add(query.sum() + key.sum() + value.sum(), alpha=0)
     if scale is None:
-        scale = 1 / math.sqrt(query.shape[-1]) if query.shape[-1] else 1.0
+        width = query._array.shape[-1]
+        scale = 1 / math.sqrt(width) if width else 1.0
     mask = None if attn_mask is None else additive(attn_mask, query.dtype)
     if query._array.dtype in HALF and (
         dropout_p > 0 or not _is_fused(query, key, value, mask)

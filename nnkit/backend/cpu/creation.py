@@ -10,7 +10,7 @@ import numpy as np
 from nnkit.backend.cpu.half import POWERS, SATURATED, rounded
 from nnkit.backend.cpu.memory import byte_offset, empty_for
 from nnkit.backend.dtype import HALF
-from nnkit.backend.memory import is_dense, owner
+from nnkit.backend.memory import owner
 
 F4, F8 = np.dtype(np.float32), np.dtype(np.float64)
 WIDER = {F4: F8, F8: np.dtype(np.longdouble)}
@@ -152,11 +152,6 @@ def fill_(x: np.ndarray, value: Any) -> np.ndarray:
 
 def fill(x: np.ndarray, value: Any) -> np.ndarray:
     return fill_(empty_like(x), value)
-
-
-def overwrite(x: np.ndarray, source: np.ndarray) -> np.ndarray:
-    dense = is_dense(x)  # in another geometry torch has a gradient lie by rows
-    return copy_(empty_like(x) if dense else np.empty(x.shape, x.dtype), source)
 
 
 def make_complex(real: np.ndarray, imag: np.ndarray) -> np.ndarray:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes
+import math
 import mmap
 from typing import Any
 
@@ -30,15 +31,16 @@ def from_numpy(data: Any) -> np.ndarray:
             f"can't convert np.ndarray of type {data.dtype.type.__module__}.{data.dtype.name}: the "
             f"supported types are {', '.join(d.name for d in OF_ARRAY.values())}"
         )
-    if any(s < 0 for s in data.strides):
+    strides = data.strides
+    if strides and min(strides) < 0:
         raise ValueError(
             "At least one stride in the given numpy array is negative, which tensors do not "
-            f"support: got strides {data.strides}; make a copy with array.copy()"
+            f"support: got strides {strides}; make a copy with array.copy()"
         )
-    if any(s % data.itemsize for s in data.strides):
+    if math.gcd(*strides) % data.itemsize:
         raise ValueError(
             "given numpy array strides not a multiple of the element byte size: got strides "
-            f"{data.strides} of elements of {data.itemsize} bytes; make a copy with array.copy()"
+            f"{strides} of elements of {data.itemsize} bytes; make a copy with array.copy()"
         )
     # Kernels tell dtypes by identity, and an unpickled array brings a copy of its own.
     return _on_foreign(data) if data.dtype is known.array else _on_foreign(data).view(known.array)

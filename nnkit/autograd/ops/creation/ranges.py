@@ -7,7 +7,7 @@ import math
 from typing import Any
 
 from nnkit.autograd.arguments.factory import check_kind, dtype_of, finished, number, place_of
-from nnkit.autograd.arguments.sizes import LARGEST, check_shape, integer
+from nnkit.autograd.arguments.sizes import LARGEST, check_shape, integer, is_int64
 from nnkit.autograd.op.public import public
 from nnkit.autograd.surface.limits import fitting
 from nnkit.autograd.tensor import Tensor
@@ -47,25 +47,13 @@ def arange(
         tensor([1.0000, 1.2500, 1.5000, 1.7500])
     """
     check_kind("arange", dtype, layout, device, out)
-    names = ("start", "end", "step") if len(bounds) > 1 or keyword else ("end",)
-    by_name = {*keyword} - {*names[: len(bounds)]}
-    if len(bounds) + len(by_name) > 3 or by_name != {*keyword} or not by_name <= {*names}:
-        raise TypeError(f"arange(): expected (end) or (start, end, step), got {bounds} {keyword}")
-    given = dict(zip(names, bounds, strict=False)) | keyword
-    missing = "end" if "end" not in given else "start"
-    if missing not in given and (missing == "end" or "step" in given):
-        raise TypeError(f'arange() missing 1 required positional arguments: "{missing}"')
-    given = {n: number("arange", n, v) for n, v in given.items()}
-    for parameter, value in given.items():
-        if isinstance(value, complex):
-            raise RuntimeError(f"arange(): argument '{parameter}' must be real, got {value}")
-        of_number(value)
-    start, end, step = given.get("start", 0), given["end"], given.get("step", 1)
-    default = int64 if all(isinstance(v, int) for v in (start, end, step)) else default_dtype()
+    start, end, step = _bounds(bounds, keyword)
+    is_whole = isinstance(start, int) and isinstance(end, int) and isinstance(step, int)
+    default = int64 if is_whole else default_dtype()
     d = dtype_of("arange", dtype, default if out is None else out.dtype)
     if d.category not in (INTEGER, FLOATING):
         raise NotImplementedError(f"arange(): not implemented for '{d.name}' tensors")
-    if not (math.isfinite(start) and math.isfinite(end)):
+    if not is_whole and not (math.isfinite(start) and math.isfinite(end)):
         raise RuntimeError(f"arange(): unsupported range: {start} -> {end}")
     if step == 0:
         raise RuntimeError("arange(): step must be nonzero, got 0")
@@ -85,9 +73,29 @@ def arange(
     return _in_shape_of_out("arange", data, place, requires_grad, out)
 
 
+def _bounds(bounds: tuple, keyword: dict[str, Any]) -> tuple[Any, Any, Any]:
+    """Start, end and step of an `arange`, as numbers."""
+    if len(bounds) == 1 and bounds[0].__class__ is int and is_int64(bounds[0]) and not keyword:
+        return 0, bounds[0], 1
+    names = ("start", "end", "step") if len(bounds) > 1 or keyword else ("end",)
+    by_name = {*keyword} - {*names[: len(bounds)]}
+    if len(bounds) + len(by_name) > 3 or by_name != {*keyword} or not by_name <= {*names}:
+        raise TypeError(f"arange(): expected (end) or (start, end, step), got {bounds} {keyword}")
+    given = dict(zip(names, bounds, strict=False)) | keyword
+    missing = "end" if "end" not in given else "start"
+    if missing not in given and (missing == "end" or "step" in given):
+        raise TypeError(f'arange() missing 1 required positional arguments: "{missing}"')
+    given = {n: number("arange", n, v) for n, v in given.items()}
+    for parameter, value in given.items():
+        if isinstance(value, complex):
+            raise RuntimeError(f"arange(): argument '{parameter}' must be real, got {value}")
+        of_number(value)
+    return given.get("start", 0), given["end"], given.get("step", 1)
+
+
 def _distance(start: Any, end: Any, step: Any) -> int:
     """The number of whole steps between two bounds."""
-    if all(isinstance(v, int) for v in (start, end, step)):
+    if isinstance(start, int) and isinstance(end, int) and isinstance(step, int):
         return (end - start) // step
     steps = (end - start) / step
     return int(steps) if math.isfinite(steps) else LARGEST

@@ -83,7 +83,9 @@ class Index:
         try:
             for place, item in enumerate(items):
                 kind = item.__class__
-                if kind not in _PLAIN and not (kind is Tensor and item._array.ndim):
+                if kind in _PLAIN:
+                    continue
+                if not (kind is Tensor and item._array.ndim):
                     item = _normal(item, indexed._device)
                 if isinstance(item, Tensor) and item._device is not indexed._device:
                     item = _within_reach(item, indexed)
@@ -251,8 +253,8 @@ def _plain(item: Any) -> Any:
 
 def _consumed(item: Any) -> int:
     """The number of dimensions that an item of an index consumes."""
-    if item is None or item is Ellipsis or item.__class__ is bool:
-        return 0
+    if item.__class__ in _PLAIN:
+        return int(item.__class__ is int or item.__class__ is slice)
     is_mask = isinstance(item, Tensor) and item._array.dtype.kind in _MASKS
     return item._array.ndim if is_mask else 1
 

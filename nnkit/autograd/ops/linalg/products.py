@@ -189,10 +189,11 @@ def matmul(input: Tensor, other: Tensor) -> Tensor:
             raise RuntimeError(
                 f"matmul(): batch dimensions do not broadcast: got shapes {list(a)} and {list(b)}"
             )
-    if x.dtype is not y.dtype and max(len(a), len(b)) > 2 and not _is_folded(input, other):
-        input = of_one_dtype("matmul", input, other)
-    else:
-        check_operands("matmul", ("input", input), ("other", other))
+    if x.dtype is not y.dtype:
+        if max(len(a), len(b)) > 2 and not _is_folded(input, other):
+            input = of_one_dtype("matmul", input, other)
+        else:
+            check_operands("matmul", ("input", input), ("other", other))
     if MODE.enabled and max(len(a), len(b)) > 2 and _minds_steps(input, other):
         return _product_by_steps(input, other)
     if len(b) == 2:

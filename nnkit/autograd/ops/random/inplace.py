@@ -71,6 +71,8 @@ def draw(x: Tensor, kernel: str, *arguments: Any) -> Tensor:
 
 def number(name: str, parameter: str, value: Any) -> float:
     """A real number, or a tensor of one element that requires no gradient, as a float."""
+    if value.__class__ is float:
+        return value
     if isinstance(value, Tensor) and value._array.size == 1 and not value.requires_grad:
         value = value.item()
     if not isinstance(value, numbers.Real):

@@ -112,14 +112,18 @@ def _cat_unequal(tensors: Any, dim: int) -> Tensor:
 def _one_dtype(name: str, tensors: Any) -> Any:
     """The tensors in the dtype that all of them promote to."""
     first = tensors[0]._array.dtype
-    return tensors if all(t._array.dtype is first for t in tensors) else promote(name, *tensors)
-
-
-def _some(name: str, tensors: Any) -> Any:
-    """A sequence of at least one tensor."""
-    if not check_tensors(name, tensors):
-        raise RuntimeError(f"{name} expects a non-empty TensorList")
+    for tensor in tensors:
+        if tensor._array.dtype is not first:
+            return promote(name, *tensors)
     return tensors
+
+
+def _some(name: str, tensors: Any) -> tuple[Tensor, ...]:
+    """A sequence of at least one tensor."""
+    given = check_tensors(name, tensors)
+    if not given:
+        raise RuntimeError(f"{name} expects a non-empty TensorList")
+    return given
 
 
 @public(method=False, out=True)

@@ -15,6 +15,7 @@ namespace {
 static_assert(most_operands + 1 <= most_operands_of_walk);
 
 constexpr Index block = 1024;            // elements of an operand that is brought into cache
+constexpr Index shortest_row = 512;      // of those that blocks do not go beyond
 constexpr Index work_of_piece = 65536;  // additions' worth; less does not repay waking a thread
 
 std::map<std::string, FormulaEntry>& formulas() {
@@ -83,7 +84,17 @@ template <class T> Loop<T, bool> truth_of(const FormulaEntry& entry);
 template <> Loop<float, bool> truth_of(const FormulaEntry& entry) { return entry.single_truth; }
 template <> Loop<double, bool> truth_of(const FormulaEntry& entry) { return entry.wide_truth; }
 
-// The general case: `operands` are the arrays in order, then the result.
+char* place_of(const Walk& walk, const Operand& operand, Index element) {
+    char* place = operand.data;
+    for (int i = walk.ndim - 1; i >= 0; --i) {
+        place += element % walk.shape[i] * operand.strides[i];
+        element /= walk.shape[i];
+    }
+    return place;
+}
+
+// The general case: `operands` are the arrays in order, then the result. Where the rows are long, no
+// block goes beyond one: what lies in a row is read there, and what is repeated in it written once.
 template <class T>
 void run_blocks(const Call& call, const Walk& walk, const Operand* operands) {
     const FormulaEntry& entry = call.entry;
@@ -91,9 +102,15 @@ void run_blocks(const Call& call, const Walk& walk, const Operand* operands) {
     Type type = type_of<T>();
     bool is_truth = entry.is_predicate() && out.type == Type::boolean && is_dense(walk, out);
     bool out_is_direct = out.type == type && is_dense(walk, out);
-    bool is_direct[most_operands];
+    const int last = walk.ndim - 1;
+    const Index row = last < 0 ? 1 : walk.shape[last];
+    const bool by_rows = row >= shortest_row;
+    bool is_direct[most_operands], is_straight[most_operands], is_repeated[most_operands];
     for (int k = 0; k < call.array_count; ++k) {
+        const Index step = by_rows ? operands[k].strides[last] : -1;
         is_direct[k] = operands[k].type == type && is_dense(walk, operands[k]);
+        is_straight[k] = operands[k].type == type && step == static_cast<Index>(sizeof(T));
+        is_repeated[k] = step == 0;
     }
     Index grain = std::max(block, work_of_piece / entry.cost / block * block);
     parallel_for(walk.size(), grain, [&](Index begin, Index end) {
@@ -104,15 +121,24 @@ void run_blocks(const Call& call, const Walk& walk, const Operand* operands) {
             std::fill_n(buffers[i], std::min(block, end - begin), static_cast<T>(call.numbers[i]));
             pointers[i] = buffers[i];
         }
-        for (Index start = begin; start < end; start += block) {
-            Index count = std::min(block, end - start);
+        Index count;
+        for (Index start = begin; start < end; start += count) {
+            count = std::min(block, end - start);
+            if (by_rows) count = std::min(count, row - start % row);
             for (int k = 0; k < call.array_count; ++k) {
                 T*& buffer = const_cast<T*&>(pointers[call.place[k]]);
                 if (is_direct[k]) {
                     buffer = reinterpret_cast<T*>(operands[k].data) + start;
+                } else if (is_straight[k]) {
+                    buffer = reinterpret_cast<T*>(place_of(walk, operands[k], start));
                 } else {
                     buffer = buffers[call.place[k]];
-                    gather(walk, operands[k], start, count, buffer);
+                    if (!is_repeated[k]) {
+                        gather(walk, operands[k], start, count, buffer);
+                    } else if (start == begin || start % row == 0) {
+                        gather(walk, operands[k], start, 1, buffer);
+                        std::fill_n(buffer, std::min(block, row), buffer[0]);
+                    }
                 }
             }
             if (is_truth) {

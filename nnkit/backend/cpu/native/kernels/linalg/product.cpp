@@ -26,6 +26,8 @@ constexpr Index packed_of_piece = Index{1} << 16;
 constexpr Index most_pieces = 16;      // about so many, whatever the size
 constexpr Index least_rows = 4 * strip_rows;
 constexpr Index rows_read_in_place = 4 * tile_rows;
+constexpr Index work_of_part = Index{1} << 24;  // multiplications; threads meet between parts
+constexpr Index bytes_of_packed = Index{1} << 21, bytes_of_sums = Index{3} << 19;  // cached
 
 // Columns of b that are packed together where they are not all: reads that lie far apart have
 // longer runs, and the buffer fits on the smallest of stacks.
@@ -245,10 +247,26 @@ void multiply_here(Index m, Index n, Index k, Matrix<T> a, Matrix<T> b, T* out, 
     }
 }
 
+// How much of long sums is computed at a time, so that what is packed of them stays in the cache.
+template <class T> Index part_of(Index m, Index n, Index k) {
+    constexpr Index size = static_cast<Index>(sizeof(T));
+    if ((m + n) * k * size <= bytes_of_packed || m * n * size > bytes_of_sums) return k;
+    return (work_of_part / (m * n * depth) + 1) * depth;
+}
+
 template <class T>
 void multiply(Index m, Index n, Index k, Matrix<T> a, Matrix<T> b, T* out, Index row,
               const T* bias, Write write) {
     if (m == 0 || n == 0) return;
+    const Index part = part_of<T>(m, n, k);
+    if (part < k && !is_frozen(b.data)) {
+        for (Index start = 0; start < k; start += part) {
+            const bool is_last = start + part >= k;
+            multiply(m, n, std::min(part, k - start), a.from(0, start), b.from(start, 0), out, row,
+                     is_last ? bias : nullptr, start > 0 ? Write::add : write);
+        }
+        return;
+    }
     const auto [height, width] = piece_of<T>(m, n, k);
     const Index rows = height, columns = width;  // a lambda takes no structured bindings
     Index across = (n + columns - 1) / columns, down = (m + rows - 1) / rows;

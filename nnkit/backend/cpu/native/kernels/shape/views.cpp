@@ -88,6 +88,65 @@ PyObject* expand(Arguments arguments) {
     return view_of(x, ndim, shape, strides);
 }
 
+// Takes a slice of an axis: its length, step and first element in place of the axis' own.
+bool take_slice(PyObject* slice, npy_intp* size, npy_intp* stride, Index* offset) {
+    Py_ssize_t start, stop, step;
+    if (PySlice_Unpack(slice, &start, &stop, &step) < 0) {
+        PyErr_Clear();
+        return false;
+    }
+    const Index left = PySlice_AdjustIndices(*size, &start, &stop, step);
+    if (step <= 0 || left == 0) return false;
+    *offset += start * *stride;
+    *size = left;
+    *stride *= step;
+    return true;
+}
+
+// getitem(x; index): where elements are left. A new axis is inserted before what follows is looked at.
+PyObject* getitem(Arguments arguments) {
+    Array x = arguments.array(0);
+    PyObject* index = arguments[1];
+    if (!is_seen(x) || !PyTuple_CheckExact(index)) return decline();
+    const Py_ssize_t count = PyTuple_GET_SIZE(index);
+    auto consumes = [](PyObject* item) { return PyLong_CheckExact(item) || PySlice_Check(item); };
+    Index skipped = x.ndim();
+    for (Py_ssize_t k = 0; k < count; ++k) skipped -= consumes(PyTuple_GET_ITEM(index, k));
+    npy_intp shape[most_axes], strides[most_axes];
+    Index offset = 0;
+    int axis = 0, ndim = 0;
+    auto keep = [&] {
+        shape[ndim] = x.shape()[axis];
+        strides[ndim++] = x.strides()[axis++];
+    };
+    if (skipped < 0 || x.ndim() + count >= most_axes) return decline();
+    for (Py_ssize_t k = 0; k < count; ++k) {
+        PyObject* item = PyTuple_GET_ITEM(index, k);
+        if (item == Py_Ellipsis) {
+            for (Index end = axis + skipped; axis < end;) keep();
+            skipped = 0;
+        } else if (item == Py_None) {
+            const bool last = axis == x.ndim();
+            shape[ndim] = 1;
+            strides[ndim++] = last ? item_bytes(x) : x.shape()[axis] * x.strides()[axis];
+        } else if (PySlice_Check(item)) {
+            keep();
+            if (!take_slice(item, shape + ndim - 1, strides + ndim - 1, &offset)) return decline();
+        } else if (PyLong_CheckExact(item)) {
+            const Index size = x.shape()[axis], at = PyLong_AsSsize_t(item);
+            if (PyErr_Occurred() || at < -size || at >= size) {
+                PyErr_Clear();
+                return decline();
+            }
+            offset += (at < 0 ? at + size : at) * x.strides()[axis++];
+        } else {
+            return decline();
+        }
+    }
+    while (axis < x.ndim()) keep();
+    return view_of(x, ndim, shape, strides, offset);
+}
+
 // Reads the axis of an array with elements; -1 for none.
 int axis_of(Array x, Index axis) {
     if (!is_seen(x)) return -1;
@@ -185,6 +244,7 @@ Registration registrations[] = {
     {"reshape", reshape},
     {"view", reshape},
     {"unsqueeze", unsqueeze},
+    {"getitem", getitem},
     {"expand", expand},
     {"split", split},
     {"unbind", unbind},
