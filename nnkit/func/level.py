@@ -1,13 +1,13 @@
-"""One transform's part of the graph: its inputs, and what its results keep of the graph.
+"""The part of the graph that belongs to one transform: its inputs, and the history of its results.
 
-All transforms record into one graph. Each sets out its own inputs in it, from which alone it
-differentiates; so nested transforms do not mistake each other's inputs. What happens around a
-transform sees its results only, and these are recorded where the mode around it says so:
+All transforms record into one graph. Each of them puts inputs of its own into the graph and
+differentiates only with respect to these, so nested transforms do not confuse their inputs. The
+code around a transform sees only its results, with or without history:
 
-- an input goes on into its own history if grad mode is on where the transform is called, and is
-  a leaf otherwise, which requires a gradient for as long as the transform's function runs;
-- a result is cut off the graph unless grad mode is on there and the result depends on something
-  that requires a gradient there: a leaf of the user's, or an input of a transform around it.
+- an input of the transform continues into the history of the argument if grad mode is on where the
+  transform is called; otherwise it is a leaf, which requires grad while the function runs;
+- a result keeps its history only if grad mode is on where the transform is called, and the result
+  depends on something that requires grad there: a leaf, or an input of an outer transform.
 """
 
 from __future__ import annotations
@@ -35,28 +35,28 @@ from nnkit.autograd.views.refusals import is_lost
 from nnkit.autograd.views.replay import chain_of, replay, strided
 from nnkit.backend.lazy import is_zero
 
-_LEAVES: WeakValueDictionary[int, Tensor] = WeakValueDictionary()  # of levels, by their id
+_LEAVES: WeakValueDictionary[int, Tensor] = WeakValueDictionary()  # leaves of all levels, by id
 
 
 class Level:
-    """The inputs of a transform; entered while its function runs, which is then recorded, and while
-    that is differentiated."""
+    """The inputs of a transform. It is entered while the function runs, which is recorded, and
+    while the record is differentiated."""
 
-    constant: Sequence[bool] = ()  # of which inputs no output is a function, when they were pulled
+    constant: Sequence[bool] = ()  # after `gradients`: the inputs on which no output depends
 
     def __init__(self, values: Sequence[Any], name: str) -> None:
         self.values = values
-        self.recorded = MODE.enabled  # by what happens around the transform
-        self.around = MODE.wrapping  # the forward level that the inputs are of
+        self.recorded = MODE.enabled  # whether the code around the transform is recorded
+        self.around = MODE.wrapping  # the forward level of the inputs
         MODE.derivatives += 1
         self.begun = MODE.derivatives
         self.leaves: list[Tensor] = []
-        self._lost: dict[int, Tensor] = {}  # for inputs whose history is lost what stands for them
+        self._lost: dict[int, Tensor] = {}  # leaves that replace inputs with unknown history, by id
         self._mode = inference_mode(False)
         check_tensors(name, values)
-        # Whether what is computed of the inputs alone is recorded on this level alone.
+        # Whether operations on the inputs are recorded by this level only.
         self.wraps = not (self.recorded and any(v.requires_grad for v in values))
-        self.order = next(node.sequence)  # nodes of a lower one were made before
+        self.order = next(node.sequence)  # nodes with a lower order were made before the level
         with self._mode:
             self.inputs = [self._input(value) for value in self.values]
 
@@ -64,19 +64,19 @@ class Level:
         value = self.lifted(value)
         if not (self.recorded and value.requires_grad) or value.is_inference():
             return self.leaf(value)
-        if is_lost(value):  # which torch says only where something is recorded of it
+        if is_lost(value):  # torch raises only when an operation on it is recorded
             same = wrap(value._array, value._device)
             give_place(value, same)
             same._base = value._base
             self._lost[id(same)] = self.leaf(value)
             return same
         view = value[...]
-        view._view = "multiple"  # not to be written to, as the leaf that it is for this level
+        view._view = "multiple"  # cannot be written, since it is a leaf for this level
         view._edge = Passage((edge_of(value),), (), value._device)
         return view
 
     def leaf(self, value: Tensor) -> Tensor:
-        """``value`` without its history, which requires a gradient until the level is left."""
+        """``value`` as a new leaf, which requires grad while the level is entered."""
         value = value if self.recorded else without_lost(value)
         leaf = wrap(value._array, value._device)._set_requires_grad(True)
         _LEAVES[id(leaf)] = leaf
@@ -107,7 +107,8 @@ class Level:
         self, outputs: Sequence[Tensor], inputs: Sequence[Tensor], weights: Sequence[Any],
         create_graph: bool, retain_graph: bool = True,
     ) -> list[Tensor]:  # fmt: skip
-        """The gradients of the outputs, times ``weights``, by ``inputs``; zeros where constant."""
+        """The gradients of the outputs times ``weights`` with respect to ``inputs``; zeros if the
+        outputs do not depend on an input."""
         with self:
             outputs, inputs = [
                 [self._lost.get(id(value), value) for value in values]
@@ -118,7 +119,7 @@ class Level:
             if not used:
                 self.constant = [True] * len(inputs)
                 return [LIFTED.zeros_like(point) for point in inputs]
-            # A derivative of a derivative may be zeros that nobody may write.
+            # Second derivatives may be constant zeros, which cannot be written.
             lifted = create_graph or MODE.derivatives > self.begun
             lifted = lifted or any(map(self._is_inner, weights))
             found = captured(
@@ -136,7 +137,8 @@ class Level:
         self, outputs: Sequence[Tensor], inputs: Sequence[Tensor], weights: Sequence[Any],
         retain_graph: bool = True,
     ) -> list[Tensor]:  # fmt: skip
-        """The same as a result of the level, recorded if grad mode is on and anything wants it."""
+        """`gradients` as results of the level: recorded if grad mode is on and something outside
+        requires grad."""
         duals = [w for w in weights if is_dual(w) and self._is_inner(w)]
         if duals:
             inner = max(w._device.depth for w in duals)
@@ -152,7 +154,8 @@ class Level:
         weights: Sequence[Any],
         depth: int,
     ) -> list[Tensor]:
-        """The same for weights of a forward level inside of this one: it is linear in them."""
+        """`pull` for weights that are dual tensors of an inner forward level: it is linear in
+        them."""
         level = next(w._device for w in weights if is_dual(w) and w._device.depth == depth)
         pairs = [level.lower(w) for w in weights]
         primals = self.pull(outputs, inputs, [primal for primal, _ in pairs])
@@ -160,21 +163,21 @@ class Level:
         return list(map(level.lift, primals, self.pull(outputs, inputs, directions)))
 
     def lifted(self, value: Any) -> Any:
-        """A tensor from around the forward level that the inputs are of as one of that level."""
+        """A tensor, lifted to the forward level of the inputs."""
         if self.around is None or self._is_inner(value):
             return value
         return self.around.lift(value)
 
     def _is_inner(self, value: Any) -> bool:
-        """Whether a tensor is of a level inside of this one."""
+        """Whether a tensor belongs to a level inside this one."""
         depth = self.around.depth if self.around else 0
         return isinstance(value, Tensor) and value._device.depth > depth
 
     def is_live(self, values: Iterable[Any]) -> bool:
-        """Whether one of the values depends on what requires a gradient outside of the level."""
+        """Whether one of the values depends on something outside the level that requires grad."""
         own = {id(leaf) for leaf in self.leaves}
         return any(
-            # A leaf of the user's required a gradient when it was used, and may not do so now.
+            # A leaf of the user's required grad when it was used, but perhaps no longer does.
             id(origin) not in own and (origin._requires_grad or id(origin) not in _LEAVES)
             if isinstance(origin, Tensor)
             else self._ends_before(origin)
@@ -182,16 +185,15 @@ class Level:
         )
 
     def is_live_below(self, values: Iterable[Any]) -> bool:
-        """The same for this level, the outermost: what its own leaves and those of levels inside of
-        it require counts for nothing."""
+        """`is_live` for the outermost level, without its own leaves and those of inner levels."""
         return self.recorded and any(
             id(origin) not in _LEAVES if isinstance(origin, Tensor) else self._ends_before(origin)
             for origin in _history(values)
         )
 
     def ignores(self, value: Any) -> bool:
-        """Whether the history of a tensor counts for nothing in this level, the outermost: it is of
-        what happens around the transform, where grad mode is off."""
+        """Whether this level, the outermost, ignores the history of a tensor, because it was made
+        outside the transform and grad mode is off there."""
         if self.recorded:
             return False
         edge = value._edge
@@ -200,11 +202,11 @@ class Level:
         return made_at(edge.node if edge.__class__ is OutputEdge else edge) < self.order
 
     def _ends_before(self, origin: Node) -> bool:
-        """Whether it is a node from before the level from which no gradient goes further."""
+        """Whether a node was made before the level and sends no gradient further."""
         return made_at(origin) < self.order and all(edge is None for edge in origin.edges)
 
     def results(self, values: Iterable[Any], recorded: bool) -> list[Any]:
-        """The values as what happens around the transform sees them."""
+        """The values as seen by the code around the transform."""
         given = {id(point): value for point, value in zip(self.inputs, self.values, strict=True)}
         shown = [
             given[id(v)] if id(v) in given
@@ -218,7 +220,7 @@ class Level:
         if self._is_inner(value) and isinstance(value._device, BatchLevel):
             whole, dim = value._device.lower(value)
             return value._device.lift(self._result(whole, recorded, given), dim)
-        unknown = isinstance(value._view, str)  # how the view was made
+        unknown = isinstance(value._view, str)  # whether it is not known how the view was made
         if recorded and self.is_live([value, value._base] if unknown else [value]):
             is_known = value._edge.__class__ not in (type(None), Unknown)
             return replay(strided(value), value._base) if is_known and self._marks(value) else value
@@ -232,20 +234,21 @@ class Level:
         return alone(value) if value.requires_grad else value
 
     def _marks(self, view: Tensor) -> bool:
-        """Whether it is a view of an input, which is marked against writes within the level."""
+        """Whether it is a view of an input, which cannot be written within the level."""
         inputs = zip(self.inputs, self.values, strict=True)
         return any(p._view == "multiple" and view._base is value for p, value in inputs)
 
 
 def _wrapped(value: Tensor) -> Any:
-    """The writes of an inference tensor that a level is given; of an example of a tensor that is
-    none they count."""
+    """The ``_writes`` of an inference tensor as an input of a level. If it is one example of a
+    normal tensor, writes are counted."""
     counter = counter_of(of_all(value)._writes)
     return InferenceWrites(counter, True) if counter else WRAPPED
 
 
 def _may_be_written(grad: Tensor | None, weights: Sequence[Any]) -> Tensor | None:
-    """A gradient, no view of what a pass has computed without history; of the weights it may be."""
+    """A gradient that is not a view of something the pass computed without history; it may be a
+    view of the weights."""
     if grad is None or not isinstance(grad._view, str) or grad._device.depth:
         return grad
     given = [w for w in weights if isinstance(w, Tensor)]
@@ -254,12 +257,12 @@ def _may_be_written(grad: Tensor | None, weights: Sequence[Any]) -> Tensor | Non
 
 
 def without_lost(value: Tensor) -> Tensor:
-    """The tensor for what records nothing of it: without its history if that is lost."""
+    """The tensor, without its history if that is unknown."""
     return without_history(value) if is_lost(of_all(value)) else value
 
 
 def stacked(rows: Sequence[Tensor]) -> Tensor:
-    """The rows as one tensor; zeros that nobody may write stay that."""
+    """The rows as one tensor; constant zeros, which cannot be written, stay constant zeros."""
     found = stack(rows)
     if not all(is_zero(row._array) for row in rows):
         return found
@@ -269,7 +272,7 @@ def stacked(rows: Sequence[Tensor]) -> Tensor:
 
 
 def _as_inferred(value: Any, sources: Iterable[Any]) -> Any:
-    """A result, which is an inference tensor if it lies in the memory of one of the sources."""
+    """A result, marked as an inference tensor if it shares memory with a source that is one."""
     whole = of_all(value)
     if isinstance(whole, Tensor) and not whole.requires_grad:
         for source in map(of_all, sources):
@@ -281,13 +284,13 @@ def _as_inferred(value: Any, sources: Iterable[Any]) -> Any:
     return value
 
 
-_NUMBERS = itertools.count(1)  # of the transforms that are differentiated
+_NUMBERS = itertools.count(1)  # the numbers of differentiating transforms
 
 
 @contextmanager
 def refusing_captured(inputs: Iterable[Any]) -> Iterator[None]:
-    """A block in which a function of these inputs is called, some of which it is differentiated by,
-    that may write to nothing else but what it makes itself: no derivative is lost."""
+    """A block that calls a function which is differentiated with respect to some of these inputs.
+    It may write in place only to what it makes itself, so that no derivative is lost."""
     before, MODE.origin = MODE.origin, next(_NUMBERS)
     own = [value for value in inputs if isinstance(value, Tensor)]
     try:
@@ -299,8 +302,8 @@ def refusing_captured(inputs: Iterable[Any]) -> Iterator[None]:
 
 @contextmanager
 def transforming() -> Iterator[None]:
-    """A block in which a function is transformed, whose results are no inference tensors. In
-    inference mode nothing is recorded there all the same."""
+    """A block in which a function is transformed. Its results are not inference tensors, but in
+    inference mode nothing is recorded nevertheless."""
     enabled, barred, said = MODE.enabled, MODE.inference or MODE.bars_grad, MODE.grad_in_inference
     MODE.transforms += 1
     try:
@@ -312,7 +315,7 @@ def transforming() -> Iterator[None]:
 
 
 def alone(value: Tensor) -> Tensor:
-    """The tensor without its history, but with its tangents, if it is of a forward level."""
+    """The tensor without its history, but with its tangent if it is a dual tensor."""
     found = wrap(value._array, value._device)
     found._writes = value._writes
     return found

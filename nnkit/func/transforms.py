@@ -1,8 +1,8 @@
-"""Derivatives of functions as functions: `grad`, `vjp`, `jacrev` ...
+"""Transforms from functions to their derivatives: `grad`, `vjp`, `jacrev`, `jvp`, ...
 
-Each is computed on a level of its own: backwards (`nnkit.func.level`), or forwards by `jvp` and
-`jacfwd` (`nnkit.autograd.forward.dual`). A derivative that is taken inside another one, or of what
-requires a gradient, can itself be differentiated.
+Each is computed on a level of its own: a backward one (`nnkit.func.level`), or for `jvp` and
+`jacfwd` a forward one (`nnkit.autograd.forward.dual`). A derivative inside another transform, or of
+tensors that require grad, can itself be differentiated.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ from nnkit.func.vmap import checked_chunk_size, drawing
 from nnkit.utils._pytree import TreeSpec, tree_flatten, tree_leaves, tree_map, tree_structure
 
 _NO_HOOKS = "nnkit.func: grad, vjp, jacrev and hessian do not support saved tensor hooks"
-# How torch names the call of a function, for messages.
+# torch's words for the call of the user's function, in messages.
 _CALLS = {
     "grad": "grad_and_value(f)(*args)",
     **dict.fromkeys(("vjp", "jacrev"), "vjp(f, *primals)"),
@@ -40,7 +40,7 @@ _CALLS = {
 
 
 class _Call:
-    """A call of a function on a level of its own: what it returned, to be differentiated."""
+    """A call of a function on a new level; its result can be differentiated."""
 
     def __init__(
         self, name: str, func: Callable, args: tuple, argnums: Any, kwargs: dict[str, Any],
@@ -61,7 +61,8 @@ class _Call:
         _tensors(self.aux, "Expected tensors")
 
     def pull(self, weights: Sequence[Any], retain_graph: bool = True) -> Any:
-        """The gradients by the arguments, in their structure, of the outputs times ``weights``."""
+        """The gradients of the outputs times ``weights`` with respect to the arguments, in the
+        structure of these."""
         level = self.level
         return self.arranged(level.pull(self.outputs, level.inputs, weights, retain_graph))
 
@@ -71,13 +72,13 @@ class _Call:
         return values if isinstance(self.argnums, tuple) else values[0]
 
     def shown(self, tree: Any) -> Any:
-        """The function's results, as what happens around the transform sees them."""
+        """The results of the function as seen by the code around the transform."""
         leaves, structure = tree_flatten(tree)
         return structure.unflatten(self.level.results(leaves, self.level.recorded))
 
 
 def _outputs(name: str, tree: Any) -> tuple[list[Tensor], TreeSpec]:
-    """The tensors that a function returned, one at least, and their structure."""
+    """The tensors that a function returned (at least one), and their structure."""
     said = _CALLS.get(name, name)
     if tree_leaves(tree) in ([], [None]):
         raise RuntimeError(
@@ -116,7 +117,7 @@ def _positions(name: str, argnums: Any, count: int) -> tuple[int, ...]:
     numbers = (argnums,) if isinstance(argnums, int) else argnums
     if not isinstance(numbers, tuple) or not all(isinstance(n, int) for n in numbers):
         raise RuntimeError(f"{name}: argnums must be int or Tuple[int, ...], got: {argnums!r}")
-    if not numbers and count:  # else it is the function that misses its arguments
+    if not numbers and count:  # without arguments, calling the function raises
         raise RuntimeError(f"{name}: argnums must be non-empty")
     for number in numbers:
         if not -count <= number < count:
@@ -128,17 +129,17 @@ def _positions(name: str, argnums: Any, count: int) -> tuple[int, ...]:
 
 
 def grad_and_value(func: Callable, argnums: Any = 0, has_aux: bool = False) -> Callable:
-    """The function that gives the gradient of ``func`` and its value.
+    """A function that returns the gradient of ``func`` and its value.
 
     Args:
-        func: returns one number; with ``has_aux`` a pair of it and tensors.
-        argnums: the positional argument (or a tuple of several) to differentiate by; each a tensor
-            or a nested dict, list or tuple of tensors.
-        has_aux: give ``(gradient, (value, aux))``.
+        func: returns a 0-dim tensor; with ``has_aux``, a pair of that and auxiliary tensors.
+        argnums: the position of the argument to differentiate with respect to, or a tuple of
+            positions. Each argument is a tensor or a nested dict, list or tuple of tensors.
+        has_aux: return ``(gradient, (value, aux))``.
 
     Raises:
-        RuntimeError: the value is no single number, ``argnums`` is out of range, or hooks on saved
-            tensors are in use.
+        RuntimeError: the value is not a 0-dim tensor, ``argnums`` is out of range, or hooks on
+            saved tensors are active.
 
     Example:
         >>> import nnkit
@@ -162,7 +163,7 @@ def grad_and_value(func: Callable, argnums: Any = 0, has_aux: bool = False) -> C
 
 
 def grad(func: Callable, argnums: Any = 0, has_aux: bool = False) -> Callable:
-    """The function that gives the gradient of ``func``; arguments as of `grad_and_value`.
+    """A function that returns the gradient of ``func``; for the arguments see `grad_and_value`.
 
     Example:
         >>> import nnkit
@@ -199,17 +200,19 @@ def _refuse_complex(name: str, which: str, values: Iterable[Any]) -> None:
 
 
 def vjp(func: Callable, *primals: Any, has_aux: bool = False) -> Any:
-    """The value of ``func`` and the function from its cotangents to those of the arguments.
+    """The value of ``func``, and the function that maps cotangents of the value to those of the
+    arguments.
 
     Args:
-        func: returns a tensor, or a nested dict, list or tuple of tensors; with ``has_aux`` a pair.
-        primals: its arguments, of the same kind.
-        has_aux: give ``(value, function, aux)``.
+        func: returns a tensor or a nested dict, list or tuple of tensors; with ``has_aux``, a pair
+            of that and auxiliary tensors.
+        primals: the arguments, of the same kind.
+        has_aux: return ``(value, function, aux)``.
 
     Raises:
-        RuntimeError: something else than tensors is returned, the cotangents are of another
-            structure or shape, or hooks on saved tensors are in use.
-        ValueError: an argument is no tensor.
+        RuntimeError: ``func`` returns something other than tensors, the cotangents have another
+            structure or shape, or hooks on saved tensors are active.
+        ValueError: an argument is not a tensor.
 
     Example:
         >>> import nnkit
@@ -235,10 +238,10 @@ def vjp(func: Callable, *primals: Any, has_aux: bool = False) -> Any:
 
 
 class _Forward:
-    """The results of a function on a level that carries derivatives along.
+    """The results of a function on a new forward level.
 
     Args:
-        numbers: of the arguments whose tensors have tangents.
+        numbers: the positions of the arguments whose tensors have tangents.
         tangents: one for each of these tensors.
     """
 
@@ -259,7 +262,7 @@ class _Forward:
                 result = func(*points)
             value, aux = _pair(name, result) if has_aux else (result, ())
             leaves, self.structure = _outputs(name, value)
-            # For each output its primal and its tangent, if it has one.
+            # (primal, tangent or None) of each output
             self.outputs = [level.lower(leaf) for leaf in leaves]
             leaves, structure = _tensors(aux, "Expected tensors")
             self.aux = structure.unflatten([level.lower(leaf)[0] for leaf in leaves])
@@ -270,19 +273,21 @@ def jvp(
 ) -> tuple:
     """The value of ``func`` and its derivative in the direction of ``tangents``.
 
-    Computed forwards, along with the value: what the function computes under ``no_grad`` has its
-    derivative too, what it detaches or computes in ``inference_mode`` has none.
+    The derivative is computed forwards, along with the value. What ``func`` computes under
+    ``no_grad`` has a derivative as well; what it detaches or computes in ``inference_mode`` has
+    none.
 
     Args:
-        func: returns a tensor, or a nested dict, list or tuple of tensors; with ``has_aux`` a pair.
-        primals: a tuple of its arguments, of the same kind.
-        tangents: their direction, of the same structure and shapes.
-        strict: refuse an output that does not depend on the arguments, instead of giving zeros.
-        has_aux: give ``(value, derivative, aux)``.
+        func: returns a tensor or a nested dict, list or tuple of tensors; with ``has_aux``, a pair
+            of that and auxiliary tensors.
+        primals: the tuple of arguments, of the same kind.
+        tangents: the direction, with the structure and shapes of the arguments.
+        strict: raise if an output does not depend on the arguments, instead of returning zeros.
+        has_aux: return ``(value, derivative, aux)``.
 
     Raises:
-        RuntimeError: primals or tangents are no tuple, differ in structure or shapes, or something
-            else than tensors is returned.
+        RuntimeError: primals or tangents are not a tuple or differ in structure or shapes, or
+            ``func`` returns something other than tensors.
 
     Example:
         >>> import nnkit

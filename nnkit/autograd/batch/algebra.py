@@ -1,8 +1,8 @@
 """The algebra of a batch level: the primitives, on all examples at once.
 
-By one call of the primitive where a rule says how (`nnkit.autograd.batch.rules`), by the primitives
-that it is made of (`reference_body`), or by one call for each example. The tensors of all examples
-have the history that they have around the level, so derivatives need no rules of their own.
+A primitive is computed by one call if there is a rule for it (`nnkit.autograd.batch.rules`), else
+by the primitives of its reference body, else by one call for each example. All this is done with
+Tensors outside the level, which record their history there; so derivatives need no further rules.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ from nnkit.backend.memory import extent
 
 
 class Batch:
-    """The names of a backend, on the batched arrays of a level."""
+    """The primitives of a backend, on the batched arrays of a level."""
 
     def __init__(self, level: BatchLevel) -> None:
         self.level = level
@@ -59,13 +59,13 @@ class Batch:
         return bound
 
     def of(self, value: Any) -> Any:
-        """An array of any kind as a batched one; numbers and None as they are."""
+        """An array of any kind as a batched one; numbers and None unchanged."""
         if value.__class__ is Batched or not hasattr(value, "strides"):
             return value
         return Batched(wrap(value, self.level.place), None)
 
     def results(self, found: Any, dim: int | None, source: Any = None) -> Any:
-        """Tensors of all examples as batched arrays."""
+        """Tensors of all examples, as batched arrays."""
         if isinstance(found, (tuple, list)):
             return tuple([self.results(one, dim, source) for one in found])
         if source is not None and source.whole is found and source.dim == dim:
@@ -115,8 +115,8 @@ def _compute(B: Batch, primitive: Primitive, *arguments: Any) -> Any:
 
 
 def _body(primitive: Primitive, operands: list) -> Callable | None:
-    """The reference body of a primitive; None where it is the primitive's own form in place, and
-    where derivatives are wanted, which are the primitive's, not those of its parts."""
+    """The reference body of a primitive, if it may be used: not for an in-place form, nor if a
+    derivative is wanted, which must be that of the primitive and not of its parts."""
     name = primitive.name
     if name + "_" in CATALOGUE or primitive.subject in _BY_KERNELS:
         return None
@@ -142,7 +142,8 @@ _BY_KERNELS = frozenset(("conv", "folding", "pooling", "sorting"))
 
 
 def _create(B: Batch, primitive: Primitive, statics: tuple) -> Any:
-    """The result of a creation primitive: a tensor for each example, as functions may write it."""
+    """The result of a creation primitive: one tensor for each example, since the function may write
+    to it."""
     place = B.level.place
     if "shape" not in primitive.statics or primitive.name == "full" and not statics[0]:
         found = getattr(place.backend, primitive.name)(*statics)
@@ -155,7 +156,7 @@ def _create(B: Batch, primitive: Primitive, statics: tuple) -> Any:
 
 
 def _fresh(level: Any, name: str, statics: tuple, place: Any) -> Tensor:
-    """A new tensor of what happens around a level."""
+    """A new tensor outside a level."""
     place = level or place
     return wrap(getattr(place.backend, name)(*statics), place)
 
@@ -164,7 +165,7 @@ def _fresh(level: Any, name: str, statics: tuple, place: Any) -> Tensor:
 
 
 def _one_by_one(B: Batch, primitive: Primitive, operands: list, statics: tuple) -> Any:
-    """The results of one example after the other; of an empty batch those of zeros."""
+    """The results, computed for one example after the other; for an empty batch, from zeros."""
     size = B.level.size
     rows = [
         call(primitive, [example(x, i) for x in operands], [example(s, i) for s in statics])
@@ -174,8 +175,8 @@ def _one_by_one(B: Batch, primitive: Primitive, operands: list, statics: tuple) 
 
 
 def _draw(B: Batch, primitive: Primitive, operands: list, statics: tuple) -> Any:
-    """Random numbers: of each example of its own, or the same for all, of what is dropped from
-    examples that differ, and as torch has it of no other distribution."""
+    """Random numbers: different ones for each example, or the same for all. As in torch, the latter
+    are allowed for dropout of examples that differ, but for no distribution that differs."""
     level, ndim = B.level, max([x.ndim for x in operands])
     different = level.randomness == "different"
     if not (different or primitive.name in _NOISES):
@@ -198,7 +199,7 @@ def _draw(B: Batch, primitive: Primitive, operands: list, statics: tuple) -> Any
 
 
 def _draw_rows(B: Batch, primitive: Primitive, x: Batched, statics: tuple) -> Any:
-    """Indices from the rows of weights of all examples at once, as torch draws them."""
+    """Indices drawn, as in torch, from the rows of weights of all examples at once."""
     size, kinds = B.level.size, x.shape[-1]
     front = of_each(to_front(x, size), B.level.around)
     rows = front if x.ndim == 1 else LIFTED.reshape(front, (size * x.shape[0], kinds))
@@ -217,7 +218,7 @@ _OF_ELEMENTS = frozenset(
 
 
 def _write(B: Batch, primitive: Primitive, x: Batched, *arguments: Any) -> Batched:
-    """A write: by the primitive that computes the same, or of what has no derivative."""
+    """A write: by the out-of-place primitive, or in place if it has no derivative."""
     name = primitive.name
     twin = CATALOGUE.get(name[:-1])
     operands = [B.of(a) for a in arguments]
@@ -247,14 +248,14 @@ def _write(B: Batch, primitive: Primitive, x: Batched, *arguments: Any) -> Batch
 
 
 def _front_array(value: Any, ndim: int) -> Any:
-    """The array of all examples along dimension 0, if there is one; other arguments as they are."""
+    """The array of a batched argument, with the examples along dimension 0; others unchanged."""
     if value.__class__ is not Batched:
         return value
     return (value.whole if value.dim is None else padded(to_front(value), value.ndim, ndim))._array
 
 
 def _check_written(x: Batched, operands: Sequence[Any]) -> None:
-    """RuntimeError where numbers that differ are written into what is the same for all."""
+    """RuntimeError if values that differ between examples are written to a tensor they share."""
     if x.dim is None and any(map(is_batched, operands)):
         raise RuntimeError(
             "vmap: writing inplace is not possible because there exists a Tensor `other` in "
@@ -264,7 +265,7 @@ def _check_written(x: Batched, operands: Sequence[Any]) -> None:
 
 
 def _laid_along(found: Any, x: Batched) -> Tensor:
-    """The tensor of all examples as that of ``x`` lies."""
+    """The tensor of all examples, with the examples along the same dimension as in ``x``."""
     whole = to_front(found)
     if found.dim is None or not x.dim:
         return whole

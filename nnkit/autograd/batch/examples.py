@@ -1,7 +1,7 @@
 """Tensors of a batch level: each holds a `Batched`, a tensor with one more dimension, as its array.
 
-A function that `nnkit.func.vmap` maps is called once, with tensors that show it one example; what
-it computes with them is computed of all at once (`nnkit.autograd.batch.algebra`).
+`nnkit.func.vmap` calls its function once, with tensors that look like one example. What the
+function computes with them is computed for all examples at once (`nnkit.autograd.batch.algebra`).
 """
 
 from __future__ import annotations
@@ -26,11 +26,11 @@ DRAWS_ALIKE = (
 
 
 class Batched:
-    """A tensor that holds all examples. What is asked of it as of an array is asked of the first.
+    """All examples, in place of the array of a tensor. Its shape and the like are those of one.
 
     Args:
-        whole: a tensor of what happens around the level.
-        dim: its dimension that the examples lie along, None if it is the same for all.
+        whole: a tensor outside the level.
+        dim: the dimension of the examples in it; None if all examples share it.
         source: the batched array whose memory it shares.
     """
 
@@ -56,12 +56,12 @@ class Batched:
 
     @property
     def ndim(self) -> int:
-        """The number of an example's dimensions."""
+        """The number of dimensions of an example."""
         return len(self.shape)
 
     @property
     def first(self) -> Any:
-        """The array of the first example, or an empty one where there is none."""
+        """The array of the first example; an empty one if there is none."""
         if self._first is None:
             place = self.whole._device
             array = _array(self.whole)
@@ -76,7 +76,7 @@ class Batched:
 
     @property
     def base(self) -> Any:
-        """The array that owns the memory, if it is another."""
+        """The batched array that owns the memory, if that is another one."""
         return self.source if self.source is None or self.source.source is None else (
             self.source.base
         )  # fmt: skip
@@ -86,7 +86,7 @@ _GEOMETRY = frozenset(("flags", "itemsize", "nbytes", "size", "strides", "transp
 
 
 def _array(value: Tensor) -> Any:
-    """The array whose geometry a tensor has, whatever level it is of."""
+    """The array that has the geometry of a tensor on any level."""
     data: Any = value._array
     if data.__class__ is Batched:
         return data.first
@@ -121,8 +121,8 @@ class BatchLevel(Level):
         return Batched(array.whole.detach(), array.dim, array.source)
 
     def lift(self, value: Any, dim: int | None = None) -> Any:
-        """A tensor of what happens around the level as one of the level: all examples along
-        ``dim``, or the same for each."""
+        """A tensor from outside the level as one of the level, with examples along ``dim``; or
+        shared by all examples, if that is None."""
         if not isinstance(value, Tensor) or value._device is self:
             return value
         return wrap(Batched(value, dim), self)
@@ -135,7 +135,7 @@ class BatchLevel(Level):
         return array.whole
 
     def lower(self, value: Tensor) -> tuple[Tensor, int | None]:
-        """The tensor of all examples, and the dimension that they lie along, if they differ."""
+        """The tensor of all examples, and the dimension of the examples (None if shared)."""
         if value._device is not self:
             return value, None
         data = batched_of(value)
@@ -143,7 +143,7 @@ class BatchLevel(Level):
 
     @contextmanager
     def outside(self) -> Iterator[None]:
-        """A block in which operations are computed around the level."""
+        """A block in which operations are computed outside the level."""
         MODE.wrapping = self.around
         MODE.transforms -= 1
         MODE.batches -= 1
@@ -155,7 +155,7 @@ class BatchLevel(Level):
             MODE.batches += 1
 
     def hold(self, value: Tensor, source: Any, link: Any) -> Batched:
-        """A tensor from outside the level as one that is the same for all examples."""
+        """A tensor from outside the level, as one that all examples share."""
         return Batched(value, None, source)
 
 
@@ -173,14 +173,14 @@ def without_history(value: Tensor) -> Tensor:
 
 
 def of_all(value: Any) -> Any:
-    """The tensor of all examples that one of batch levels shows one of."""
+    """The tensor of all examples, outside all batch levels."""
     while isinstance(value, Tensor) and isinstance(value._device, BatchLevel):
         value, _ = value._device.lower(value)
     return value
 
 
 def lowest(value: Tensor) -> Tensor:
-    """The tensor below all levels: of all examples, and of primals."""
+    """The tensor below all levels: of all examples, and the primal of a dual tensor."""
     place: Any = value._device
     while place.depth:
         value, _ = place.lower(value)
@@ -194,14 +194,14 @@ def batched_of(value: Tensor) -> Any:
 
 
 def is_batched(value: Tensor) -> bool:
-    """Whether a tensor shows one example of several that differ."""
+    """Whether a tensor is one example of several that differ."""
     place: Any = value._device
     return isinstance(place, BatchLevel) and place.lower(value)[1] is not None
 
 
 def make_beside(value: Tensor, shape: tuple, make: Callable[[tuple, Any], Tensor]) -> Tensor:
-    """What ``make(shape, device)`` gives on the device of a tensor; beside one of examples it has
-    an example for each, as functions may write it."""
+    """The result of ``make(shape, device)`` for the device of a tensor. Inside `vmap` it is a new
+    tensor for each example, since the function may write to it."""
     value = primal_below(value)
     level: Any = value._device
     if not isinstance(level, BatchLevel):
@@ -213,7 +213,7 @@ def make_beside(value: Tensor, shape: tuple, make: Callable[[tuple, Any], Tensor
 
 
 def beside(value: Tensor, index: Any) -> Tensor:
-    """The tensor as one of the level that positions in an index are of, if they differ there."""
+    """The tensor, lifted to the level of the positions in an index, if these differ by example."""
     items = index if index.__class__ is tuple else (index,)
     levels = [i._device for i in items if isinstance(i, Tensor) and is_batched(i)]
     level = max(levels, key=lambda level: level.depth, default=None)
@@ -221,15 +221,15 @@ def beside(value: Tensor, index: Any) -> Tensor:
 
 
 def join_index(value: Tensor, index: Any) -> None:
-    """Let a tensor that is about to be written join the level of the positions."""
+    """Move a tensor that is about to be written to the level of the positions."""
     joined = beside(value, index)
     if joined is not value:
         joined._device.join(value)
 
 
 def example(value: Any, i: int) -> Any:
-    """The tensor of one example of an array, or of the positions in an index; of an empty batch one
-    of zeros."""
+    """One example of an array, or of the positions in an index, as a tensor; zeros if the batch is
+    empty."""
     if value.__class__ is tuple:
         return tuple([example(v, i) for v in value])
     if value.__class__ is not Batched or value.dim is None:
@@ -244,7 +244,7 @@ def example(value: Any, i: int) -> Any:
 
 
 def stacked(rows: Sequence[Any], size: int) -> Any:
-    """The results of examples as those of the batch, along dimension 0: tensors, or tuples."""
+    """The results of all examples (tensors or tuples), stacked along dimension 0."""
     first = rows[0]
     if isinstance(first, (tuple, list)):
         return type(first)([stacked(column, size) for column in zip(*rows, strict=True)])
@@ -253,11 +253,11 @@ def stacked(rows: Sequence[Any], size: int) -> Any:
 
 
 def by_example(function: Callable) -> Callable:
-    """A function that lets numbers decide of steps or shapes: in a `vmap` it is called for one
-    example after the other.
+    """Decorate a function whose steps or shapes depend on values: inside `vmap` it is called for
+    one example after the other.
 
     Raises:
-        RuntimeError: the results of examples differ in their shapes.
+        RuntimeError: the shapes of the results differ between examples.
     """
 
     @functools.wraps(function)
@@ -289,7 +289,7 @@ def by_example(function: Callable) -> Callable:
 
 
 def _innermost(values: Sequence[Any]) -> BatchLevel | None:
-    """The innermost level on which one of the values is batched."""
+    """The innermost level on which one of the values differs between examples."""
     found = None
     for value in values:
         if isinstance(value, (tuple, list)):
@@ -302,7 +302,7 @@ def _innermost(values: Sequence[Any]) -> BatchLevel | None:
 
 
 def empty_of_each(shape: tuple, dtype: Any, place: device) -> Tensor:
-    """Memory for random numbers: for those of each example, where they are to differ."""
+    """Memory for random numbers: for each example, if they are to differ."""
     levels = _differing()
     place = _below(place, levels)
     sizes = tuple([level.size for level in levels])
@@ -313,7 +313,7 @@ def empty_of_each(shape: tuple, dtype: Any, place: device) -> Tensor:
 
 
 def drawn_for_each(draw: Callable[[Any], Any], place: device) -> Tensor:
-    """What ``draw`` makes with a backend: one for each example, where they are to differ."""
+    """The result of ``draw``: one for each example, if random numbers are to differ."""
 
     def drawn(levels: Sequence[BatchLevel]) -> Tensor:
         if not levels:
@@ -330,13 +330,13 @@ def drawn_for_each(draw: Callable[[Any], Any], place: device) -> Tensor:
 
 
 def _below(place: device, levels: list[BatchLevel]) -> device:
-    """The device below all levels, where what is made there is lifted to some of them."""
+    """The device below all levels, if the result is to be lifted to some of them."""
     return place.place if levels and isinstance(place, Level) else place
 
 
 def of_each(value: Tensor, level: Any = ...) -> Tensor:
-    """What numbers are drawn beside, as a tensor of each example where they are to differ: on all
-    levels that are entered, or from ``level`` outwards."""
+    """The tensor that random numbers are drawn for, copied for each example if they are to differ:
+    on all active levels, or from ``level`` outwards."""
     if MODE.batches:
         for each in _differing(level):
             if value._device.depth < each.depth:
@@ -345,8 +345,9 @@ def of_each(value: Tensor, level: Any = ...) -> Tensor:
 
 
 def check_differs(name: str, value: Tensor, beside: Sequence[Any] = ()) -> None:
-    """RuntimeError where numbers that are to differ are drawn into what is the same for all. The
-    write itself is refused where what they are drawn ``beside`` differs."""
+    """RuntimeError if random numbers that are to differ are drawn into a tensor that all examples
+    share. (If it is a parameter of the distribution, ``beside``, that differs, the write raises.)
+    """
     for each in _differing():
         if not (_may_differ(value, each) or any(_may_differ(given, each) for given in beside)):
             raise RuntimeError(
@@ -356,7 +357,7 @@ def check_differs(name: str, value: Tensor, beside: Sequence[Any] = ()) -> None:
 
 
 def check_alike(value: Tensor) -> None:
-    """RuntimeError where numbers that are to be the same for all are drawn beside what differs."""
+    """RuntimeError if random numbers that are to be the same have parameters that differ."""
     while isinstance(value._device, Level):
         level: Any = value._device
         value, other = level.lower(value)
@@ -365,15 +366,15 @@ def check_alike(value: Tensor) -> None:
 
 
 def _may_differ(value: Any, level: BatchLevel) -> bool:
-    """Whether a tensor is of a level, and not known to be the same for all of its examples."""
+    """Whether a tensor belongs to a level and may differ between its examples."""
     if not isinstance(value, Tensor) or value._device.depth < level.depth:
         return False
     return value._device is not level or is_batched(value)
 
 
 def _differing(level: Any = ...) -> list[BatchLevel]:
-    """The levels that are entered, or from ``level`` outwards, the outermost first, whose examples
-    differ in what is drawn."""
+    """The active levels (or those from ``level`` outwards) with different random numbers for each
+    example, outermost first."""
     levels: list[BatchLevel] = []
     level = MODE.wrapping if level is ... else level
     while level is not None:

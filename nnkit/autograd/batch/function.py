@@ -1,4 +1,4 @@
-"""A `Function` on a batch level: its own ``vmap``, or what its forward does for each example."""
+"""A user's `Function` inside `vmap`: by its own ``vmap``, or by its forward for each example."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ from nnkit.autograd.tensor import Tensor
 def mapped(
     function: Any, level: BatchLevel, arguments: tuple, options: dict, has_rule: bool
 ) -> Any:
-    """The outputs on a batch level: what the Function's own ``vmap`` computes of all examples, what
-    its forward computes of them, or of each where it is differentiated around the level."""
+    """The outputs on a batch level: by the Function's own ``vmap``, by its forward on the whole
+    batch, or, if it is differentiated outside the level, by its forward on each example."""
     values = _each(arguments, lambda a: level.lower(a)[0])
     if has_rule:
         if any(isinstance(a, Tensor) for a in options.values()):
@@ -43,7 +43,7 @@ def mapped(
 
 
 def leaves(values: Any) -> Iterator[Any]:
-    """What lies in tuples, lists and dicts."""
+    """The leaves of nested tuples, lists and dicts."""
     for value in values.values() if isinstance(values, dict) else values:
         if isinstance(value, (tuple, list, dict)):
             yield from leaves(value)
@@ -52,7 +52,8 @@ def leaves(values: Any) -> Iterator[Any]:
 
 
 def _each(value: Any, change: Callable, other: Callable = lambda a: a) -> Any:
-    """A tensor changed, or those within tuples, lists and dicts; what is none, by ``other``."""
+    """Apply a function to a tensor, or to the tensors in nested tuples, lists and dicts; ``other``
+    to other leaves."""
     if isinstance(value, Tensor):
         return change(value)
     if type(value) in (tuple, list):
@@ -85,7 +86,7 @@ def _by_rule(function: Any, level: BatchLevel, values: tuple, in_dims: tuple) ->
 
 
 def _lifted(level: BatchLevel, output: Any, dim: Any) -> Any:
-    """An output of all examples on the level, or those within a list, each with its dimension."""
+    """An output for all examples, or several in a list, lifted to the level by its dimension."""
     if isinstance(output, Tensor):
         return level.lift(output, dim)
     if type(output) in (tuple, list):

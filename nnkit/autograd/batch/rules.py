@@ -1,8 +1,9 @@
-"""Batching rules: all examples of a batch computed by one call of the primitive.
+"""Batching rules: all examples of a batch are computed by one call of the primitive.
 
-Axes and shapes are moved by one, operands are aligned, images are more images. A rule gets the
-`Batch`, the primitive, its operands as `Batched` and its statics; it returns None where the call is
-none of those it knows: then the examples are computed otherwise (`nnkit.autograd.batch.algebra`).
+The rules shift axes and shapes by one, align operands, or count examples as further images. A rule
+gets the `Batch`, the primitive, its operands as `Batched` and its statics. It returns None for a
+call that it cannot do; then the examples are computed in another way
+(`nnkit.autograd.batch.algebra`).
 """
 
 from __future__ import annotations
@@ -28,7 +29,7 @@ def rule_of(primitive: Primitive) -> Callable | None:
 
 
 def call(primitive: Primitive, tensors: Sequence[Any], statics: Any) -> Any:
-    """The primitive on tensors of what happens around the level."""
+    """Call the primitive on tensors outside the level."""
     if primitive.tells:
         place = tensors[0]._device
         return getattr(place.backend, primitive.name)(*[t._array for t in tensors], *statics)
@@ -53,20 +54,20 @@ def _traced(op: Any, outputs: tuple) -> tuple:
 
 
 def viewed(primitive: Primitive, operands: Sequence[Any]) -> Any:
-    """The operand that a result may look into."""
+    """The operand whose memory a result may share."""
     shares = any(primitive.shares.values())
     return operands[0] if shares and operands[0].__class__ is Batched else None
 
 
 def to_front(x: Batched, size: int | None = None) -> Tensor:
-    """All examples along dimension 0; repeated ``size`` times where they are the same."""
+    """The tensor of all examples along dimension 0; expanded if all examples share it."""
     if x.dim is None:
         return x.whole if size is None else expand(x.whole, (size, *x.shape))
     return x.whole if x.dim == 0 else movedim(x.whole, x.dim, 0)
 
 
 def padded(whole: Tensor, ndim: int, wanted: int) -> Tensor:
-    """All examples with ones before their dimensions, so that there are as many as ``wanted``."""
+    """All examples, with dimensions of size 1 in front of their own, to have ``wanted`` ones."""
     if ndim >= wanted:
         return whole
     shape = whole._array.shape
@@ -82,7 +83,7 @@ def is_batched(x: Any) -> bool:
 
 
 def _axis(value: Any, ndim: int) -> Any:
-    """An axis of an example, several or all (None), as those of all examples."""
+    """The axes in the tensor of all examples for an axis, several axes or all (None) of one."""
     if value is None:
         return tuple(range(1, ndim + 1))
     if isinstance(value, (tuple, list)):
@@ -91,7 +92,7 @@ def _axis(value: Any, ndim: int) -> Any:
 
 
 def moved_statics(B: Any, names: Sequence[str], statics: Sequence[Any], ndim: int) -> list[Any]:
-    """The statics of an example as those of all, which are counted along a dimension before."""
+    """The statics for the tensor of all examples, which has one more dimension in front."""
     size = B.level.size
     return [
         (size, *value) if name == "shape" else _axis(value, ndim) if name in _AXES else value
@@ -183,7 +184,7 @@ def _joining(B: Any, primitive: Primitive, operands: list, statics: tuple) -> An
 
 
 def _at_positions(B: Any, primitive: Primitive, operands: list, statics: tuple) -> Any:
-    """A call with positions along an axis that are the same for all examples."""
+    """A call with positions along an axis that all examples share."""
     x, index, *rest = operands
     if is_batched(index) or any(r.ndim != x.ndim for r in rest):
         return None
@@ -205,7 +206,7 @@ def _leading(B: Any, primitive: Primitive, operands: list, statics: tuple) -> An
 
 
 def _linear(B: Any, primitive: Primitive, operands: list, statics: tuple) -> Any:
-    """Rows times a matrix; as in torch, a bias is added to them by a node of its own."""
+    """Rows times a matrix; as in torch, a bias is added by a separate node."""
     x, weight, bias = operands
     if bias is not None:
         return B.add(B.linear(x, weight, None), bias)
@@ -222,7 +223,7 @@ def _embedding(B: Any, primitive: Primitive, operands: list, statics: tuple) -> 
 
 
 def _product(B: Any, primitive: Primitive, operands: list, statics: tuple) -> Any:
-    """A product of matrices, as which vectors count."""
+    """A product of matrices or vectors."""
     ndim = max(2, *[x.ndim for x in operands])
     wholes = []
     for x, axis in zip(operands, (-2, -1), strict=True):
@@ -275,14 +276,14 @@ def differs(static: Any) -> bool:
 
 
 def plain_index(static: Any) -> Any:
-    """Positions that are the same for all examples, as tensors."""
+    """Positions that all examples share, as tensors."""
     if static.__class__ is not tuple:
         return static
     return tuple([i.whole if i.__class__ is Batched else i for i in static])
 
 
 def _slicing(B: Any, primitive: Primitive, operands: list, statics: tuple) -> Any:
-    """A view by integers, slices and None, or a copy with another operand there."""
+    """A view by integers, slices and None, or a copy with another operand in its place."""
     index, *others = statics
     moved = [
         (ALL, *index) if index != (...,) else index,
@@ -293,7 +294,7 @@ def _slicing(B: Any, primitive: Primitive, operands: list, statics: tuple) -> An
 
 
 def _indexing(B: Any, primitive: Primitive, operands: list, statics: tuple) -> Any:
-    """At positions that are the same for all examples, and whose arrays stand side by side."""
+    """Reading or writing at positions that all examples share, with adjacent index arrays."""
     positions, *others = statics
     places = [i for i, item in enumerate(positions) if item is not ALL]
     if differs(positions) or places[-1] - places[0] >= len(places):

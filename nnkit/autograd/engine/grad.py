@@ -1,4 +1,4 @@
-"""`autograd.grad`: gradients of chosen tensors, without touching any ``grad``."""
+"""`autograd.grad`: the gradients of chosen tensors, without changing any ``grad``."""
 
 from __future__ import annotations
 
@@ -31,19 +31,21 @@ def grad(
     """The gradients of the sum of ``outputs`` with respect to each of ``inputs``.
 
     Args:
-        outputs: tensor or sequence of tensors, of any shape when ``grad_outputs`` is given.
-        inputs: tensor or sequence of tensors, leaves or not. Here and in ``outputs`` an edge of
-            the graph (`nnkit.autograd.graph.GradientEdge`) may stand for a tensor.
-        grad_outputs: for each output its gradient, None for a scalar.
-        retain_graph: keep the graph for another pass; as ``create_graph`` unless given.
-        create_graph: record the backward for higher derivatives.
+        outputs: a tensor or a sequence of tensors; of any shape if ``grad_outputs`` is given.
+        inputs: a tensor or a sequence of tensors, leaves or not. Here and in ``outputs`` an edge of
+            the graph (`nnkit.autograd.graph.GradientEdge`) may stand in for a tensor.
+        grad_outputs: the gradient of each output; None for a scalar.
+        retain_graph: keep the saved values for another pass; by default only if ``create_graph``.
+        create_graph: record the backward pass itself, for higher derivatives.
         only_inputs: must be true; torch keeps it for old programs.
-        allow_unused: give None for an input the outputs do not depend on, instead of an error.
-        is_grads_batched: the first dimension of each ``grad_outputs`` is a batch of gradients.
-        materialize_grads: give zeros instead of None.
+        allow_unused: return None for an input that the outputs do not depend on, instead of an
+            error.
+        is_grads_batched: whether the first dimension of each ``grad_outputs`` is a batch of
+            gradients.
+        materialize_grads: return zeros instead of None.
 
     Raises:
-        RuntimeError: an input was not used and ``allow_unused`` is false, or requires no grad.
+        RuntimeError: an input was not used and ``allow_unused`` is false, or does not require grad.
 
     Example:
         >>> import nnkit
@@ -106,8 +108,8 @@ def _with_tangents(
     outputs: tuple, inputs: tuple, grads: tuple, retain: bool, create: bool, unused: bool,
     materialize: bool,
 ) -> tuple:  # fmt: skip
-    """The gradients of what carries derivatives along, with their own: a tangent of the output is
-    its gradient times the direction, whose gradient is that of the gradient in the direction."""
+    """The gradients of dual tensors, with their tangents: the tangent of a gradient is the gradient
+    of the tangent."""
     level: Any = MODE.wrapping
     inputs = primals_of(inputs)
     options = {"create_graph": create, "allow_unused": unused, "materialize_grads": materialize}
@@ -136,8 +138,8 @@ def _with_tangents(
 def captured(
     outputs: tuple, inputs: tuple, grads: tuple, retain: bool, create: bool, lifted: bool
 ) -> list[Any]:
-    """For each input its gradient, None where it has none; computed with Tensors if ``lifted``, as
-    it must be for ``create``."""
+    """The gradient of each input, or None; computed on Tensors if ``lifted``, which ``create``
+    requires."""
     with_grad = MODE.enabled
     MODE.enabled = create and not MODE.inference
     try:
@@ -158,7 +160,7 @@ def captured(
 
 
 def _wrapped(inputs: tuple, results: list) -> list[Any]:
-    """The arrays among the gradients as tensors."""
+    """The gradients, with arrays wrapped as tensors."""
     made: dict[int, Tensor] = {}  # one tensor for a gradient that arrived at several inputs
     return [
         found

@@ -1,7 +1,7 @@
-"""The saved values of a node by torch's names: ``grad_fn._saved_self``, ``_raw_saved_result``.
+"""The saved values of a node under torch's names: ``grad_fn._saved_self``, ``_raw_saved_result``.
 
-The first inputs are called ``self`` and ``other``, an only output ``result``; every input and
-output goes by its own name as well.
+The first inputs are called ``self`` and ``other``, a single output ``result``. Every input and
+output can also be read by its own name.
 """
 
 from __future__ import annotations
@@ -17,19 +17,19 @@ from nnkit.autograd.tensor import wrap
 
 
 class SavedTensor:
-    """A tensor that a node has saved, whose hooks can be registered."""
+    """A tensor saved by a node, on which pack and unpack hooks can be registered."""
 
     def __init__(self, node: Node, place: int) -> None:
         self._node = node
         self._place = place
 
     def register_hooks(self, pack_hook: Callable, unpack_hook: Callable) -> None:
-        """Keep what ``pack_hook`` makes of the tensor, for ``unpack_hook``.
+        """Pack the tensor by ``pack_hook`` now; ``unpack_hook`` will unpack it in backward.
 
         Raises:
-            TypeError: one of them is no function.
-            RuntimeError: what was saved is freed or was None, there are hooks already, or the first
-                one writes into the tensor.
+            TypeError: one of them is not callable.
+            RuntimeError: the saved value was freed or is None, it has hooks already, or
+                ``pack_hook`` writes to the tensor.
         """
         if not (callable(pack_hook) and callable(unpack_hook)):
             raise TypeError("register_hooks(): incompatible function arguments: expected functions")
@@ -71,7 +71,7 @@ def _names(op: Any, kind: int, index: int) -> Iterator[str]:
 
 def _attribute(place: int) -> property:
     def saved(node: Node) -> Any:
-        """A value that the node has saved."""
+        """A saved value of the node."""
         value = _values(node)[place]
         return None if value is None else unpack_tensor(node, value)
 
@@ -79,7 +79,7 @@ def _attribute(place: int) -> property:
 
 
 def saved_attributes(op: Any) -> dict[str, property]:
-    """The attributes ``_saved_<name>`` and ``_raw_saved_<name>`` of the nodes of an op."""
+    """The attributes ``_saved_<name>`` and ``_raw_saved_<name>`` for the node class of an op."""
     found: dict[str, property] = {}
     for place, (kind, index) in enumerate(op.values):
         for name in _names(op, kind, index):

@@ -1,9 +1,9 @@
 """The algebra of a forward level: the primitives, on duals.
 
-A derivative is carried through an op by its rules, which give the gradients of the inputs for those
-of the outputs: they are linear in these, and the transposed map, their own derivative by the
-gradients of the outputs, takes tangents of the inputs to those of the outputs. So every op that can
-be differentiated backwards can be differentiated forwards.
+Tangents are pushed through an op by means of its backward rules. These map the gradients of the
+outputs to gradients of the inputs, and are linear in them. The transposed map, which is the
+derivative of the rules with respect to the gradients, maps tangents of the inputs to tangents of
+the outputs. So every op that can be differentiated backwards can be differentiated forwards.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ from nnkit.backend.memory import owner
 
 
 class Forward:
-    """The names of a backend, on the duals of a level."""
+    """The primitives of a backend, on the duals of a level."""
 
     def __init__(self, level: ForwardLevel) -> None:
         self.level = level

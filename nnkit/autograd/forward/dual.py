@@ -1,9 +1,9 @@
 """Tensors of a forward level: each holds a `Dual`, a primal and its tangent, as its array.
 
-A level is a device, so that whatever is computed with its tensors goes through its backend
-(`nnkit.autograd.forward.algebra`). Primal and tangent are tensors of what happens around the
-level, with the history that they have there: so levels may stand in each other, and in what is
-differentiated backwards. A tensor from around the level joins it where it first meets one of it.
+A level is a device, so that everything computed with its tensors goes through its backend
+(`nnkit.autograd.forward.algebra`). Primal and tangent are tensors outside the level, with the
+history that they have there. So levels can be nested, also in functions that are differentiated
+backwards. A tensor from outside joins the level when it first meets one of its tensors.
 """
 
 from __future__ import annotations

@@ -1,9 +1,9 @@
-"""Levels: devices of transforms, whose tensors hold something else in place of an array.
+"""Levels: the devices of transforms, whose tensors hold something else in place of an array.
 
-Whatever is computed with the tensors of a level goes through its backend, on tensors of what
-happens around the level, with the history that they have there. So levels may stand in each other,
-and in what is differentiated backwards. A tensor from around a level joins it where it first meets
-one of the level.
+Everything computed with the tensors of a level goes through its backend, which computes with
+tensors outside the level. These have the history that they have there; so levels can be nested,
+also in functions that are differentiated backwards. A tensor from outside joins the level when it
+first meets one of its tensors.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ _VIEWS: WeakValueDictionary[int, Tensor] = WeakValueDictionary()
 
 
 def keep_view(view: Tensor) -> None:
-    """Remember a view, made while a level is entered: it joins a level when its base does."""
+    """Remember a view made while a level is entered: it joins the level when its base does."""
     _VIEWS[id(view)] = view
 
 
@@ -85,16 +85,16 @@ class Level(device):
         return write_around
 
     def inside(self, array: Any) -> Tensor:
-        """The tensor from around the level that one of its arrays holds."""
+        """The tensor outside the level that an array of the level holds."""
         raise NotImplementedError
 
     def hold(self, value: Tensor, source: Any, link: Any) -> Any:
-        """The array, in the level's form, that stands for a tensor from around the level."""
+        """The array of the level that stands for a tensor from outside."""
         raise NotImplementedError
 
     def join(self, x: Any) -> None:
-        """Let ``x``, a tensor from around the level, be one of the level until that is left, and
-        its base and the views of that too: what is written to it may be of the level."""
+        """Make ``x``, a tensor from outside, one of the level until that is left, together with its
+        base and the views of that, since tensors of the level may be written to it."""
         base = x if x._base is None else x._base
         views = [] if x is base else [x]
         if base._device is not self:
@@ -131,12 +131,12 @@ class Level(device):
         x._base = base
 
     def lower(self, value: Tensor) -> tuple[Tensor, Any]:
-        """The tensor from around the level that one of the level holds, and what else it holds."""
+        """The tensor outside the level that one of the level holds, and what else it holds."""
         raise NotImplementedError
 
 
 def give_place(x: Tensor, y: Tensor) -> None:
-    """Give ``y`` the place in the graph that ``x`` has."""
+    """Give ``y`` the place of ``x`` in the graph."""
     y._edge, y._requires_grad, y._writes, y._viewed, y._view = (
         x._edge, x._requires_grad, x._writes, x._viewed, x._view,
     )  # fmt: skip

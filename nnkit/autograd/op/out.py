@@ -1,4 +1,4 @@
-"""Results that are written into a tensor given as ``out=``."""
+"""``out=``: results that are written into a given tensor."""
 
 from __future__ import annotations
 
@@ -140,12 +140,12 @@ def check_out(
     out: Any, result: Tensor, name: str, several: bool = False, arguments: tuple = (),
     part: str = "out",
 ) -> None:  # fmt: skip
-    """Whether ``result``, made of ``arguments``, may be written into ``out``; ``part`` is what it
-    is called among several.
+    """Check that ``result``, computed from ``arguments``, may be written into ``out``. ``part`` is
+    its name among several results.
 
     Raises:
-        TypeError: ``out`` is no Tensor.
-        RuntimeError: gradients would be lost, the device or the dtype does not fit, or elements of
+        TypeError: ``out`` is not a Tensor.
+        RuntimeError: gradients would be lost, the device or dtype does not fit, or elements of
             ``out`` share memory with each other or with an argument.
     """
     if not isinstance(out, Tensor):
@@ -207,8 +207,8 @@ def check_out(
 
 
 def _overload(name: str, several: bool, arguments: tuple) -> str:
-    """The one of torch's functions of a name that is called, where they look at memory or at
-    gradients differently."""
+    """The overload that torch would call, for functions whose overloads check memory or gradients
+    differently."""
     if name == "matmul" and any(a.ndim != 2 for a in arguments):
         return "bmm"
     if name == "normal" and arguments:
@@ -217,7 +217,7 @@ def _overload(name: str, several: bool, arguments: tuple) -> str:
 
 
 def _is_of_dims(arguments: Sequence[Any], options: dict) -> bool:
-    """Whether numbers with fractions are averaged along dimensions, not all of them."""
+    """Whether floating or complex numbers are averaged along dimensions, not over all elements."""
     dims = arguments[1] if len(arguments) > 1 else options.get("dim", options.get("axis"))
     return dims is not None and arguments[0].dtype.category >= FLOATING
 
@@ -231,7 +231,7 @@ _MATCH = (
     "for out's dtype."
 )
 _OF_COMPLEX = "Expected object of scalar type {wanted} but got scalar type {got} for argument 'out'"
-# torch's sentence about the dtype of ``out``, of functions that have their own.
+# torch's message about the dtype of ``out``, for functions that have a message of their own.
 _WRONG_DTYPE = {
     "abs": _FOUND,
     "lerp": _FOUND,
@@ -284,7 +284,7 @@ def _wrong_dtype(name: str, wanted: dtype, out: Tensor, part: str = "out") -> Ru
 
 
 def _needs_same_dtype(out: Tensor, name: str, several: bool, arguments: tuple) -> bool:
-    """Whether ``out`` must have the dtype of the result, where that is another one."""
+    """Whether it is an error that the dtype of ``out`` is not that of the result."""
     if name == "abs":  # complex numbers have room for their moduli, which go into any real ones
         moduli = arguments[0].is_complex() and not out.is_complex()
         return not moduli and out.dtype is not arguments[0].dtype
@@ -302,19 +302,19 @@ def _needs_same_dtype(out: Tensor, name: str, several: bool, arguments: tuple) -
 
 
 def _axes_resized(name: str, result: Any) -> tuple[int, ...] | None:
-    """The order in memory of the dimensions of an ``out`` that gets the shape of a result."""
+    """The memory order of an ``out`` that is resized to the shape of a result."""
     return None if name in RESIZED_BY_ROWS else order_of_result(result.shape, (result,))
 
 
 def write_out(out: Any, result: Tensor, name: str, arguments: tuple = ()) -> Tensor:
-    """Write ``result``, made of ``arguments``, into ``out``, which `check_out` lets through."""
+    """Write ``result``, computed from ``arguments``, into ``out``, after `check_out`."""
     check_out(out, result, name, False, arguments)
     return _write(out, result, name, arguments)
 
 
 def _write(out: Tensor, result: Tensor, name: str, arguments: tuple = ()) -> Tensor:
-    """Write a result into ``out``, which is resized if it has another shape: with a warning, as in
-    torch, if it had elements."""
+    """Write a result into ``out``, which is resized if it has another shape; as in torch, with a
+    warning if it had elements."""
     asking = asking_among((out, result)) if ASKING else None
     B, source = (asking or out._device).backend, result._array
     if name in ANY_SHAPE and out._array.size == source.size:

@@ -40,19 +40,19 @@ class OperandError(TypeError):
     """An operand is neither a Tensor nor a number."""
 
 
-OperandError.__name__ = OperandError.__qualname__ = "TypeError"  # what a user sees of it
+OperandError.__name__ = OperandError.__qualname__ = "TypeError"  # the name that users see
 
 
 def scalar(value: Any) -> Any:
-    """The number in a 0-dim tensor or in one of NumPy's scalars as Python's; else the value."""
+    """A 0-dim tensor or a scalar of NumPy as a Python number; any other value unchanged."""
     if isinstance(value, Tensor) and not value._array.ndim:
         return value.item()
     return python_number(value)
 
 
 def require(condition: Tensor, error: type[Exception], message: str) -> None:
-    """``error`` where the condition does not hold everywhere, without telling the values to
-    Python; on a GPU it is raised by the next call that waits."""
+    """Raise ``error`` unless the condition is true everywhere, without reading the values in
+    Python. On a GPU it is raised by the next call that synchronizes."""
     condition._device.backend.check(condition._array, error, message)
 
 
@@ -63,7 +63,7 @@ def wrong_type(name: str, parameter: str, value: Any) -> OperandError:
 
 
 def check_steps(first: dtype, second: dtype) -> None:
-    """RuntimeError for dtypes that heaviside() does not take together."""
+    """RuntimeError for a pair of dtypes that heaviside() does not accept."""
     kind = "complex tensors" if COMPLEX in (first.category, second.category) else None
     if kind is None and first is not second:
         kind = "tensors with different dtypes"
@@ -71,7 +71,7 @@ def check_steps(first: dtype, second: dtype) -> None:
         raise RuntimeError(f"heaviside is not yet implemented for {kind}. Got {first} and {second}")
 
 
-# torch looks at the dtype itself here; elsewhere it finds that it has no kernel.
+# For these, torch checks the dtype explicitly; for others it finds that there is no kernel.
 _CHECKED = frozenset(
     ("deg2rad", "fmax", "fmin", "heaviside", "isneginf", "isposinf", "maximum", "minimum", "neg")
     + ("rad2deg", "sub")
@@ -79,9 +79,9 @@ _CHECKED = frozenset(
 _CHECKED_FOR_BOOL = frozenset(("relu", "tanhshrink"))
 
 
-# Of half tensors these read a single `other` in float32; elsewhere it is rounded to half first.
+# With half precision tensors, these use a number `other` in float32; others round it first.
 EXACT = frozenset(("mul", "div", "div_floor", "div_trunc", "floor_divide"))
-# What stands for `-` where one mask is meant, or two.
+# Advice for `-` with one or two bool tensors.
 _INVERTED = (
     "with a bool tensor is not supported. If you are trying to invert a mask, use the `~` or "
     "`logical_not()` operator instead."
@@ -92,15 +92,14 @@ _SUBTRACTION = (
     "`logical_xor()` operator instead.",
 )
 
-# The arithmetic that takes two numbers as well, and gives a 0-dim tensor.
+# The arithmetic that also accepts two numbers, and returns a 0-dim tensor.
 _OF_NUMBERS = frozenset(("add", "sub", "mul", "div", "div_floor", "div_trunc", "floor_divide"))
 
 
 def check_dtype(name: str, d: Any, refuses: tuple[str, ...], operands: tuple = ()) -> None:
-    """RuntimeError, or its NotImplementedError, where the op is not defined for this kind of dtype.
+    """RuntimeError or NotImplementedError if the op is not defined for this kind of dtype.
 
-    It is torch's kernel that raises the second one: if the history of an operand could not follow a
-    write, or the shapes do not broadcast, that is said first.
+    The latter is raised by torch's kernels; so errors of histories and shapes come first.
     """
     if not d.kinds.isdisjoint(refuses):
         checked = name in (_CHECKED_FOR_BOOL if d.category == BOOL else ()) or name in _CHECKED
@@ -118,14 +117,14 @@ def check_dtype(name: str, d: Any, refuses: tuple[str, ...], operands: tuple = (
 
 
 def check_defined(name: str, kernel: str, input: Tensor) -> None:
-    """NotImplementedError where the primitive ``kernel`` refuses the input's dtype."""
+    """NotImplementedError if the primitive ``kernel`` refuses the dtype of the input."""
     always = kernel in ALWAYS_REFUSED
     if input._array.dtype in CATALOGUE[kernel].refused and (always or input._array.size):
         raise NotImplementedError(f"{name}(): not implemented for '{input.dtype.name}' tensors")
 
 
 def operands_of(name: str, input: Any, other: Any, kind: str, refuses: tuple[str, ...]) -> tuple:
-    """The promoted operands of a binary op: arrays, or Python numbers for the weak ones."""
+    """The promoted operands of a binary op, arrays or Python numbers, and their device."""
     tensors = [t for t in (input, other) if isinstance(t, Tensor)]
     are_numbers = name in _OF_NUMBERS and not tensors and isinstance(input, numbers.Number)
     if not (tensors or are_numbers):
@@ -169,8 +168,8 @@ def operands_of(name: str, input: Any, other: Any, kind: str, refuses: tuple[str
 
 
 def _in_place_of(operand: Tensor, cast: Tensor) -> Tensor:
-    """An operand in the dtype of the operation that it is for, whose node alone is seen. Writes to
-    the operand count, which torch saves in its place."""
+    """``cast``, the operand in the dtype of an operation, as a part of that: its node is hidden,
+    and writes to the operand count, since torch saves the operand itself."""
     lowest(cast)._writes = lowest(operand)._writes
     given, made = of_all(operand), of_all(cast)
     if made._requires_grad:
@@ -190,10 +189,10 @@ def _fits(name: str, value: Any, d: Any) -> Any:
 
 
 def together(name: str, *values: Any) -> tuple:
-    """The operands on one device: 0-dim tensors of the CPU go where the others are, as in torch.
+    """The operands on one device. As in torch, 0-dim CPU tensors are moved to the others.
 
     Raises:
-        RuntimeError: others are on different devices.
+        RuntimeError: the others are on different devices.
     """
     places = [v._device.home for v in values if isinstance(v, Tensor) and not _moves(v)]
     if places:
@@ -204,7 +203,7 @@ def together(name: str, *values: Any) -> tuple:
 
 
 def on_one_device(name: str, values: tuple) -> tuple:
-    """The tensors among the values on one device: at the innermost forward level, if one is at any.
+    """The values, with all tensors on one device, or lifted to the innermost level of one of them.
 
     Raises:
         RuntimeError: they are on different devices.
@@ -227,11 +226,11 @@ def on_one_device(name: str, values: tuple) -> tuple:
     return tuple([_lifted(level, v) for v in values])
 
 
-ASKING: list[device] = []  # the places whose tensors' classes are asked for what is computed
+ASKING: list[device] = []  # the places of tensors whose classes have ``__torch_dispatch__``
 
 
 def asking_among(values: Iterable[Any]) -> device | None:
-    """The place of the first tensor among the values, or in tuples and lists of them, that asks."""
+    """The first of the `ASKING` places among the tensors in values, tuples and lists."""
     for value in values:
         if isinstance(value, Tensor):
             if value._device.asks:
@@ -242,19 +241,19 @@ def asking_among(values: Iterable[Any]) -> device | None:
 
 
 def kernel_asked(name: str, *values: Any) -> Any:
-    """The primitive ``name`` of the place among the values that asks; None if none does."""
+    """The primitive ``name`` of the `ASKING` place among the values; None if there is none."""
     place = asking_among(values) if ASKING else None
     return None if place is None else getattr(place.backend, name, None)
 
 
 def beside_asking(value: Tensor, index: Any) -> Tensor:
-    """What is indexed as a tensor of the place that asks, if one of the index is."""
+    """The indexed tensor, moved to the `ASKING` place of a tensor in the index, if there is one."""
     place: Any = asking_among((index,)) if ASKING else None
     return value if place is None else place.lift(value)
 
 
 def _lifted(level: Any, value: Any) -> Any:
-    """A tensor as an operand at a level: what is written to it counts there too."""
+    """A tensor lifted to a level, where writes to it count as well."""
     found = level.lift(value)
     if found is not value and value._writes.__class__ is list:
         found._writes = value._writes
@@ -262,7 +261,7 @@ def _lifted(level: Any, value: Any) -> Any:
 
 
 def resolved(value: Any) -> Any:
-    """A tensor whose conjugation or negation is not put off, in the place of one in the graph."""
+    """A lazily conjugated or negated tensor, computed, with the same place in the graph."""
     home = value._device.home if isinstance(value, Tensor) else None
     if home is None or home is value._device:
         return value
@@ -270,7 +269,7 @@ def resolved(value: Any) -> Any:
 
 
 def moved(value: Tensor, data: Any, place: device) -> Tensor:
-    """A tensor on an array of another place, in the place of one in the graph."""
+    """A tensor on an array of another device, with the place of ``tensor`` in the graph."""
     out = wrap(data, place)
     out._writes = value._writes
     if value.requires_grad and MODE.enabled:
@@ -286,7 +285,7 @@ def _is_zero(value: Any) -> bool:
 
 
 def _beside_zeros(value: Any) -> Any:
-    """An operand beside zeros that nobody may write, in the place where these are."""
+    """An operand, moved to the place of constant zeros that are another operand."""
     if not isinstance(value, Tensor) or is_zero(value._array):
         return value
     place = LazyPlace.before(value._device.home)
@@ -298,7 +297,7 @@ def _moves(value: Tensor) -> bool:
 
 
 def mismatch(name: str, *operands: Any) -> RuntimeError:
-    """The error of operands whose shapes do not broadcast; numbers have the shape []."""
+    """The error for operands whose shapes do not broadcast; numbers have the shape []."""
     shapes = [list(t.shape) if isinstance(t, Tensor) else [] for t in operands]
     for (i, a), (j, b) in itertools.combinations(enumerate(shapes[:3]), 2):
         for k in range(1, min(len(a), len(b)) + 1):
@@ -312,7 +311,7 @@ def mismatch(name: str, *operands: Any) -> RuntimeError:
 
 
 def translated(name: str, operands: Iterable[Any], error: Exception) -> Exception:
-    """torch's error for NumPy's about operands that have passed all tests."""
+    """torch's error in place of NumPy's, for operands that passed all checks."""
     if isinstance(error, MemoryError):
         return HostMemoryError.having(error)
     tensors = [t for t in operands if isinstance(t, Tensor)]
@@ -327,7 +326,7 @@ def translated(name: str, operands: Iterable[Any], error: Exception) -> Exceptio
 def promoted_dtype(
     name: str, *values: Any, parameters: tuple[str, ...] = ("input", "other")
 ) -> dtype:
-    """torch's result type of tensors and numbers together."""
+    """torch's result type of tensors and numbers."""
     return result_dtype(_kinds_of(name, map(python_number, values), parameters))
 
 
@@ -352,7 +351,7 @@ def promote(
     floating: bool = False,
     parameters: tuple[str, ...] = ("input", "other"),
 ) -> tuple[Tensor, ...]:
-    """The operands as Tensors of their common dtype (0-dim ones for numbers), with history."""
+    """The operands as Tensors of their common dtype, with history; numbers become 0-dim tensors."""
     values = together(name, *values)
     d = promoted_dtype(name, *values, parameters=parameters)
     if floating:
@@ -370,15 +369,15 @@ def promote(
 
 
 def cast_inside(operand: Tensor, d: dtype) -> Tensor:
-    """An operand in the dtype of an operation, as a part of that."""
+    """An operand, cast to the dtype of an operation as a part of that."""
     if operand._array.dtype is d.array:
         return operand
     return _in_place_of(operand, OPS["cast"](operand, d.array))
 
 
 def cast_within(result: Tensor, dtype: Any) -> Tensor:
-    """``result`` in the dtype of what it is written to, as a part of the operation that made it:
-    torch's rules see the gradient in that dtype."""
+    """``result``, cast to the dtype of the tensor it is written to, as a part of the operation that
+    made it: torch's rules get the gradient in that dtype."""
     cast, node = OPS["cast"](result, dtype), result._edge
     if getattr(node, "operation", "") in FORMULAS:
         if node.meta is None:

@@ -1,9 +1,8 @@
-"""Functions that are one operation in torch, and several here.
+"""Functions that are one operation in torch, and several ops here.
 
-What is made of several ops would ask each of them what torch asks once: whether inference tensors,
-of which its autograd knows nothing, are recorded because a tensor that it knows takes part. So
-`single` answers for all; and it gives the result one node (a `Whole`), as torch does, so that who
-looks at the graph, and the hooks on it, see the function's own arguments.
+`single` makes them look like one. It decides once, not for each op, whether inference tensors are
+recorded because another operand is a normal tensor. And it gives the result one node (a `Whole`),
+so that the graph, and the hooks on it, show the function with its own arguments.
 """
 
 from __future__ import annotations
@@ -26,11 +25,11 @@ from nnkit.backend.memory import order_of
 
 
 class Whole(Node):
-    """The node of a function of several ops: its rule is the backward through them.
+    """The node of a function made of several ops: its rule is the backward pass through them.
 
-    Its values are the edges of its results; for each argument None or the `Passage` by which it
-    enters: the way on, for second derivatives; what its ops saved, once such a derivative may free
-    it; and, by argument, the orders of memory in which gradients are to lie.
+    Its values are the edges of the results; for each argument None or the `Passage` through which
+    it enters, where second derivatives continue; the saved values of its ops, once a second
+    derivative may free them; and, by argument, the memory orders that gradients must have.
     """
 
     __slots__ = ()
@@ -40,7 +39,7 @@ class Whole(Node):
 
     @property
     def saves_arrays(self) -> bool:  # type: ignore[override]
-        """Whether one of its ops does: what they saved is freed with the node."""
+        """Whether one of its ops saves arrays: they are freed with the node."""
         return any(node.saves_arrays for node in self.parts)
 
     @property
@@ -56,7 +55,7 @@ class Whole(Node):
                 left += [target_of(edge)[0] for edge in node.edges]
 
     def _restored(self) -> tuple:
-        """Its values, once its ops have got back what a second derivative freed."""
+        """Its values, after giving its ops back what a second derivative has freed."""
         for node, values in self.values[2]:
             node.values = values
         return self.values
@@ -68,8 +67,8 @@ class Whole(Node):
             saved = [(node, node.values) for node in self.parts]
             self.values = results, entrances, saved, orders
         roots = [(edge, g) for edge, g in zip(results, grads, strict=True) if g is not None]
-        # What a recorded pass has made of the ops' results leads to the ops themselves: they may
-        # have to run once more in this pass.
+        # The gradients of a recorded pass depend on the ops themselves, which may have to run again
+        # in this pass.
         inner = Pass(roots, lifted, unpack, retain=True)
         wanted = [i for i, entrance in enumerate(entrances) if entrance is not None]
         inner.limit_to([GradientEdge(entrances[i], 0) for i in wanted], accumulate=False)
@@ -91,19 +90,19 @@ def single(
     orders_gradients: bool = False,
     saves: bool = True,
 ) -> Any:
-    """Declare a function of Tensors to be one operation for torch's autograd.
+    """Decorate a function of Tensors that is one operation for torch's autograd.
 
     Args:
-        alone: what torch does where all tensors are inference tensors, as of `rule`: None does
-            not record it, ``"recorded"`` does, ``"refused"`` raises a RuntimeError if one requires
-            grad.
-        name: what a message calls it.
-        node: the class name of its node; without one the results keep the nodes of the ops, as
-            they must where ``name_`` overwrites what their rules read.
-        reads_result: whether torch's derivative is one of the result too, so that a pass through
-            that derivative runs this node, and frees what it saved.
-        orders_gradients: whether a gradient lies in memory as the argument does.
-        saves: whether torch's node saves tensors, which backward frees: those that its ops save.
+        alone: what torch does if all tensors are inference tensors (see `rule`): by default it does
+            not record the operation; ``"recorded"``: it does; ``"refused"``: RuntimeError if one
+            of them requires grad.
+        name: the name in messages.
+        node: the name of the node class. Without one the results keep the nodes of the ops, which
+            is necessary if ``name_`` overwrites what their rules read.
+        reads_result: whether torch's derivative also depends on the result, so that a pass through
+            the derivative runs this node and frees what it saved.
+        orders_gradients: whether a gradient has the memory order of the argument.
+        saves: whether torch's node saves tensors, which backward frees.
     """
     if function is None:
         return functools.partial(
@@ -138,7 +137,7 @@ def single(
 
 
 def _as_one(kind: Any, function: Callable, arguments: tuple, options: dict) -> Any:
-    """The function's results, with one node for all its ops."""
+    """The results of the function, with one node for all its ops."""
     edges: list = []
     entrances: list = []
     orders: dict = {}
@@ -179,13 +178,14 @@ def _as_one(kind: Any, function: Callable, arguments: tuple, options: dict) -> A
 
 
 def _tensors(values: Any) -> list[Tensor]:
-    """The tensors among arguments, and in lists of them."""
+    """The tensors among the arguments, and in lists among them."""
     parts = [v if v.__class__ in (list, tuple) else (v,) for v in values]
     return [t for part in parts for t in part if isinstance(t, Tensor)]
 
 
 def seen(value: Any) -> Any:
-    """An inference tensor as autograd sees it beside others: with its history, not to be saved."""
+    """An inference tensor as autograd sees it beside normal tensors: with its history, but it must
+    not be saved."""
     if value.__class__ in (list, tuple):
         return type(value)(map(seen, value))
     if not isinstance(value, Tensor) or not value._is_inference():
@@ -199,5 +199,5 @@ def seen(value: Any) -> Any:
 
 
 def seen_beside(value: Tensor, *others: Any) -> Tensor:
-    """The same where one of the others is no inference tensor."""
+    """`seen`, if one of the others is not an inference tensor."""
     return value if is_unseen((value, *others)) else seen(value)

@@ -180,9 +180,7 @@ TAKING_NUMBERS = frozenset(
 def check_write(x: Tensor, operation: str, operands: Any = ()) -> bool:
     """Whether a write to ``x`` with these operands must be recorded.
 
-    Raises:
-        RuntimeError: torch forbids the write: see `check_change`; or elements of ``x`` share memory
-            with each other or with parts of an operand.
+    RuntimeError by `check_change`, or if elements share memory with each other or an operand.
     """
     tracked = check_change(x, operation, operands)
     check_memory(x, operation, operands)

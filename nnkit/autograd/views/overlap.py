@@ -1,4 +1,4 @@
-"""Which elements of a write lie in one place in memory, and whether torch lets that be."""
+"""Whether elements that a write reaches share memory, and whether torch allows that."""
 
 from __future__ import annotations
 
@@ -58,14 +58,14 @@ REDUCING = frozenset("max.dim min.dim mode median".split())
 
 
 def changes_nothing(operation: str, x: Tensor) -> bool:
-    """Whether a write has nothing to do with numbers of this kind."""
+    """Whether a write does nothing for numbers of this kind."""
     if operation == "nan_to_num_":
         return x.dtype.category < FLOATING
     return operation == "conj_physical_" and not x.is_complex()
 
 
 def check_memory(x: Tensor, operation: str, operands: Any = ()) -> None:
-    """RuntimeError where elements that a write reaches share their memory, and torch forbids it."""
+    """RuntimeError if elements that a write reaches share memory, and torch forbids it."""
     data = x._array
     may_share = is_view(data)
     lazy = data.__class__ is Lazy  # torch copies back what it wrote
@@ -84,7 +84,7 @@ def check_memory(x: Tensor, operation: str, operands: Any = ()) -> None:
 
 
 def check_writable(x: Tensor, operation: str) -> None:
-    """RuntimeError for zeros that stand for a derivative where there is none."""
+    """RuntimeError for constant zeros that stand for a missing derivative."""
     if is_zero(x._array):
         raise RuntimeError(
             f"{operation}(): zeros that stand for a derivative where there is none cannot be "
@@ -93,7 +93,7 @@ def check_writable(x: Tensor, operation: str) -> None:
 
 
 def check_expanded(operation: str, data: Any) -> None:
-    """RuntimeError where several elements lie in one place."""
+    """RuntimeError if several elements share a place in memory."""
     if has_expanded(data):
         raise RuntimeError(
             f"{operation}(): unsupported operation: more than one element of the written-to tensor "
@@ -103,16 +103,16 @@ def check_expanded(operation: str, data: Any) -> None:
 
 
 def warn_expanded(operation: str) -> None:
-    """Warn of a write to several elements in one place."""
+    """Warn about a write to elements that share a place in memory."""
     warn(f"Use of {operation} on expanded tensors is deprecated: clone() the tensor before")
 
 
 def check_apart(operation: str, x: Tensor, operand: Tensor, resized: Span | None = None) -> None:
-    """RuntimeError where an operand shares part of the written memory, or, if the operation reads
-    it out of order, all of it.
+    """RuntimeError if an operand shares part of the written memory, or, for operations that read it
+    in another order, all of it.
 
     Args:
-        resized: what ``x`` will cover when it has its new shape.
+        resized: the span of ``x`` after it has been resized.
     """
     if operation in ANYWHERE or not shares_memory(x, operand):
         return
@@ -128,8 +128,8 @@ def check_apart(operation: str, x: Tensor, operand: Tensor, resized: Span | None
 
 
 def check_positions(operation: str, x: Tensor, positions: Sequence) -> None:
-    """RuntimeError where the positions of a write share the memory that is written, or a mask part
-    of it; the mask of an `index_put_` is turned into positions before."""
+    """RuntimeError if the positions of a write, or a mask, share the memory that is written. The
+    mask of an `index_put_` is converted to positions first."""
     B = x._device.backend
     for each in positions:
         if isinstance(each, Tensor) and shares_memory(x, each):
@@ -149,13 +149,13 @@ def _sharing(operation: str) -> RuntimeError:
 
 
 def resized_span(B: Any, array: Any, shape: tuple, axes: tuple[int, ...] | None) -> Span:
-    """The span of memory of an array once it has another shape, its dimensions in this order."""
+    """The span of memory of an array after it is resized, with its dimensions in this order."""
     begin = B.data_pointer(owner(array)) + B.storage_offset(array) * array.itemsize
     return Span(begin, begin + prod(shape) * array.itemsize, strides_in_order(shape, axes))
 
 
 def is_same(x: Tensor, source: Any) -> bool:
-    """Whether both are the same elements in memory, so that a copy changes nothing."""
+    """Whether both are the same elements in memory, so that copying would change nothing."""
     if not (isinstance(source, Tensor) and shares_memory(x, source)):
         return False
     a, b, B = x._array, source._array, x._device.backend
@@ -164,5 +164,5 @@ def is_same(x: Tensor, source: Any) -> bool:
 
 
 def shares_memory(x: Tensor, y: Tensor) -> bool:
-    """Whether two tensors lie in one storage."""
+    """Whether two tensors share one storage."""
     return x._device.home is y._device.home and owner(x._array) is owner(y._array)

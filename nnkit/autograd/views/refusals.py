@@ -1,4 +1,4 @@
-"""What is said of a write that a history cannot follow, in torch's words."""
+"""Errors, in torch's words, for writes that a history cannot follow."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ UNSEEN = frozenset(
 
 
 def mark_views(outputs: tuple, maker: str) -> None:
-    """Say of the views that a user's function has made, or was given, who has made them."""
+    """Note on the views that a user's `Function` has made or returned who made them."""
     for output in outputs:
         if getattr(output, "_view", None) in ("no_grad", "inference"):
             output._view = maker
@@ -63,7 +63,7 @@ def refusal(view: Any, done: str) -> str:
 
 
 def check_history(view: Tensor) -> None:
-    """RuntimeError where the history of a view could not follow a write to its base."""
+    """RuntimeError if the history of a view could not follow a write to its base."""
     if is_lost(view):
         raise RuntimeError(refusal(view, BASE_WRITTEN))
 
@@ -77,19 +77,19 @@ def is_lost(view: Any) -> bool:
 
 
 def was_written(view: Any) -> bool:
-    """Whether the storage of a view was written since it was made or last looked at."""
+    """Whether the storage of a view was written since the view was made or refreshed."""
     return view._viewed not in (view._writes[0], ~view._writes[0])
 
 
 def check_captured(x: Tensor, operation: str) -> None:
-    """RuntimeError for a tensor that a function which `nnkit.func` differentiates has captured: one
-    that was made before, and is none of its inputs."""
+    """RuntimeError for a tensor captured by a function that `nnkit.func` differentiates: one that
+    was made before and is not among its inputs."""
     writes, level = x._writes, MODE.captures
     while level is not None and writes.__class__ is list:
         number, inputs, level = level
         if (writes[2] or 0) >= number:
             return
-        # What looks into an input counts its writes, or has its memory at least.
+        # A view of an input shares its write counter, or at least its memory.
         if not any(writes is own._writes or shares_memory(x, own) for own in inputs):
             raise RuntimeError(
                 "During a grad (vjp, jvp, grad, etc) transform, the function provided attempted to "

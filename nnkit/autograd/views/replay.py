@@ -1,4 +1,4 @@
-"""Views made again: of their base, of another base; and the gradient of a write through a view."""
+"""Making views again, of their base or of another one; and the gradient of a write to a view."""
 
 from __future__ import annotations
 
@@ -20,30 +20,30 @@ from nnkit.backend.dtype import bool_
 from nnkit.backend.lazy import is_conj, is_neg
 from nnkit.backend.memory import has_expanded, owner, strides_in_elements
 
-# The views that strides do not describe.
+# The views that are not described by strides.
 NO_STRIDES = frozenset("real imag view_as_real view_as_complex view_dtype conj neg_view".split())
 
 
 def chain_of(view: Any) -> tuple:
-    """The operations that make a view of its base, innermost first, each with its statics."""
+    """The ops that make a view from its base, innermost first, each with its statics."""
     chain, link = [], view._view
     while link.__class__ is tuple:
         name, statics, link = link
         chain.append((name, statics))
-    if link is not view._base._array:  # the base has got another geometry, or other memory
+    if link is not view._base._array:  # the base now has another geometry, or other memory
         return strided(view)
     return tuple(chain[::-1])
 
 
 def chain_again(view: Any) -> tuple:
-    """The ops that make a view of a base that was written: one by strides, if that can be."""
+    """The ops that make a view from a base that was written: one by strides, if possible."""
     chain = chain_of(view)
     return chain if any(name in NO_STRIDES for name, _ in chain) else strided(view)
 
 
 def room_for(view: Any) -> Tensor:
-    """The base of a view, with its history, over memory in which the view has room too: each may
-    have got other memory since."""
+    """The base of a view, with its history, on memory that is large enough for the view, too: both
+    may have got other memory since."""
     base = view._base
     if owner(view._array) is owner(base._array):
         return base
@@ -57,8 +57,7 @@ def room_for(view: Any) -> Tensor:
 
 
 def strided(view: Any, base: Any = None) -> tuple:
-    """The operations that make a view of its base, or of what stands for that, by their geometries,
-    each with its statics."""
+    """The ops that make a view from its base by their geometries, each with its statics."""
     B, base = view._device.backend, view._base if base is None else base
     geometry, source = _geometry(B, view._array), _geometry(B, base._array)
     last: tuple = _put_off(view._array)
@@ -73,13 +72,13 @@ def strided(view: Any, base: Any = None) -> tuple:
 
 
 def _put_off(data: Any) -> tuple:
-    """The operations that are put off in what a tensor holds; each is its own inverse."""
+    """The lazy operations of a tensor (conj, neg); each is its own inverse."""
     marks = (("conj", is_conj), ("neg_view", is_neg))
     return tuple([(name, ()) for name, mark in marks if mark(data)])
 
 
 def _in_parts(shape: tuple, strides: tuple, offset: int) -> tuple:
-    """The geometry of a complex tensor in the real numbers that it is made of."""
+    """The geometry of a complex tensor as a view of real numbers."""
     return (*shape, 2), (*[2 * step for step in strides], 1), 2 * offset
 
 
@@ -88,20 +87,20 @@ def _geometry(B: Any, data: Any) -> tuple:
 
 
 def replay(chain: tuple, base: Tensor) -> Tensor:
-    """Apply a view's operations to another base."""
+    """Apply the ops of a view to another base."""
     for name, statics in chain:
         base = OPS[name](base, *statics)
     return base
 
 
 def replay_array(B: Any, chain: tuple, array: Any) -> Any:
-    """The same on an array with algebra ``B``."""
+    """`replay` on an array, with the algebra ``B``."""
     for name, statics in chain:
         array = getattr(B, name)(array, *statics)
     return array
 
 
-EXPANDED = (-1,)  # in place of the order of a base whose elements share places
+EXPANDED = (-1,)  # stands for the memory order of a base that is expanded
 
 
 class CopySlices(Node):
@@ -110,11 +109,11 @@ class CopySlices(Node):
     __slots__ = ()
     operation = "CopySlices"
     space = OF_NO_OP
-    saves_arrays = True  # as torch's, it runs once
+    saves_arrays = True  # so that, as in torch, it runs only once
 
     @property
     def inner(self) -> Any:  # pyright: ignore[reportIncompatibleVariableOverride]
-        """The node of what was written."""
+        """The node of the written value."""
         node = describe_edge(self.edges[1])[0]
         return None if isinstance(node, AccumulateGrad) else node
 
@@ -165,7 +164,7 @@ OF_PARTS = frozenset(("imag", "real", "view_as_complex", "view_as_real"))
 
 
 def laid(B: Any, array: Any, order: tuple | None) -> Any:
-    """The array with its dimensions in this order in memory."""
+    """The array, with its dimensions in this memory order."""
     if order is None:
         return B.contiguous(array)
     back = tuple(sorted(range(len(order)), key=order.__getitem__))
@@ -173,7 +172,7 @@ def laid(B: Any, array: Any, order: tuple | None) -> Any:
 
 
 class Rootless(Node):
-    """The history of what is made of tensors without one: no gradient goes further."""
+    """The history of a tensor made from tensors without a history: no gradient is sent further."""
 
     __slots__ = ()
 
@@ -182,8 +181,8 @@ class Rootless(Node):
 
 
 class Uninfluential(Node):
-    """The history of what is the same for all small changes of what it was made of, such as a
-    comparison that was written in place."""
+    """The history of a result whose derivative is zero everywhere, such as a comparison that was
+    written in place."""
 
     __slots__ = ()
 

@@ -395,13 +395,7 @@ def positive(input: Tensor) -> Tensor:
 
 @public(out=True, in_place=True)
 def true_divide(input: Tensor | complex, other: Tensor | complex) -> Tensor:
-    """``input / other``; integers are divided as floats.
-
-    Example:
-        >>> import nnkit
-        >>> nnkit.true_divide(nnkit.tensor([1, 3]), 2)
-        tensor([0.5000, 1.5000])
-    """
+    """``input / other``; integers are divided as floats."""
     return _div(input, other)
 
 
