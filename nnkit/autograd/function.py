@@ -84,7 +84,8 @@ class FunctionNode(Node):
             raise RuntimeError(
                 f"{function.__name__}: Implementing both 'backward' and 'vjp' is not allowed"
             )
-        results = backward(self.context(), *shown)
+        given = (shown,) if function.boxed_grads_call else shown
+        results = backward(self.context(), *given)
         results = list(results) if isinstance(results, tuple) else [results]
         results = self._check(results)
         return [
@@ -177,11 +178,15 @@ class FunctionContext:
         node = self._node
         if node.carries:
             return node.to_carry
+        once = node._function.clear_saved_tensors_on_access
         if node.values is None:
-            raise RuntimeError(FREED)
+            raise RuntimeError("saved_tensors can only be accessed once" if once else FREED)
         if node.to_save:
             return node.to_save
-        return tuple(None if v is None else unpack_tensor(node, v) for v in node.values)
+        saved = tuple(None if v is None else unpack_tensor(node, v) for v in node.values)
+        if once:
+            node.values = None
+        return saved
 
     def mark_dirty(self, *tensors: Tensor) -> None:
         """Declare the inputs that forward has written in place; forward must return them."""
@@ -230,7 +235,9 @@ class Function:
     defined as well, which the transforms of `nnkit.func` require. ``jvp(ctx, *tangents)`` returns
     the tangents of the outputs, for forward mode. Inside `nnkit.func.vmap` the class must either
     define ``vmap(info, in_dims, *inputs)``, which computes a whole batch, or set
-    ``generate_vmap_rule = True``, which runs ``forward`` on the batch.
+    ``generate_vmap_rule = True``, which runs ``forward`` on the batch. With
+    ``boxed_grads_call = True`` ``backward`` gets the gradients as one list, whose items it may let
+    go; with ``clear_saved_tensors_on_access = True`` reading ``ctx.saved_tensors`` frees them.
 
     Example:
         >>> import nnkit
@@ -251,7 +258,7 @@ class Function:
     _context_type: type[FunctionContext]
     _node_type: type[FunctionNode]
     _backward_cls: type[FunctionNode]
-    generate_vmap_rule = False
+    generate_vmap_rule = boxed_grads_call = clear_saved_tensors_on_access = False
 
     def __init__(self, *arguments: Any, **options: Any) -> None:
         warn(
