@@ -90,6 +90,9 @@ for kind, parts in (("coo", ([[0, 4]], [2.0, 3.0], (3,))),
     check = getattr(torch, f"_validate_sparse_{kind}_tensor_args")
     try: check(*map(torch.tensor, parts[:-1]), parts[-1])
     except RuntimeError as error: print(type(error).__name__)
+torch.library.define("small::twice", "(Tensor x) -> Tensor", tags=torch.Tag.pt2_compliant_tag)
+torch.library.impl("small::twice", "cpu", lambda x: 2 * x)
+print(torch.ops.small.twice(torch.ones(2)), torch.Tag.pointwise.name, int(torch.Tag.core))
 with torch.utils._mode_utils.no_dispatch():
     print(torch.utils._mode_utils.__name__)
 x = torch.tensor([0.2, 0.8])
@@ -105,7 +108,11 @@ with warnings.catch_warnings(record=True) as told:
 packed, parted = F._in_projection_packed(x, x, x, w), F._in_projection(x, x, x, *w.chunk(3))
 print([p.sum().item() for p in packed], all(map(torch.equal, packed, parted)))
 print(torch.jit.wait(torch.jit.fork(max, 1, 2)), torch.cuda._initialized)
-print(set_device("meta")(torch.ones)(1).device, torch.distributions.constraints.independent)
+@set_device("meta")
+def made():
+    yield torch.ones(1).device
+print(set_device("meta")(torch.ones)(1).device, *made())
+print(torch.distributions.constraints.independent)
 print(torch.serialization.normalize_storage_type(torch.FloatStorage))
 x, n = torch.arange(6.0).view(1, 1, 2, 3), torch._C._nn
 print(torch._C._is_alias_of(x, x[0, 0, 1]), torch._C._is_alias_of(x, x + 1))
@@ -157,13 +164,15 @@ tensor([[2., 3., 0.],
         [2., 3., 0.]])
 RuntimeError
 RuntimeError
+tensor([2., 2.]) pointwise 0
 torch.utils._mode_utils
 tensor([-1.0794,  0.2033])
 True None torch.float32
 tensor([-inf, 0., -inf]) Support for mismatched a and b is
 [48.0, 168.0, 288.0] True
 2 False
-meta <class 'torch.distributions.constraints._IndependentConstraint'>
+meta meta
+<class 'torch.distributions.constraints._IndependentConstraint'>
 <class 'torch.FloatStorage'>
 True False
 tensor([3., 3., 4., 4., 5., 5.]) torch.Size([1, 1, 4, 6])
