@@ -84,10 +84,8 @@ class FunctionNode(Node):
             raise RuntimeError(
                 f"{function.__name__}: Implementing both 'backward' and 'vjp' is not allowed"
             )
-        given = (shown,) if function.boxed_grads_call else shown
-        results = backward(self.context(), *given)
-        results = list(results) if isinstance(results, tuple) else [results]
-        results = self._check(results)
+        results = backward(self.context(), *((shown,) if function.boxed_grads_call else shown))
+        results = self._check(list(results) if isinstance(results, tuple) else [results])
         return [
             r if lifted or r is None or r.__class__ in SPARSE else plain(r._array) for r in results
         ]
@@ -184,8 +182,7 @@ class FunctionContext:
         if node.to_save:
             return node.to_save
         saved = tuple(None if v is None else unpack_tensor(node, v) for v in node.values)
-        if once:
-            node.values = None
+        node.values = None if once else node.values
         return saved
 
     def mark_dirty(self, *tensors: Tensor) -> None:
@@ -235,9 +232,7 @@ class Function:
     defined as well, which the transforms of `nnkit.func` require. ``jvp(ctx, *tangents)`` returns
     the tangents of the outputs, for forward mode. Inside `nnkit.func.vmap` the class must either
     define ``vmap(info, in_dims, *inputs)``, which computes a whole batch, or set
-    ``generate_vmap_rule = True``, which runs ``forward`` on the batch. With
-    ``boxed_grads_call = True`` ``backward`` gets the gradients as one list, whose items it may let
-    go; with ``clear_saved_tensors_on_access = True`` reading ``ctx.saved_tensors`` frees them.
+    ``generate_vmap_rule = True``, which runs ``forward`` on the batch.
 
     Example:
         >>> import nnkit
@@ -245,7 +240,6 @@ class Function:
         ...     @staticmethod
         ...     def forward(ctx, x):
         ...         return x * 2
-        ...
         ...     @staticmethod
         ...     def backward(ctx, g):
         ...         return g * 2
@@ -258,7 +252,7 @@ class Function:
     _context_type: type[FunctionContext]
     _node_type: type[FunctionNode]
     _backward_cls: type[FunctionNode]
-    generate_vmap_rule = boxed_grads_call = clear_saved_tensors_on_access = False
+    generate_vmap_rule = boxed_grads_call = clear_saved_tensors_on_access = False  # as in torch
 
     def __init__(self, *arguments: Any, **options: Any) -> None:
         warn(
@@ -572,7 +566,6 @@ def once_differentiable(function: Callable) -> Callable:
         ...     @staticmethod
         ...     def forward(ctx, x):
         ...         return x * 2
-        ...
         ...     @staticmethod
         ...     @nnkit.autograd.function.once_differentiable
         ...     def backward(ctx, g):
