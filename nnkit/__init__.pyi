@@ -2671,8 +2671,8 @@ def square(input: _Any, *, out: _Any = None) -> Tensor:
 def square_(input: _Any) -> Tensor:
     """In-place version of `square`; returns the tensor."""
 def squeeze(input: Tensor, dim: builtins.int | _Sequence[builtins.int] = ...) -> Tensor:
-    """Drop the dimensions of size 1: all, or those named by ``dim`` (an int or a tuple, whose
-    elements the method takes as separate arguments, too).
+    """Drop the dimensions of size 1: all, or those in ``dim``, an int or a tuple; the method
+    takes several ints, too.
     """
 def squeeze_copy(
     input: Tensor,

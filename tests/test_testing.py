@@ -71,6 +71,12 @@ NAN, INF = float("nan"), float("inf")
 COMPARED: dict[str, tuple[Any, Any, dict[str, Any]]] = {
     "int and float": (1, 1.0, {}),
     "int and float, unchecked": (1, 1.0, {"check_dtype": False}),
+    "a subclass": (lambda T: T.nn.Parameter(T.ones(1)), lambda T: T.ones(1), {}),
+    "a subclass, refused": (
+        lambda T: T.nn.Parameter(T.ones(1)),
+        lambda T: T.ones(1),
+        {"allow_subclasses": False},
+    ),
     "bools": (True, False, {}),
     "NumPy's bools": (np.bool_(True), False, {}),
     "NumPy's floats": (np.float32(1), np.float32(1.5), {}),

@@ -84,9 +84,8 @@ class FunctionNode(Node):
             raise RuntimeError(
                 f"{function.__name__}: Implementing both 'backward' and 'vjp' is not allowed"
             )
-        results = backward(self.context(), *shown)
-        results = list(results) if isinstance(results, tuple) else [results]
-        results = self._check(results)
+        results = backward(self.context(), *((shown,) if function.boxed_grads_call else shown))
+        results = self._check(list(results) if isinstance(results, tuple) else [results])
         return [
             r if lifted or r is None or r.__class__ in SPARSE else plain(r._array) for r in results
         ]
@@ -177,11 +176,14 @@ class FunctionContext:
         node = self._node
         if node.carries:
             return node.to_carry
+        once = node._function.clear_saved_tensors_on_access
         if node.values is None:
-            raise RuntimeError(FREED)
+            raise RuntimeError("saved_tensors can only be accessed once" if once else FREED)
         if node.to_save:
             return node.to_save
-        return tuple(None if v is None else unpack_tensor(node, v) for v in node.values)
+        saved = tuple(None if v is None else unpack_tensor(node, v) for v in node.values)
+        node.values = None if once else node.values
+        return saved
 
     def mark_dirty(self, *tensors: Tensor) -> None:
         """Declare the inputs that forward has written in place; forward must return them."""
@@ -238,7 +240,6 @@ class Function:
         ...     @staticmethod
         ...     def forward(ctx, x):
         ...         return x * 2
-        ...
         ...     @staticmethod
         ...     def backward(ctx, g):
         ...         return g * 2
@@ -251,7 +252,7 @@ class Function:
     _context_type: type[FunctionContext]
     _node_type: type[FunctionNode]
     _backward_cls: type[FunctionNode]
-    generate_vmap_rule = False
+    generate_vmap_rule = boxed_grads_call = clear_saved_tensors_on_access = False  # as in torch
 
     def __init__(self, *arguments: Any, **options: Any) -> None:
         warn(
@@ -565,7 +566,6 @@ def once_differentiable(function: Callable) -> Callable:
         ...     @staticmethod
         ...     def forward(ctx, x):
         ...         return x * 2
-        ...
         ...     @staticmethod
         ...     @nnkit.autograd.function.once_differentiable
         ...     def backward(ctx, g):

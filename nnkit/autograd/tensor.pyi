@@ -168,7 +168,9 @@ class Tensor(_Living):
         ...
     @builtins.staticmethod
     def __new__(cls: builtins.type, *arguments: _Any, device: _Any = None) -> _Any:
-        """``Tensor(2, 3)``, ``Tensor([1, 2])``, ``Tensor(other)``, ``Tensor()``."""
+        """``Tensor(2, 3)``, ``Tensor([1, 2])``, ``Tensor(other)``, ``Tensor()``: on the CPU,
+        whatever the default device.
+        """
     def __or__(self, other: _Any) -> Tensor:
         ...
     def __pos__(self) -> Tensor:

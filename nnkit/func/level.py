@@ -27,7 +27,9 @@ from nnkit.autograd.forward.dual import fixed_zeros_like, is_dual
 from nnkit.autograd.forward.level import give_place
 from nnkit.autograd.grad_mode import MODE, capturing
 from nnkit.autograd.op.registry import LIFTED
+from nnkit.autograd.ops.creation.factories import zeros_like
 from nnkit.autograd.ops.shape.joining import stack
+from nnkit.autograd.sparse.tensor import SparseTensor
 from nnkit.autograd.tensor import wrap
 from nnkit.autograd.views.counters import UNTRACKED, WRAPPED, InferenceWrites, counter_of
 from nnkit.autograd.views.overlap import shares_memory
@@ -78,7 +80,7 @@ class Level:
     def leaf(self, value: Tensor) -> Tensor:
         """``value`` as a new leaf, which requires grad while the level is entered."""
         value = value if self.recorded else without_lost(value)
-        leaf = wrap(value._array, value._device)._set_requires_grad(True)
+        leaf = _same(value)._set_requires_grad(True)
         _LEAVES[id(leaf)] = leaf
         leaf._writes = _wrapped(value) if value.is_inference() else value._writes
         self.leaves.append(leaf)
@@ -118,7 +120,7 @@ class Level:
             used = [i for i, output in enumerate(outputs) if output.requires_grad]
             if not used:
                 self.constant = [True] * len(inputs)
-                return [LIFTED.zeros_like(point) for point in inputs]
+                return [_zeros_like(point) for point in inputs]
             # Second derivatives may be constant zeros, which cannot be written.
             lifted = create_graph or MODE.derivatives > self.begun
             lifted = lifted or any(map(self._is_inner, weights))
@@ -129,9 +131,7 @@ class Level:
             self.constant = [g is None for g in found]
             if lifted and not create_graph:
                 found = [_may_be_written(g, weights) for g in found]
-            return [
-                LIFTED.zeros_like(p) if g is None else g for p, g in zip(inputs, found, strict=True)
-            ]
+            return [_zeros_like(p) if g is None else g for p, g in zip(inputs, found, strict=True)]
 
     def pull(
         self, outputs: Sequence[Tensor], inputs: Sequence[Tensor], weights: Sequence[Any],
@@ -314,9 +314,19 @@ def transforming() -> Iterator[None]:
         MODE.transforms -= 1
 
 
+def _same(value: Tensor) -> Tensor:
+    """Another tensor on the same memory."""
+    sparse = isinstance(value, SparseTensor)
+    return value.detach() if sparse else wrap(value._array, value._device)
+
+
+def _zeros_like(value: Tensor) -> Tensor:
+    return zeros_like(value) if isinstance(value, SparseTensor) else LIFTED.zeros_like(value)
+
+
 def alone(value: Tensor) -> Tensor:
     """The tensor without its history, but with its tangent if it is a dual tensor."""
-    found = wrap(value._array, value._device)
+    found = _same(value)
     found._writes = value._writes
     return found
 

@@ -80,7 +80,8 @@ class _Call:
 def _outputs(name: str, tree: Any) -> tuple[list[Tensor], TreeSpec]:
     """The tensors that a function returned (at least one), and their structure."""
     said = _CALLS.get(name, name)
-    if tree_leaves(tree) in ([], [None]):
+    leaves = tree_leaves(tree)
+    if len(leaves) < 2 and all(leaf is None for leaf in leaves):
         raise RuntimeError(
             f"{said}: Expected f to be a function that has non-empty output: it must return "
             f"tensors, got {tree}"

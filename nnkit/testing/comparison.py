@@ -43,6 +43,7 @@ def assert_close(
     actual: Any,
     expected: Any,
     *,
+    allow_subclasses: bool = True,
     rtol: float | None = None,
     atol: float | None = None,
     equal_nan: bool = False,
@@ -57,6 +58,7 @@ def assert_close(
     Args:
         actual: a tensor, number, array, or a sequence or mapping of such.
         expected: the same kind of thing.
+        allow_subclasses: whether a tensor may be compared with one of a subclass of its class.
         rtol: relative tolerance, by the dtypes unless given (together with ``atol``).
         atol: absolute tolerance.
         equal_nan: whether a NaN equals a NaN.
@@ -91,7 +93,16 @@ def assert_close(
     }  # fmt: skip
     attributes = tuple(name for name, wanted in checks.items() if wanted)
     rules = _Rules((rtol, atol), equal_nan, attributes)
-    for place, mine, other in list(_pairs(actual, expected, "")):
+    values = []
+    for place, mine, other in _pairs(actual, expected, ""):
+        plain = _plain(mine), _plain(other)
+        if not _are_comparable(*plain, allow_subclasses):
+            raise TypeError(
+                "No comparison pair was able to handle inputs of type "
+                f"{type(mine)} and {type(other)}.{_at(place)}"
+            )
+        values.append((place, *plain))
+    for place, mine, other in values:
         found = _difference(mine, other, rules)
         if found:
             found += _at(place)
@@ -118,13 +129,7 @@ def _pairs(actual: Any, expected: Any, place: str) -> Iterator[tuple[str, Any, A
         for key in actual.keys():
             yield from _pairs(actual[key], expected[key], f"{place}[{key!r}]")
     else:
-        values = _plain(actual), _plain(expected)
-        if not _are_comparable(*values):
-            raise TypeError(
-                "No comparison pair was able to handle inputs of type "
-                f"{type(actual)} and {type(expected)}.{_at(place)}"
-            )
-        yield place, *values
+        yield place, actual, expected
 
 
 def _is_list(value: Any) -> bool:
@@ -155,13 +160,16 @@ class _Array(NamedTuple):
     tensor: Tensor
 
 
-def _are_comparable(actual: Any, expected: Any) -> bool:
+def _are_comparable(actual: Any, expected: Any, allow_subclasses: bool) -> bool:
     kinds = (bool, numbers.Number, Tensor, _Array)
     if actual is None or expected is None:
         return True
     mine, other = (next((k for k in kinds if isinstance(v, k)), None) for v in (actual, expected))
     if mine is _Array and other is _Array:
         return actual.kind is expected.kind
+    if mine is Tensor and other is Tensor and actual.__class__ is not expected.__class__:
+        related = isinstance(actual, type(expected)) or isinstance(expected, type(actual))
+        return allow_subclasses and related
     return mine is not None and mine is other
 
 

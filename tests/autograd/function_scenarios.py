@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+import weakref
 from collections.abc import Callable
 from typing import Any
 
@@ -539,3 +540,31 @@ def callbacks_after_a_backward(fw):
     x.register_post_accumulate_grad_hook(lambda t: log.append("accumulated"))
     Queues.apply(x).sum().backward()
     return [log, raised(lambda: queue(print))]
+
+
+@scenario
+def gradients_in_a_list_and_saved_tensors_read_once(fw):
+    log = []
+
+    class Product(fw.autograd.Function):
+        boxed_grads_call = clear_saved_tensors_on_access = True
+
+        @staticmethod
+        def forward(ctx, x):
+            ctx.save_for_backward(x.detach().clone())
+            return x * 2, x * 3
+
+        @staticmethod
+        def backward(ctx, grads):
+            (x,) = ctx.saved_tensors
+            kept = weakref.ref(x)
+            log.append([isinstance(grads, list), len(grads), raised(lambda: ctx.saved_tensors)])
+            g = grads.pop() * x
+            del x
+            log.append(kept() is None)
+            return g
+
+    x = leaf(fw, 1.0, 2.0)
+    y, z = Product.apply(x)
+    (y + z).sum().backward()
+    return [log, x.grad.tolist()]

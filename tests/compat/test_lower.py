@@ -138,3 +138,26 @@ def test_functions_that_attention_is_made_of() -> None:
         "Mask should be a boolean tensor", "Mask shape should match input",
         *["True True"] * 4, "None", "torch.Size([3, 2, 4, 2]) True", "True", "[0.0, 3.0]",
     ]  # fmt: skip
+
+
+NEXT = """
+import torch
+from torch.utils._device import set_device
+x, n = torch.arange(6.0).view(1, 1, 2, 3), torch._C._nn
+print(n.replication_pad1d(x[0], padding=(1, 0))[0, 0], n.im2col(x, 2, 1, 0, 1).shape)
+print(n.col2im(n.im2col(x, (2, 2), 1, 0, 1), (2, 3), (2, 2), 1, 0, 1)[0, 0, 0])
+torch.library.define("small::twice", "(Tensor x) -> Tensor", tags=torch.Tag.pt2_compliant_tag)
+torch.library.impl("small::twice", "cpu", lambda x: 2 * x)
+print(torch.ops.small.twice(torch.ones(2)), torch.Tag.pointwise.name, int(torch.Tag.core))
+@set_device("meta")
+def made():
+    yield torch.ones(1).device
+print(*made())
+"""
+
+
+def test_columns_tags_and_generators_on_a_device() -> None:
+    assert run(NEXT).splitlines() == [
+        "tensor([0., 0., 1., 2.]) torch.Size([1, 4, 2])", "tensor([0., 2., 2.])",
+        "tensor([2., 2.]) pointwise 0", "meta",
+    ]  # fmt: skip

@@ -111,8 +111,6 @@ x, n = torch.arange(6.0).view(1, 1, 2, 3), torch._C._nn
 print(torch._C._is_alias_of(x, x[0, 0, 1]), torch._C._is_alias_of(x, x + 1))
 print(n.upsample_nearest2d(x, [2, 6])[0, 0, 1], n.upsample_nearest2d(x, None, [2, 2]).shape)
 print(n._upsample_bilinear2d_aa(x, [1, 2], False), n.upsample_linear1d(x[0], [2], True))
-print(n.replication_pad1d(x[0], padding=(1, 0))[0, 0], n.im2col(x, 2, 1, 0, 1).shape)
-print(n.col2im(n.im2col(x, (2, 2), 1, 0, 1), (2, 3), (2, 2), 1, 0, 1)[0, 0, 0])
 torch._inductor.config.triton.unique_kernel_names = True
 with torch._dynamo.config.patch(verbose=True):
     torch._dynamo.config.cache_size_limit = 8
@@ -168,9 +166,7 @@ meta <class 'torch.distributions.constraints._IndependentConstraint'>
 True False
 tensor([3., 3., 4., 4., 5., 5.]) torch.Size([1, 1, 4, 6])
 tensor([[[[1.8750, 3.1250]]]]) tensor([[[0., 2.],
-         [3., 5.]]])
-tensor([0., 0., 1., 2.]) torch.Size([1, 4, 2])
-tensor([0., 2., 2.])"""
+         [3., 5.]]])"""
 
 
 def test_what_they_print() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+from importlib import import_module
 from types import ModuleType
 from typing import Any
 
@@ -384,3 +385,23 @@ def test_sparse_gradients_assigned(lib: ModuleType) -> None:
     ):  # fmt: skip
         with raises(lib, RuntimeError, "of a different layout"):
             x.clone().requires_grad_().grad = grad
+
+
+def test_transforms_of_sparse_inputs(lib: ModuleType) -> None:
+    """What a transform differentiates by keeps its layout in the function, and in the result."""
+    func = import_module(f"{lib.__name__}.func")
+    x = lib.tensor([[0.0, 2.0], [3.0, 0.0]]).to_sparse()
+    layouts = []
+
+    def square(y: Any) -> Any:
+        layouts.append(y.layout)
+        return y.to_dense().pow(2).sum()
+
+    assert func.grad(square)(x).to_dense().tolist() == [[0, 4], [6, 0]]
+    twice = func.grad(lambda y: func.grad(square)(y).to_dense().sum())(x)
+    assert twice.to_dense().tolist() == [[0, 2], [2, 0]]
+    assert set(layouts) == {lib.sparse_coo}
+    value, pull = func.vjp(lambda y: y * 2, x)
+    assert value.to_dense().tolist() == [[0, 4], [6, 0]]
+    still = func.grad(lambda y: lib.ones(()) * 1)(x)
+    assert still.shape == (2, 2) and not still.to_dense().any()

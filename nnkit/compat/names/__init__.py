@@ -5,6 +5,7 @@ A file here answers for the module of torch at the same place; its names come be
 
 from __future__ import annotations
 
+import enum
 import functools
 import sys
 from typing import Any
@@ -55,6 +56,15 @@ Storage = FloatStorage
 native_channel_shuffle = channel_shuffle
 SymInt, SymFloat, SymBool = (
     stand_in("torch.fx.experimental", name) for name in ("SymInt", "SymFloat", "SymBool")
+)
+Tag = enum.IntEnum(  # what an operator says of itself to compilers, which nobody asks here
+    "Tag",
+    "core cudagraph_unsafe data_dependent_output dynamic_output_shape flexible_layout generated "
+    "inplace inplace_view maybe_aliasing_or_mutating needs_contiguous_strides needs_exact_strides "
+    "needs_fixed_stride_order nondeterministic_bitwise nondeterministic_seeded out out_variant "
+    "pointwise pt2_compliant_tag reduction view_copy",
+    module="torch",
+    start=0,
 )
 jagged = layout("jagged")  # of nested tensors: to compare with, no tensor has it
 

@@ -2,24 +2,25 @@
 
 from __future__ import annotations
 
-import functools
-from collections.abc import Callable
 from typing import Any
 
 from nnkit import device as DeviceContext
+from nnkit.autograd.grad_mode import Context
 
 __all__ = ["DeviceContext"]
 
 
-def set_device(device: Any) -> Callable[[Callable], Callable]:
+class set_device(Context):
     """A decorator of functions whose tensors are made on a device, unless they are told where."""
 
-    def decorate(function: Callable) -> Callable:
-        @functools.wraps(function)
-        def call(*args: Any, **kwargs: Any) -> Any:
-            with DeviceContext(device):
-                return function(*args, **kwargs)
+    def __init__(self, device: Any) -> None:
+        self.device = DeviceContext(device)
 
-        return call
+    def _clone(self) -> set_device:
+        return self
 
-    return decorate
+    def __enter__(self) -> None:
+        self.device.__enter__()
+
+    def __exit__(self, *exception: Any) -> None:
+        self.device.__exit__(*exception)
