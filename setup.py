@@ -32,6 +32,8 @@ FLAGS = [
     "-std=c++17", "-g0", "-fvisibility=hidden", "-pthread", "-Wall", "-Wno-psabi",
     # No contraction to fused operations: an element-wise result has the same bits everywhere.
     "-ffp-contract=off", "-fno-math-errno", "-fno-trapping-math",
+    # Else how fast a loop is depends on what was linked before it (convolutions: up to 9 %).
+    "-falign-functions=64",
 ]  # fmt: skip
 EXT_SUFFIX = sysconfig.get_config_var("EXT_SUFFIX")
 # Files compile a fifth faster with these than with GCC's -O3; most kernels are as fast.
