@@ -249,7 +249,7 @@ ERRORS: dict[str, tuple[type[BaseException], str, Any]] = {
         RuntimeError, "one name", lambda: shaped(({0: Dim("b"), 1: Dim("b", max=9)},)),
     ),
     "no tensor": (
-        ValueError, "no tensor",
+        ValueError, "not a tensor",
         lambda: export(Fails(), (X, 3), dynamic_shapes=(None, {0: Dim("b")})),
     ),
     "other parts": (
