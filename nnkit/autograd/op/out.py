@@ -95,9 +95,9 @@ def call_into(out: Any, function: Callable, name: str, arguments: tuple, options
     """Call a function and write its result into ``out``, a tensor or a tuple for several."""
     if name == "where" and not all(isinstance(a, Tensor) for a in arguments):
         raise TypeError("where(): argument 'out' requires that all arguments are tensors")
-    if name in OF_DIMS and len(arguments) < 2 and options.keys().isdisjoint(("dim", "axis")):
+    if name in OF_DIMS and not arguments[1:] and options.keys().isdisjoint(("dim", "axis")):
         raise TypeError(f"{name}(): argument 'out' goes with 'dim'")
-    if name == "bernoulli" and (len(arguments) > 1 or "p" in options):
+    if name == "bernoulli" and (arguments[1:] or "p" in options):
         raise TypeError("bernoulli(): argument 'out' goes without 'p'")
     if isinstance(out, Tensor) and (
         name in IN_DTYPE_OF_OUT or name == "mean" and _is_of_dims(arguments, options)
