@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import doctest
+import inspect
 import re
 import shutil
 import subprocess
@@ -10,6 +11,8 @@ import sys
 from pathlib import Path
 
 import pytest
+
+import nnkit
 
 ROOT = Path(__file__).parents[1]
 PAGES = [*sorted(ROOT.glob("*.md")), *sorted((ROOT / "docs").glob("*.md"))]
@@ -98,3 +101,15 @@ def test_named_files_exist(page: Path) -> None:
     )
     missing = [n for n in named if not (ROOT / n).exists()]
     assert not missing
+
+
+def test_every_function_and_method_says_what_it_does() -> None:
+    places = (nnkit, nnkit.Tensor, nnkit.linalg, nnkit.fft, nnkit.special, nnkit.nn.functional)
+    silent = [
+        f"{place.__name__}.{name}"
+        for place in places
+        for name in dir(place)
+        if not name.startswith("_") and inspect.isroutine(getattr(place, name))
+        if not (getattr(place, name).__doc__ or "").strip()
+    ]
+    assert not silent

@@ -243,6 +243,7 @@ def _transposed(
 
     recorded, MODE.enabled = MODE.enabled, True
     try:
+        # Ones, since at zeros some rules have a case of their own, and another derivative.
         weights = [
             LIFTED.ones_like(output)._set_requires_grad(True) if has else None
             for output, has in zip(outputs, wanted, strict=True)

@@ -519,9 +519,7 @@ def _in_place(
             dtype = input._array.dtype
         except AttributeError:
             raise wrong_type(label, "input", input) from None
-        if input._device.depth and not differentiable:
-            pass  # what is around the level may want the derivative
-        elif dtype in fast:
+        if dtype in fast:
             kernel = getattr(input._device.backend, label)
         elif refused in input.dtype.kinds:
             kind = "complex" if input.is_complex() else input.dtype.name
@@ -530,6 +528,8 @@ def _in_place(
             )
         else:
             kernel = kernel_asked(label, input)
+        if input._device.depth and not differentiable:
+            kernel = None  # someone around the level may ask for the derivative
         return write(input, label, promoting, kernel=kernel)
 
     def write_two(input: Any, other: Any) -> Tensor:

@@ -49,6 +49,8 @@ def public(
             lax=lax, aliases=aliases,
         )  # fmt: skip
     own = name or function.__name__
+    if function.__doc__ is None:  # the method of a public function that takes arguments otherwise
+        function.__doc__ = PUBLIC[own].__doc__
     offered = held(function, own, out=out, lax=lax)
     for each in (own, *aliases):
         if namespace:

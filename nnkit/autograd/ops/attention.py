@@ -31,7 +31,7 @@ def _is_fused(query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None) ->
 def _is_dense(x: Tensor) -> bool:
     """Whether the elements of a row follow each other."""
     array = x._array
-    is_plain = array.size and array.shape[-1] > 1  # else the strides are told, not used
+    is_plain = array.size and array.shape[-1] > 1  # else memory does not show torch's stride
     return steps_of(array)[-1] == 1 if is_plain else x.stride(-1) == 1
 
 
