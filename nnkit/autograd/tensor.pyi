@@ -558,7 +558,7 @@ class Tensor(_Living):
     def bool(self, *, memory_format: _Any = None) -> Tensor:
         """The tensor in dtype nnkit.bool."""
     def broadcast_to(self, *sizes: _Any, size: _Sequence[builtins.int] | None = None) -> Tensor:
-        ...
+        """``input.expand(size)``: the input repeated to a larger shape without copying."""
     def byte(self, *, memory_format: _Any = None) -> Tensor:
         """The tensor in dtype nnkit.uint8."""
     def cauchy_(
@@ -672,7 +672,9 @@ class Tensor(_Living):
         dim: builtins.int | _Sequence[builtins.int] | None = None,
         *more: builtins.int,
     ) -> Tensor:
-        ...
+        """The number of elements that are not zero, in all or along ``dim`` (an int or a
+        tuple, which the method takes one by one too).
+        """
     def cov(
         self,
         *,
@@ -875,7 +877,9 @@ class Tensor(_Living):
     def flatten(self, start_dim: builtins.int = 0, end_dim: builtins.int = -1) -> Tensor:
         """Merge the dimensions from ``start_dim`` to ``end_dim`` (both included) into one."""
     def flip(self, *named: _Any, dims: _Sequence[builtins.int] | None = None) -> Tensor:
-        ...
+        """A copy with the order along ``dims`` reversed; the method takes them one by one
+        too.
+        """
     def fliplr(self) -> Tensor:
         """`flip` along dimension 1."""
     def flipud(self) -> Tensor:
@@ -1664,7 +1668,7 @@ class Tensor(_Living):
     def output_nr(self) -> builtins.int:
         """Which output of ``grad_fn`` this tensor is."""
     def permute(self, *order: _Any, dims: _Sequence[builtins.int] | None = None) -> Tensor:
-        ...
+        """The dimensions in another order, as a view; the method takes them one by one too."""
     def pin_memory(self, device: _Any = None) -> Tensor:
         """A copy of a CPU tensor in page-locked memory; the tensor itself if it is there
         already.
@@ -1767,7 +1771,7 @@ class Tensor(_Living):
         *,
         output_size: builtins.int | None = None,
     ) -> Tensor:
-        ...
+        """Every element (or slice along ``dim``) repeated so many times in place."""
     @builtins.property
     def requires_grad(self) -> builtins.bool:
         """Whether gradients with respect to this tensor are to be computed."""
@@ -1780,7 +1784,7 @@ class Tensor(_Living):
     def requires_grad_(self, requires_grad: builtins.bool = True) -> Tensor:
         """Set whether gradients are computed for this leaf, in place; return the tensor."""
     def reshape(self, *sizes: _Any, shape: _Sequence[builtins.int] | None = None) -> Tensor:
-        ...
+        """The same elements in order under another shape: a view where possible, else a copy."""
     def reshape_as(self, other: Tensor) -> Tensor:
         """``input.reshape(other.shape)``."""
     def resize(self, *sizes: _Any) -> Tensor:
@@ -1994,7 +1998,9 @@ class Tensor(_Living):
         dim: builtins.int | _Sequence[builtins.int] = ...,
         *more: builtins.int,
     ) -> Tensor:
-        ...
+        """Drop the dimensions of size 1: all, or those in ``dim``, an int or a tuple; the
+        method takes several ints, too.
+        """
     def squeeze_(self, *arguments: _Any, **options: _Any) -> Tensor:
         """In-place version of `squeeze`; returns the tensor."""
     def sspaddmm(
@@ -2098,7 +2104,7 @@ class Tensor(_Living):
     ) -> builtins.tuple[Tensor, ...]:
         """Views of pieces: that many nearly equal ones, or cut at the given indices."""
     def tile(self, *times: _Any, dims: _Sequence[builtins.int] | None = None) -> Tensor:
-        ...
+        """`repeat` whose missing leading counts are 1; the method takes them one by one too."""
     def to(self, *target: _Any, **options: _Any) -> Tensor:
         """Convert to a dtype, a device, or those of another tensor: ``to(dtype)``,
         ``to(device)``, ``to(device, dtype)``, ``to(other)``.

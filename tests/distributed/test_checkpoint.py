@@ -119,7 +119,7 @@ LOADS: dict[str, tuple[Callable[[Path], Any], type[BaseException], str]] = {
     "no tensor": (
         lambda f: checkpoint.load({"a": nnkit.ones(3)}, checkpoint_id=f),
         CheckpointException,
-        "a: a tensor and a value that is none",
+        "a: the current value is a tensor, the saved one not",
     ),
     "no checkpoint": (
         lambda f: checkpoint.load({}, checkpoint_id=f / "none"),

@@ -153,6 +153,10 @@ def _pushed(
         found = [op.along(primals, tangents)]
     elif op.name in FORMULAS and (real or op.name == "sgn"):  # whose rule is its own transpose
         found = [_along(op, primals, statics, outputs[0], edges, tangents)]
+    elif op.elements is not None:  # a loss
+        reduction, *scalars = statics
+        each = _along(op.elements, primals, tuple(scalars), primals[0], edges, tangents)
+        found = [each if reduction == "none" else getattr(LIFTED, reduction)(each, None, False)]
     else:
         found = _transposed(op, primals, statics, outputs, edges, wanted, tangents)
     depends, kind = _read(op, primals, outputs) if op.depends and recorded else [], op.depends
@@ -243,9 +247,8 @@ def _transposed(
 
     recorded, MODE.enabled = MODE.enabled, True
     try:
-        # Ones, since at zeros some rules have a case of their own, and another derivative.
         weights = [
-            LIFTED.ones_like(output)._set_requires_grad(True) if has else None
+            LIFTED.zeros_like(output)._set_requires_grad(True) if has else None
             for output, has in zip(outputs, wanted, strict=True)
         ]
         gradients = node.gradients(LIFTED, weights, unpack)

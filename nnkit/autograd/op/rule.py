@@ -119,9 +119,10 @@ class Op:
     """
 
     __slots__ = (
-        "alone", "along", "also", "apart", "broadcasts", "depends", "differentiable", "fixed",
-        "is_view", "joint", "linear", "materializes", "name", "names", "node_name", "node_type",
-        "only_first", "order", "primitive", "private", "record", "reflected", "rules", "values",
+        "alone", "along", "also", "apart", "broadcasts", "depends", "differentiable", "elements",
+        "fixed", "is_view", "joint", "linear", "materializes", "name", "names", "node_name",
+        "node_type", "only_first", "order", "primitive", "private", "record", "reflected",
+        "rules", "values",
     )  # fmt: skip
 
     def __init__(
@@ -131,10 +132,11 @@ class Op:
         private: tuple[str, ...] = (), depends: str | None = None, alone: Any = None,
         apart: Any = (), also: Mapping[str, tuple[str, ...]] | None = None,
         fixed: tuple[str, ...] = (), linear: bool = False, order: tuple[str, ...] = (),
-        materializes: bool = True, along: Callable | None = None,
+        materializes: bool = True, along: Callable | None = None, elements: Op | None = None,
     ) -> None:  # fmt: skip
         self.linear = linear
         self.along = along
+        self.elements = elements
         self.materializes = materializes
         self.name = primitive.name
         self.depends = depends
@@ -285,6 +287,7 @@ def rule(
     order: tuple[str, ...] = (),
     materializes: bool = True,
     along: Callable | None = None,
+    elements: Op | None = None,
     **rules: Callable,
 ) -> Callable:
     """Declare how primitive ``name`` is differentiated, and return its function on Tensors.
@@ -326,6 +329,7 @@ def rule(
         materializes: whether rules get zeros for an output that received no gradient, or None.
         along: the tangent of the output, a function of all inputs and their tangents, if torch's
             differs from what the rules give.
+        elements: for a loss, the element-wise op whose outputs it reduces.
         rules: for each differentiable input a function ``(B, g, ...)`` that returns its gradient.
             If the op broadcasts, the gradient has the broadcast shape (the engine sums it down).
     """
@@ -334,7 +338,7 @@ def rule(
         primitive, rules, node or node_name_of(name), joint=joint, view=view,
         broadcasts=broadcasts, nondifferentiable=nondifferentiable, private=private,
         depends=depends, alone=alone, apart=apart, also=also, fixed=fixed, linear=linear,
-        order=order, materializes=materializes, along=along,
+        order=order, materializes=materializes, along=along, elements=elements,
     )  # fmt: skip
     apply = _make_apply(op)
     apply.__name__ = apply.__qualname__ = name

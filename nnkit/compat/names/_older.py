@@ -28,7 +28,7 @@ def _removed(name: str, instead: str) -> Callable[..., NoReturn]:
             f"torch.{instead} in the place of torch.{name}"
         )
 
-    refuse.__name__ = name
+    refuse.__name__, refuse.__doc__ = name, f"Removed: use `{instead}`."
     return refuse
 
 

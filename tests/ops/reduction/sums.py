@@ -12,8 +12,8 @@ INF, NAN = np.inf, np.nan
 
 def along(make: Maker) -> list[Sample]:
     return [
-        Sample(make(3, 4)),
         Sample(make(2, 3, 4), 1),
+        Sample(make(3, 4)),
         Sample(make(2, 3, 4), (0, -1)),
         Sample(make(2, 3, 4), [0, 1], True),
         Sample(make(2, 3), dim=-1, keepdim=True),
@@ -31,8 +31,8 @@ def with_dtype(make: Maker) -> list[Sample]:
 
 def one_dim(make: Maker) -> list[Sample]:
     return [
-        Sample(make(2, 3)),
         Sample(make(2, 3, 2), 1),
+        Sample(make(2, 3)),
         Sample(make(2, 3), -1, True),
         Sample(make(2, 3), dim=0, keepdim=True),
         Sample(make(2, 3), axis=0),

@@ -90,7 +90,9 @@ def elementwise_loss(
     position = elements.op.primitive.arrays.index
     reduced: Any = {x: _reduced(elements.op.rules[position(x)].function, divided) for x in rules}
     named = node and _named_by_reduction(node)
-    return rule(name, node=named, private=private, also=also, alone=alone, **reduced)
+    return rule(
+        name, node=named, private=private, also=also, alone=alone, elements=elements.op, **reduced
+    )
 
 
 def _named_by_reduction(node: str) -> Callable[[Any, Any], str]:
