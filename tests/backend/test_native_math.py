@@ -127,6 +127,26 @@ def test_huge_angles(dtype):
             np.testing.assert_allclose(getattr(BACKEND, name)(x), expected, 4 * np.finfo(dtype).eps)
 
 
+@pytest.mark.parametrize("name", ["sin", "cos", "tan"])
+def test_a_far_angle_among_near_ones_changes_none_of_them(name):
+    """Blocks of near angles are reduced in another way, which gives the same bits."""
+    kernel, rng = getattr(BACKEND, name), np.random.default_rng(0)
+    sizes = 2.0 ** rng.uniform(-40, 17, 20_000) * rng.choice([-1, 1], 20_000)
+    near = np.concatenate([sizes, np.arange(-9, 9) * np.pi / 4, [0.0, -0.0]]).astype(np.float32)
+    for far in (2.0**17, 1e30, INF, NAN):
+        mixed = np.insert(near, range(0, near.size, 1000), np.float32(far))
+        apart = np.delete(kernel(mixed), np.flatnonzero(~(np.abs(mixed) < 2.0**17)))
+        np.testing.assert_array_equal(apart.view(np.int32), kernel(near).view(np.int32))
+
+
+@pytest.mark.parametrize(("name", "base"), [("log2", 2.0), ("log10", 10.0)])
+def test_logarithms_of_powers_are_whole(name, base):
+    exponents = np.arange(-37, 39)
+    found = getattr(BACKEND, name)((base**exponents).astype(np.float32))
+    np.testing.assert_array_equal(found[exponents >= -10], exponents[exponents >= -10])
+    np.testing.assert_allclose(found, exponents, 2.0**-24)
+
+
 @pytest.mark.parametrize("n", [0, 1, 2, 5])
 def test_polygamma(n):
     x = np.concatenate([np.linspace(0.05, 30, 200), np.linspace(-4.9, -0.05, 30), [0.0, INF, NAN]])

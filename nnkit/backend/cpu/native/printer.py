@@ -6,11 +6,33 @@ from collections.abc import Iterable
 from itertools import product
 
 from nnkit.backend.c_source import Statements, Unsupported, fingerprint
-from nnkit.backend.formula import Formula, Update
+from nnkit.backend.formula import Expression, Formula, Trace, Update
 
 FORMULAS_OF_FILE = 40
 MOST_OPERANDS = 8  # formula.h: most_operands, arrays and scalars
 MOST_ARRAYS, MOST_SCALARS = 10, 16  # update.h: most_arrays_of_update, most_scalars_of_update
+
+
+CIRCULAR = frozenset(("sin", "cos", "tan"))
+
+
+class LoopStatements(Statements):
+    """Statements of a loop.
+
+    ``angles`` is the array whose elements are the arguments of all circular functions, if there is
+    one: `math::with_circle` finds blocks of angles for which they are computed fast.
+    """
+
+    def __init__(self, trace: Trace, scalars: tuple[str, ...]) -> None:
+        found = {n.arguments[0] for n in trace.nodes if n.function in CIRCULAR}
+        names = {x.payload if x.function == "symbol" else None for x in found} - {*scalars}
+        self.angles = names.pop() if len(found) == len(names) == 1 else None
+        super().__init__(trace, scalars)
+
+    def _operation(self, node: Expression, arguments: list[str], number: str) -> str:
+        if self.angles and node.function in CIRCULAR:
+            return f"circle.{node.function}({self.angles})"
+        return super()._operation(node, arguments, number)
 
 
 def print_files(formulas: Iterable[Formula]) -> dict[str, str]:
@@ -39,7 +61,7 @@ def _file(header: str, printed: list[str]) -> str:
 def _formula(formula: Formula) -> str | None:
     try:
         trace = formula.trace()
-        printed = Statements(trace, formula.scalars)
+        printed = LoopStatements(trace, formula.scalars)
     except (Unsupported, RuntimeError):  # RuntimeError: a derivative that there is not
         return None
     if trace.outputs[0].function == "conj":
@@ -89,7 +111,7 @@ def _update(update: Update) -> Iterable[str | None]:
 def _variant(update: Update, trace, targets: tuple[str, ...], mark: int) -> str | None:
     scalars = update.counters + update.scalars
     try:
-        printed = Statements(trace, scalars)
+        printed = LoopStatements(trace, scalars)
     except Unsupported:
         return None
     used = set().union(*(trace.symbols(o) for o in trace.outputs)) | set(targets)
@@ -122,14 +144,20 @@ def _scalars(names: tuple[str, ...]) -> list[str]:
     return [f"[[maybe_unused]] const double {n} = scalars[{i}];" for i, n in enumerate(names)]
 
 
-def _loop(printed: Statements, reads: list[str], writes: list[str]) -> list[str]:
-    """The loop over the elements, inside one function for each exponent that is a scalar."""
+def _loop(printed: LoopStatements, reads: list[str], writes: list[str]) -> list[str]:
+    """The loop over the elements, inside one function for each exponent that is a scalar, and for
+    the circular functions.
+    """
+    start, stop = ("start", "stop") if printed.angles else ("0", "count")
     # The arrays of an element are different ones, or the very same: nothing is carried over.
-    loop = ["#pragma GCC ivdep", "for (Index i = 0; i < count; ++i) {"]
+    loop = ["#pragma GCC ivdep", f"for (Index i = {start}; i < {stop}; ++i) {{"]
     loop += [f"    {line}" for line in [*reads, *printed.lines, *writes]] + ["}"]
-    for name, exponent in printed.powers.items():
-        head = f"math::with_power<T>({exponent}, [&](auto {name}) {{"
-        loop = [head, *(f"    {line}" for line in loop), "});"]
+    heads = [f"with_power<T>({e}, [&](auto {name}) {{" for name, e in printed.powers.items()]
+    if printed.angles:
+        arguments = "auto circle, Index start, Index stop"
+        heads.append(f"with_circle({printed.angles}_, count, [&]({arguments}) {{")
+    for head in heads:
+        loop = [f"math::{head}", *(f"    {line}" for line in loop), "});"]
     return loop
 
 

@@ -154,14 +154,18 @@ inline T log_of_special(T x, T value) {
     return x < T(0) ? Format<T>::nan : value;
 }
 
-// e log(2) + log(1 + f), the latter as f - f^2 / 2 + f^3 P(f).
-inline float log_of_parts(float f, float e) {
-    const float square = f * f;
+// log(1 + f) is f - f^2 / 2 and this, f^3 P(f).
+inline float log_tail(float f) {
     const float tail = polynomial(f, 0.06971611471f, -0.1147973385f, 0.1168541992f, -0.1242568733f,
                                   0.1424905765f, -0.1666780232f, 0.2000071575f, -0.2499999696f,
                                   0.3333333118f);
-    const float low = tail * f * square + e * Format<float>::log_2_low;
-    return (f + (low - 0.5f * square)) + e * Format<float>::log_2_high;
+    return tail * f * (f * f);
+}
+
+// e log(2) + log(1 + f)
+inline float log_of_parts(float f, float e) {
+    const float low = log_tail(f) + e * Format<float>::log_2_low;
+    return (f + (low - 0.5f * (f * f))) + e * Format<float>::log_2_high;
 }
 
 // The same with log(1 + f) = 2 atanh(s), s = f / (2 + f); since 2 s = f - s f, the rounding of s
@@ -195,9 +199,35 @@ inline T log1p(T x) {
     return std::copysign(log_of_special(u, log_of_parts(f, split.e)), x);
 }
 
-inline float log2(float x) { return float(log(double(x)) * (1 / log_2)); }
+// What a logarithm to another base is made of: the logarithm of 2 to that base, and 1 / log(base),
+// both as a few bits, by which products are exact, and the rest.
+struct Base2 {
+    static constexpr float of_2_high = 1, of_2_low = 0;
+    static constexpr float inverse_high = 0x1.716p+0f, inverse_low = -0x1.7135a8p-13f;
+};
+struct Base10 {
+    static constexpr float of_2_high = 0x1.3441p-2f, of_2_low = 0x1.a84fbcp-21f;
+    static constexpr float inverse_high = 0x1.bccp-2f, inverse_low = -0x1.09d5b2p-15f;
+};
+
+// The logarithm to a base: log(1 + f) as 12 bits and the rest, in which what is added up loses
+// nothing that the result would show (the Sun library's arrangement).
+template <class Base>
+inline float log_to(float x) {
+    constexpr float lift = 0x1p24f;
+    const Split<float> split(x, x < std::numeric_limits<float>::min() ? lift : 1.0f);  // subnormal
+    const float f = split.m - 1.0f, half_square = 0.5f * (f * f);
+    const float high = from_bits<float>(bits_of(f - half_square) & 0xfffff000u);
+    const float low = ((f - high) - half_square) + log_tail(f);
+    const float whole = split.e * Base::of_2_high, share = high * Base::inverse_high;
+    const float sum = whole + share, lost = (whole - sum) + share;
+    const float rest = (low + high) * Base::inverse_low + low * Base::inverse_high;
+    return log_of_special(x, sum + (lost + (split.e * Base::of_2_low + rest)));
+}
+
+inline float log2(float x) { return log_to<Base2>(x); }
 inline double log2(double x) { return std::log2(x); }
-inline float log10(float x) { return float(log(double(x)) * (1 / log_10)); }
+inline float log10(float x) { return log_to<Base10>(x); }
 inline double log10(double x) { return std::log10(x); }
 
 // 1 / (1 + e^-x), of which both parts are made smaller by 2^-drop: e^-x may overflow where the

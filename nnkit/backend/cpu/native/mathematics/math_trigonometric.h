@@ -1,6 +1,9 @@
 // Circular functions, with an argument reduction that is right for every float, and inverses.
 #pragma once
 
+#include <algorithm>
+#include <cstddef>
+
 #include "math_exponential.h"
 
 namespace nnkit::math {
@@ -37,6 +40,22 @@ struct Angle {
     }
 };
 
+// The same for |x| < 2^17, which is fast: two parts of pi / 2 are enough, the first of 30 bits, so
+// that its products are exact. Sines, cosines and tangents come out as from the other angles, to the
+// last bit (tried for every float).
+struct NearAngle {
+    static constexpr float bound = 0x1p17f;
+    double r;
+    std::uint32_t quadrant;
+
+    explicit NearAngle(float x) {
+        const double shifted = x * (2 / pi) + Format<double>::rounder;
+        const double whole = shifted - Format<double>::rounder;
+        r = (x - whole * 0x1.921fb54p+0) - whole * 0x1.10b4611a62633p-30;
+        quadrant = std::uint32_t(bits_of(shifted));
+    }
+};
+
 // sin and cos of |r| <= pi / 4
 template <typename T>
 inline T sine(T r) {
@@ -53,6 +72,7 @@ inline T cosine(T r) {
 
 // sin of an angle ``quarters`` quarter turns on: quadrants 1 and 3 take the cosine, 2 and 3 the
 // negative sign.
+template <class Angle>
 inline float sin_from(const Angle& angle, std::uint32_t quarters) {
     const std::uint32_t quadrant = angle.quadrant + quarters;
     const float r = float(angle.r), s = sine(r), c = cosine(r);
@@ -60,20 +80,47 @@ inline float sin_from(const Angle& angle, std::uint32_t quarters) {
     return from_bits<float>(bits_of(value) ^ ((quadrant & 2) << 30));
 }
 
-inline float sin(float x) { return sin_from(Angle(x), 0); }
-inline double sin(double x) { return std::sin(x); }
-
-inline float cos(float x) { return sin_from(Angle(x), 1); }
-inline double cos(double x) { return std::cos(x); }
-
 // sin / cos, a quarter turn on -cos / sin
-inline float tan(float x) {
-    const Angle angle(x);
+template <class Angle>
+inline float tan_of(const Angle& angle) {
     const double s = sine(angle.r), c = cosine(angle.r);
     const bool odd = angle.quadrant & 1;
     return float((odd ? -c : s) / (odd ? s : c));
 }
-inline double tan(double x) { return std::tan(x); }
+
+// The circular functions of floats that are reduced to one kind of angles, and of doubles.
+template <class Angle>
+struct Circle {
+    static float sin(float x) { return sin_from(Angle(x), 0); }
+    static float cos(float x) { return sin_from(Angle(x), 1); }
+    static float tan(float x) { return tan_of(Angle(x)); }
+    static double sin(double x) { return std::sin(x); }
+    static double cos(double x) { return std::cos(x); }
+    static double tan(double x) { return std::tan(x); }
+};
+
+template <class T>
+inline T sin(T x) { return Circle<Angle>::sin(x); }
+template <class T>
+inline T cos(T x) { return Circle<Angle>::cos(x); }
+template <class T>
+inline T tan(T x) { return Circle<Angle>::tan(x); }
+
+// Calls `loop(circle, start, stop)` for blocks of the angles x, with the faster circle where all of
+// a block are near.
+template <class T, class LoopOfCircle>
+inline void with_circle(const T* x, std::ptrdiff_t count, LoopOfCircle loop) {
+    constexpr std::ptrdiff_t block = 2048;
+    if constexpr (sizeof(T) > sizeof(float)) {
+        loop(Circle<Angle>(), 0, count);
+    } else for (std::ptrdiff_t start = 0; start < count; start += block) {
+        const std::ptrdiff_t stop = std::min(start + block, count);
+        std::uint32_t far = 0;
+        for (std::ptrdiff_t i = start; i < stop; ++i) far |= !(std::fabs(x[i]) < NearAngle::bound);
+        if (far) loop(Circle<Angle>(), start, stop);
+        else loop(Circle<NearAngle>(), start, stop);
+    }
+}
 
 // The inverse functions of floats, in double precision since their sums would cancel.
 
