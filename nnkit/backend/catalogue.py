@@ -329,6 +329,7 @@ SIGNATURES = {
         batch_norm(x, weight?, bias?; eps) -> out, mean, variance
         batch_norm_grad(g, x, weight?, mean, variance; eps) -> g_x, g_weight
         batch_norm_eval(x, weight?, bias?, mean, scale)
+        batch_norm_eval_grad(g, x, weight?, mean, scale; weighted) -> g_x, g_weight
         update_running_(running_mean!, running_var!, mean, variance; momentum, correction)
     """,
     "conv": """

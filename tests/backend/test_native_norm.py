@@ -89,6 +89,11 @@ def _evaluations() -> Iterator[tuple]:
         yield x, weight, bias, mean, scale
 
 
+def _gradients_of_evaluations() -> Iterator[tuple]:
+    for x, weight, _, mean, scale in _evaluations():
+        yield np.flip(x).copy(order="K"), x, weight, mean, scale, True
+
+
 def _updates() -> Iterator[tuple]:
     for dtype in FLOATS:
         new = numbers((1, 9, 1), np.promote_types(dtype, np.float32))
@@ -109,6 +114,7 @@ CASES = {
     "rms_norm_grad": lambda: _gradients("rms_norm"),
     "group_norm_grad": lambda: _gradients("group_norm"),
     "batch_norm_grad": lambda: _gradients("batch_norm"),
+    "batch_norm_eval_grad": _gradients_of_evaluations,
 }
 
 
@@ -132,6 +138,7 @@ def test_serves_every_layout() -> None:
             assert served(B.batch_norm, x, weight, weight, 1e-5)
             assert served(B.batch_norm_grad, x, x, weight, *statistics, 1e-5)
             assert served(B.batch_norm_eval, x, weight, weight, *statistics)
+            assert served(B.batch_norm_eval_grad, x, x, weight, *statistics, True)
             assert served(B.group_norm, x, weight, weight, 2, 1e-5)
             assert served(B.layer_norm, x, lay(numbers((17,))), None, 1, 1e-5)
 

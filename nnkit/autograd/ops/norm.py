@@ -82,28 +82,12 @@ _batch_norm = rule(
 )
 
 
-def _batch_norm_eval_rule(
-    B: Any, g: Any, x: Any, weight: Any, mean: Any, scale: Any, needs: tuple
-) -> tuple:
-    dtype, wide = (getattr(t, "_array", t).dtype for t in (x, scale))
-    if dtype is not wide:  # half precision is rounded once, as forward
-        g, x, weight, mean = (None if t is None else B.cast(t, wide) for t in (g, x, weight, mean))
-        grads = _batch_norm_eval_rule(B, g, x, weight, mean, scale, needs)
-        return tuple(None if t is None else B.cast(t, dtype) for t in grads)
-    shape = (-1,) + (1,) * (x.ndim - 2)
-    g_x = g_weight = None
-    if needs[0]:
-        g_x = B.mul(g, B.reshape(scale if weight is None else B.mul(scale, weight), shape))
-        g_x = gradient_in_format(B, g_x, x)
-    if needs[1]:
-        centred = B.sub(x, B.reshape(mean, shape))
-        g_weight = B.mul(_sum_channels(B, B.mul(g, centred)), scale)
-    return g_x, g_weight, _sum_channels(B, g) if needs[2] else None, None, None
-
-
 _batch_norm_eval = rule(
     "batch_norm_eval", node="NativeBatchNormBackward0", depends="none", fixed=("mean", "scale"),
-    joint=_batch_norm_eval_rule,
+    joint=lambda B, g, x, weight, mean, scale, needs: (
+        *_in_format(B, x, *B.batch_norm_eval_grad(g, x, weight, mean, scale, needs[1])),
+        _sum_channels(B, g) if needs[2] else None, None, None,
+    ),
 )
 
 

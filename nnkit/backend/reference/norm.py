@@ -118,6 +118,21 @@ def batch_norm_eval(B, x, weight, bias, mean, scale):
     return B.add(B.mul(x, B.reshape(scale, shape)), B.reshape(shift, shape))
 
 
+def batch_norm_eval_grad(B, g, x, weight, mean, scale, weighted):
+    """The gradients of x, and of the weight if it is ``weighted``."""
+    if x.dtype != scale.dtype:  # rounded once, as forward
+        wide = [None if t is None else B.cast(t, scale.dtype) for t in (g, x, weight, mean)]
+        grads = B.batch_norm_eval_grad(*wide, scale, weighted)
+        return tuple(None if t is None else B.cast(t, x.dtype) for t in grads)
+    shape = (-1,) + (1,) * (x.ndim - 2)
+    g_x = B.mul(g, B.reshape(scale if weight is None else B.mul(scale, weight), shape))
+    if not weighted:
+        return g_x, None
+    centred = B.sub(x, B.reshape(mean, shape))
+    along = B.sum(B.mul(g, centred), (0, *range(2, g.ndim)), False)
+    return g_x, B.mul(along, scale)
+
+
 def update_running_(B, running_mean, running_var, mean, variance, momentum, correction):
     shape = tuple(running_mean.shape)
     for running, new in ((running_mean, mean), (running_var, B.mul(variance, correction))):

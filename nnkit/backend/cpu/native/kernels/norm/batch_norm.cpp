@@ -236,6 +236,41 @@ void evaluate(const Channels& channels, const Data<T>& data, const T* mean, cons
     });
 }
 
+// The gradients of x and of the weight where the statistics are no function of x.
+template <class T>
+void evaluate_backward(const Channels& channels, const Data<T>& data, const T* scale) {
+    auto by_channel = [&](Index c) {
+        double along = 0;
+        T mean = data.mean[c], factor = scale[c] * data.weight_of(c);
+        for (Index b = 0; b < channels.batch; ++b) {
+            const T *g = data.g + channels.at(b, c), *x = data.x + channels.at(b, c);
+            T* to = data.out + channels.at(b, c);
+            along += sum_of<T>(
+                channels.length, [mean](auto slope, auto v) { return slope * (v - mean); }, g, x);
+            for (Index i = 0; i < channels.length; ++i) to[i] = g[i] * factor;
+        }
+        data.g_weight[c] = static_cast<T>(along) * scale[c];
+    };
+    auto by_tile = [&](Index first, Index width) {
+        T factor[widest_tile], *g_weight = data.g_weight + first;
+        const T *g = data.g + first, *x = data.x + first, *mean = data.mean + first;
+        sum_tile(channels.batch, channels.count, width, g_weight,
+                 [&](auto read, Index i, Index j) {
+                     return read(g + i) * (read(x + i) - read(mean + j));
+                 });
+        for (Index j = 0; j < width; ++j) {
+            g_weight[j] *= scale[first + j];
+            factor[j] = scale[first + j] * data.weight_of(first + j);
+        }
+        for (Index b = 0; b < channels.batch; ++b) {
+            const T* row = g + b * channels.count;
+            T* to = data.out + first + b * channels.count;
+            for (Index j = 0; j < width; ++j) to[j] = row[j] * factor[j];
+        }
+    };
+    for_channels(channels, by_channel, by_tile);
+}
+
 bool is_batch(Array x) { return is_floating(x) && x.ndim() >= 2 && x.size() > 0; }
 
 PyObject* batch_norm(Arguments arguments) {
@@ -316,6 +351,31 @@ PyObject* batch_norm_eval(Arguments arguments) {
     });
 }
 
+PyObject* batch_norm_eval_grad(Arguments arguments) {
+    Array x = arguments.array(1);
+    if (!is_batch(x) || item_size(x.type()) < 4 || !arguments.truth(5)) return decline();
+    Type type = x.type();
+    Channels channels(x);
+    Input slope, source, weight, mean, scale;
+    Owned g = channels.in_memory(arguments.array(0));
+    if (!slope.read(g.array(), type, x.size())) return decline();
+    if (!source.read(channels.in_memory(x).array(), type, x.size())) return decline();
+    if (!weight.read_optional(arguments, 2, type, channels.count)) return decline();
+    if (!mean.read(arguments.array(3), type, channels.count)) return decline();
+    if (!scale.read(arguments.array(4), type, channels.count)) return decline();
+    return by_computed_type(type, [&](auto like) -> PyObject* {
+        using T = decltype(like);
+        Owned g_x(empty_like(source.array())), g_weight(empty<T>({channels.count}));
+        if (!g_x || !g_weight) return nullptr;
+        evaluate_backward<T>(channels,
+                             {slope.data<T>(), source.data<T>(), weight.data<T>(), nullptr,
+                              g_x.array().data<T>(), const_cast<T*>(mean.data<T>()), nullptr,
+                              g_weight.array().data<T>()},
+                             scale.data<T>());
+        return tuple({channels.as_called(std::move(g_x)), g_weight.release()});
+    });
+}
+
 template <class T> void move_running(Array running, const T* now, double kept, double part) {
     T* values = running.data<T>();
     T keep = static_cast<T>(kept), take = static_cast<T>(part);
@@ -344,6 +404,7 @@ PyObject* update_running(Arguments arguments) {
 Registration batch_norm_("batch_norm", batch_norm);
 Registration batch_norm_grad_("batch_norm_grad", batch_norm_grad);
 Registration batch_norm_eval_("batch_norm_eval", batch_norm_eval);
+Registration batch_norm_eval_grad_("batch_norm_eval_grad", batch_norm_eval_grad);
 Registration update_running_("update_running_", update_running);
 
 }  // namespace
