@@ -10,7 +10,10 @@ from tests.harness.table import ROWS, SUBJECT
 
 
 def main(subjects: list[str]) -> None:
-    for subject in subjects or sorted(set(SUBJECT.values())):
+    known = sorted(set(SUBJECT.values()))
+    if unknown := set(subjects).difference(known):
+        raise SystemExit(f"no subject {', '.join(unknown)}; there are {', '.join(known)}")
+    for subject in subjects or known:
         if not torch_answers(subject):
             print(f"{subject}: this processor draws other random numbers, its file is kept")
             continue

@@ -67,12 +67,9 @@ def tensordot(B: Any, x: Any, y: Any, axes_x: tuple, axes_y: tuple) -> Any:
 
 def cross(B: Any, x: Any, y: Any, axis: int) -> Any:
     """``x[i+1] y[i+2] - x[i+2] y[i+1]``, indices modulo 3."""
-    axes = (axis,)
-    found = B.sub(
-        B.mul(B.roll(x, (-1,), axes), B.roll(y, (1,), axes)),
-        B.mul(B.roll(x, (1,), axes), B.roll(y, (-1,), axes)),
-    )
-    return B.contiguous(found)
+    a, b = B.unbind(x, axis), B.unbind(y, axis)
+    parts = [B.sub(B.mul(a[i - 2], b[i - 1]), B.mul(a[i - 1], b[i - 2])) for i in range(3)]
+    return B.stack(parts, axis)
 
 
 def einsum(B: Any, operands: tuple, equation: str) -> Any:
