@@ -125,12 +125,11 @@ def _all(A: Tensor, B: Any, X: Any, iK: Any, settings: Any) -> tuple[Tensor, Ten
 
 def _one(A: Tensor, B: Any, X: Any, iK: Any, settings: Any) -> tuple[Tensor, Tensor]:
     dtype = A.dtype if A.dtype.category >= FLOATING else float32
-    m, k = A.shape[-1], settings.k
-    start = randn(m, settings.n, dtype=dtype, device=A.device) if X is None else X
+    k = settings.k
+    start = randn(A.shape[-1], settings.n, dtype=dtype, device=A.device) if X is None else X
     tol = finfo(dtype).eps ** 0.5 if settings.tol is None else settings.tol
     values, vectors = _best(A, _orthogonal(start, B), settings)
-    of_random = randn(m, k, dtype=dtype, device=A.device)
-    norms = [linalg.norm(_times(M, of_random)) / linalg.norm(of_random) for M in (A, B)]
+    norms = [linalg.norm(_times(M, start)) / linalg.norm(start) for M in (A, B)]
     state = SimpleNamespace(
         A=A, B=B, iK=iK, ivars={"istep": 0}, tvars={}, bvars={"force_stop": False}
     )

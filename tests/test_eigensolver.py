@@ -43,7 +43,9 @@ def test_values_are_torchs(name: str, torch: Any) -> None:
         right = vectors if "B" not in options else options["B"] @ vectors
         rest = A @ vectors - right * values.unsqueeze(-2)
         assert rest.abs().max() < (1e-2 if name == "single precision" else 1e-5)
-        found.append((values.flatten().tolist(), tuple(vectors.shape), str(values.dtype)[-7:]))
+        drawn = float(lib.rand(1))  # of the same generator, after as many numbers
+        shown = tuple(vectors.shape), str(values.dtype)[-7:], drawn
+        found.append((values.flatten().tolist(), *shown))
     assert found[0][1:] == found[1][1:] and found[0][0] == pytest.approx(found[1][0], rel=1e-5)
 
 
