@@ -79,18 +79,24 @@ def _explain(failed: Any) -> None:
 class detect_anomaly:
     """While active, a failing backward names the forward line, and NaN gradients raise.
 
+    Warns that it is slow; `set_detect_anomaly` does not.
+
     Args:
         check_nan: raise RuntimeError when a backward function returns NaN.
 
     Example:
         >>> import nnkit
-        >>> with nnkit.autograd.detect_anomaly():
+        >>> with nnkit.autograd.detect_anomaly():  # doctest: +SKIP
         ...     x = nnkit.ones(1, requires_grad=True)
         ...     (x * 2).sum().backward()
     """
 
     def __init__(self, check_nan: bool = True) -> None:
         self.check_nan = check_nan
+        warn(
+            "Anomaly Detection has been enabled. This mode will increase the runtime and should "
+            "only be enabled for debugging."
+        )
 
     def __enter__(self) -> None:
         self._previous = _switch(True, self.check_nan)
@@ -124,7 +130,7 @@ def is_anomaly_enabled() -> bool:
 
     Example:
         >>> import nnkit
-        >>> with nnkit.autograd.detect_anomaly():
+        >>> with nnkit.autograd.set_detect_anomaly(True):
         ...     nnkit.autograd.is_anomaly_enabled()
         True
     """

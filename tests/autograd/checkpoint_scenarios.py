@@ -263,18 +263,20 @@ def anomaly_flags(fw):
         return fw.is_anomaly_enabled(), fw.is_anomaly_check_nan_enabled()
 
     found = [flags()]
-    with fw.autograd.detect_anomaly():
-        with fw.autograd.detect_anomaly(check_nan=False):
+    with warnings.catch_warnings(record=True) as seen:
+        warnings.simplefilter("always")
+        with fw.autograd.detect_anomaly():
+            with fw.autograd.detect_anomaly(check_nan=False):
+                found.append(flags())
             found.append(flags())
-        found.append(flags())
-        with fw.autograd.set_detect_anomaly(False):
+            with fw.autograd.set_detect_anomaly(False):
+                found.append(flags())
             found.append(flags())
-        found.append(flags())
     found.append(flags())
     fw.autograd.set_detect_anomaly(True, check_nan=False)
     found.append(flags())
     fw.autograd.set_detect_anomaly(False)
-    return [*found, flags()]
+    return [*found, flags(), len(seen)]
 
 
 @scenario

@@ -291,7 +291,7 @@ def anomaly_names_the_forward_line(fw):
             y = (x * 0).sqrt().sum()
             error = raised(lambda: (y * 0).backward())
     texts = [str(w.message) for w in seen]
-    return [error, any("Error detected in SqrtBackward0" in t for t in texts),
+    return [error, texts[0], any("Error detected in SqrtBackward0" in t for t in texts),
             any("anomaly_names_the_forward_line" in t for t in texts)]  # fmt: skip
 
 
