@@ -16,7 +16,7 @@ from typing import Any
 
 import nnkit
 from nnkit import Tensor
-from nnkit.autograd.arguments.overriding import THREAD
+from nnkit.autograd.arguments.overriding import THREAD, DisableTorchFunctionSubclass
 from nnkit.autograd.forward.level import give_place
 from nnkit.autograd.op.promotion import ASKING, moved
 from nnkit.autograd.surface.copying import state_of
@@ -244,4 +244,5 @@ def make_wrapper_subclass(
     place = nnkit.device("cpu" if device is None else device)
     self: Any = blank(cls)
     fill(self, Held(self, like._array), _Place(place))  # type: ignore[arg-type]
-    return self.requires_grad_() if requires_grad else self
+    with DisableTorchFunctionSubclass():  # which may read what the object has not got yet
+        return self.requires_grad_() if requires_grad else self

@@ -62,6 +62,22 @@ for statement in {STATEMENTS!r}:
     assert run(program) == ""
 
 
+def test_a_wrapper_is_made_before_its_class_answers_for_functions() -> None:
+    program = f"""{WRAPPER}
+class Answers(Held):
+    @staticmethod
+    def __new__(cls, data):
+        made = torch.Tensor._make_wrapper_subclass(cls, data.shape, requires_grad=True)
+        made._data = data
+        return made
+    @classmethod
+    def __torch_function__(cls, func, types, args=(), kwargs=None):
+        return func(*(t._data if isinstance(t, cls) else t for t in args), **(kwargs or {{}}))
+print(torch.add(Answers(torch.ones(2)), 1))
+"""
+    assert run(program) == "tensor([2., 2.])"
+
+
 def test_a_wrapper_is_trained_as_what_it_holds() -> None:
     program = f"""{WRAPPER}
 def trained(held):
