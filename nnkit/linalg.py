@@ -223,9 +223,8 @@ def solve(A: Tensor, B: Tensor, *, left: bool = True) -> Tensor:
         >>> nnkit.linalg.solve(nnkit.tensor([[2.0, 0.0], [0.0, 4.0]]), nnkit.ones(2))
         tensor([0.5000, 0.2500])
     """
-    if _is_vector(A, B, left):
-        return rules.solve(A, B.unsqueeze(-1)).squeeze(-1)
-    return rules.solve(A, B) if left else rules.solve(A.mT, B.mT).mT
+    vector = _is_vector(A, B, left)
+    return rules.solve(A, B) if left and not vector else rules.solve_turned(A, B, vector)
 
 
 def _is_vector(A: Tensor, B: Tensor, left: bool) -> bool:
@@ -394,7 +393,8 @@ def cond(A: Tensor, p: float | str | None = None) -> Tensor:
         return A.new_zeros(A.shape[:-2]).abs()
     if p is None or p in (2, -2):
         s = svdvals(A)
-        return s[..., -1] / s[..., 0] if p == -2 else s[..., 0] / s[..., -1]
+        largest, smallest = s[..., :1], s[..., -1:]
+        return (smallest / largest if p == -2 else largest / smallest).squeeze(-1)
     check_square("linalg.cond", A)
     if p == "nuc":
         s = svdvals(A)

@@ -17,7 +17,7 @@ from nnkit.autograd.engine.unpacking import unpack_tensor
 from nnkit.autograd.grad_mode import MODE, no_grad
 from nnkit.autograd.op.inference import refusal
 from nnkit.autograd.tensor import Tensor, wrap
-from nnkit.autograd.views.counters import SeenWrites
+from nnkit.autograd.views.counters import SeenWrites, without_base
 from nnkit.autograd.views.history import is_unseen, refresh
 from nnkit.autograd.views.replay import laid
 from nnkit.backend.dtype import FLOATING
@@ -126,14 +126,22 @@ def single(
                     if alone and any(t._requires_grad for t in given):
                         raise RuntimeError(refusal(name))
                     with no_grad():
-                        return function(*arguments, **options)
+                        return _results(function(*arguments, **options))
                 arguments = tuple(map(seen, arguments))
                 options = {name: seen(value) for name, value in options.items()}
             if kind and any(t._requires_grad for t in given):
-                return _as_one(kind, function, arguments, options)
-        return function(*arguments, **options)
+                return _results(_as_one(kind, function, arguments, options))
+        return _results(function(*arguments, **options))
 
     return call
+
+
+def _results(found: Any) -> Any:
+    """What one operation returns, which is no view of what was computed on the way."""
+    for result in found if isinstance(found, tuple) else (found,):
+        if isinstance(result, Tensor) and result._base is not None:
+            without_base(result)
+    return found
 
 
 def _as_one(kind: Any, function: Callable, arguments: tuple, options: dict) -> Any:

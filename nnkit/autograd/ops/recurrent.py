@@ -17,6 +17,7 @@ from nnkit.autograd.op.registry import OPS
 from nnkit.autograd.op.rule import rule
 from nnkit.autograd.ops.dropout import dropout as drop
 from nnkit.autograd.tensor import Tensor
+from nnkit.autograd.views.counters import without_base
 from nnkit.backend.dtype import COMPLEX, FLOATING, int64, promote_types
 
 
@@ -215,8 +216,11 @@ def _sequences(
     x, *last = run(
         kind, OPS["reshape"](x, (steps * batch, size)), (batch,) * steps, states, *options
     )
-    output = OPS["reshape"](x, (steps, batch, x.shape[1]))
-    return (OPS["swapaxes"](output, 0, 1) if batch_first else output), *last
+    output = without_base(OPS["reshape"](x, (steps, batch, x.shape[1])))
+    if batch_first:
+        output = OPS["swapaxes"](output, 0, 1)
+        output = output if kind == "lstm" else without_base(output)
+    return output, *last
 
 
 def _network_forms(kind: str) -> tuple[Callable, Callable]:

@@ -61,6 +61,14 @@ UNTRACKED: Any = InferenceWrites()  # shared by all tensors that are made in inf
 WRAPPED: Any = InferenceWrites(wrapped=True)  # shared by inference tensors a transform wraps
 
 
+def without_base(result: Any) -> Any:
+    """``result``, a view of a Tensor that nobody else holds, no longer marked as one; the two still
+    count writes together, since a node may have saved the other.
+    """
+    result._base = result._view = None
+    return result
+
+
 def counter_of(writes: Any) -> list | None:
     """The list that counts the writes to a tensor; None if they are not counted."""
     return writes if writes.__class__ is list else writes.counter

@@ -10,6 +10,7 @@ from nnkit.autograd.op.rule import check_constant, guarded, real_gradient
 from nnkit.autograd.ops.elementwise.activation import log_sigmoid
 from nnkit.autograd.ops.elementwise.bounds import clamp_min
 from nnkit.autograd.ops.loss import losses as ops
+from nnkit.autograd.views.counters import without_base
 from nnkit.autograd.views.history import check_cast
 from nnkit.backend.dtype import FLOATING, int64
 from nnkit.nn.functional.reductions import (
@@ -196,7 +197,7 @@ def multi_margin_loss(
     if weight is not None:
         losses = losses * weight[labels]
     losses = losses.scatter(1, labels, 0).sum(1) / classes
-    out = reduced(losses if target.ndim else losses.reshape(()), reduction)
+    out = without_base(reduced(losses if target.ndim else losses.reshape(()), reduction))
     return guarded(name, out, input, target, *([] if weight is None else [weight]))
 
 

@@ -6,6 +6,8 @@ import math
 from typing import Any
 
 from nnkit.autograd.op.rule import rule
+from nnkit.autograd.op.single import single
+from nnkit.autograd.tensor import Tensor
 
 
 def _outer_difference(B: Any, values: Any) -> Any:
@@ -204,6 +206,16 @@ solve = rule(
     x=lambda B, g, x, out: B.neg(B.matmul(B.solve(B.mH(x), g), B.mH(out))),
     y=lambda B, g, x: B.solve(B.mH(x), g),
 )  # fmt: skip
+
+
+@single(alone="refused", name="linalg.solve", node="LinalgSolveExBackward0")
+def solve_turned(A: Tensor, B: Tensor, vectors: bool) -> Tensor:
+    """The x with ``A @ x = B`` of ``vectors``, else the X with ``X @ A = B``."""
+    if vectors:
+        return solve(A, B.unsqueeze(-1)).squeeze(-1)
+    return solve(A.mT, B.mT).mT
+
+
 det = rule("det", node="LinalgDetBackward0", also={"x": ("out",)}, x=_grad_det)
 adjugate = rule("adjugate", x=_grad_adjugate)
 slogdet = rule("slogdet", node="LinalgSlogdetBackward0", x=_grad_slogdet)

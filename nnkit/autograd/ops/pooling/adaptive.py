@@ -25,6 +25,7 @@ from nnkit.autograd.op.registry import OPS
 from nnkit.autograd.op.rule import real_gradient, rule
 from nnkit.autograd.ops.reduction.sums import mean
 from nnkit.autograd.tensor import Tensor, on_its_own
+from nnkit.autograd.views.counters import without_base
 from nnkit.backend.memory import format_of_pooled
 
 __all__ = [
@@ -130,7 +131,7 @@ def _largest(name: str, axes: int, input: Any, output_size: Any) -> tuple[Tensor
         refuse_empty(name, axes, input)
     check_defined(name, "adaptive_max_pool", x)
     out, indices = _adaptive_max_pool(x, size)
-    return on_its_own(_like_input(out, input)), _like_input(indices, input)
+    return on_its_own(_like_input(out, input)), without_base(_like_input(indices, input))
 
 
 @public(method=False)

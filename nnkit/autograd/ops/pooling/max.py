@@ -31,6 +31,7 @@ from nnkit.autograd.op.rule import real_gradient, rule
 from nnkit.autograd.ops.pooling import adaptive as adaptive_pooling  # noqa: F401
 from nnkit.autograd.ops.random.factories import rand
 from nnkit.autograd.tensor import Tensor, on_its_own
+from nnkit.autograd.views.counters import without_base
 from nnkit.backend.dtype import FLOATING, int64
 from nnkit.backend.memory import format_of_pooled
 from nnkit.backend.reproducibility import refuse
@@ -81,7 +82,8 @@ def _pool(
     if axes == 1 and not integers and not (MODE.enabled and input.requires_grad or MODE.transforms):
         return on_its_own(like_input(out, input)), indices  # of which torch knows nothing then
     format = format_of_pooled
-    return on_its_own(like_input(out, input, format)), like_input(indices, input, format)
+    found = like_input(out, input, format), like_input(indices, input, format)
+    return on_its_own(found[0]), without_base(found[1])
 
 
 @public(method=False)
@@ -390,7 +392,7 @@ def _fractional(
     ordered = OPS["flip"](drawn, (2,)) if axes == 2 else drawn
     out, indices = _fractional_max_pool(x, ordered, kernel, size)
     real_gradient(name, out)
-    return on_its_own(like_input(out, input)), like_input(indices, input)
+    return on_its_own(like_input(out, input)), without_base(like_input(indices, input))
 
 
 def fractional_max_pool2d(

@@ -10,6 +10,7 @@ from nnkit.autograd.op.promotion import check_dtype
 from nnkit.autograd.op.public import public
 from nnkit.autograd.ops.shape.joining import cat
 from nnkit.autograd.tensor import Tensor
+from nnkit.autograd.views.counters import without_base
 from nnkit.backend.dtype import FLOATING, float64, int64, uint64
 
 
@@ -55,4 +56,4 @@ def hash_tensor(
         folded = bits[..., :half] ^ bits[..., half : 2 * half]
         bits = cat((folded, bits[..., 2 * half :]), -1)
     kept = [1 if d in dims else size for d, size in enumerate(input.shape)]
-    return bits.view(uint64).reshape(kept if keepdim else bits.shape[:-1])
+    return without_base(bits.view(uint64).reshape(kept if keepdim else bits.shape[:-1]))

@@ -19,6 +19,7 @@ from nnkit.autograd.grad_mode import MODE
 from nnkit.autograd.op.pointwise import fn, pointwise
 from nnkit.autograd.op.promotion import cast_inside
 from nnkit.autograd.op.public import public
+from nnkit.autograd.op.registry import OPS
 from nnkit.autograd.op.rule import guarded, rule
 from nnkit.autograd.op.single import single
 from nnkit.autograd.ops.creation.conversion import composite_operands, converted
@@ -250,7 +251,9 @@ def sum_to_size(input: Tensor, *sizes: Any, size: Sequence[int] | None = None) -
     if shape == tuple(input._array.shape):
         return composite_operands(input)[0]
     summed = input if input.dtype.category >= FLOATING else converted(input, int64)
-    return _sum_to(summed, shape)
+    kept = (1,) * (input._array.ndim - len(shape)) + shape
+    total = _sum_to(summed, kept)
+    return total if kept == shape else OPS["view"](total, shape)
 
 
 # By a product, as in torch: an infinite gradient of a NaN, as of a mean of no number, is NaN.

@@ -243,9 +243,10 @@ def unravel_index(indices: Tensor, shape: Any) -> tuple[Tensor, ...]:
     rest = B.cast(indices._array, int64.array)  # as in torch one beyond the last wraps around
     coordinates = []
     for size in reversed(sizes):
-        coordinates.append(wrap(B.remainder(rest, size), indices._device))
+        coordinates.append(B.remainder(rest, size))
         rest = B.div_floor(rest, size)
-    return tuple(reversed(coordinates))
+    together = wrap(B.stack(tuple(reversed(coordinates)), rest.ndim), indices._device)
+    return OPS["unbind"](together, rest.ndim)
 
 
 @public(out=True, method=False)
