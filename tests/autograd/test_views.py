@@ -254,3 +254,16 @@ def test_broadcast_write_into_a_view(lib) -> None:
     x[1] = lib.tensor([7.0, 8.0, 9.0])
     x.diagonal()[:] = 5
     assert x.tolist() == [[5.0, 0.0, 0.0], [7.0, 5.0, 9.0]]
+
+
+def test_any_byte_but_0_is_true_in_a_view_as_bool(lib) -> None:
+    size = 40_000
+    mask = (lib.arange(size) % 5).to(lib.uint8).view(lib.bool)
+    plain, x = lib.arange(size) % 5 != 0, lib.linspace(0, 1, size)
+    for found in (
+        lambda m: m.float(), lambda m: m.double(), lambda m: m.long(), lambda m: m.sum(),
+        lambda m: m.view(200, -1).t().sum(0), lambda m: m.view(200, -1).t().float(),
+        lambda m: m.cos(), lambda m: m * x, lambda m: m + 1, lambda m: m.nonzero(),
+        lambda m: x[m], lambda m: x.masked_fill(m, 2), lambda m: lib.zeros(size).copy_(m),
+    ):  # fmt: skip
+        assert lib.equal(found(mask), found(plain))

@@ -278,3 +278,16 @@ for module in (torch.optim, torch.nn, torch.nn.functional, torch.linalg, torch.u
     print([name for name in dir(module) if not hasattr(module, name)])
 """
     assert run(program).split() == ["[]"] * 5
+
+
+def test_no_tensor_has_a_dtype_that_is_not_here() -> None:
+    program = """
+import torch
+x = torch.ones(2)
+for make in (x.to, x.type, x.view, lambda d: x.new_empty(2, dtype=d), torch.nn.Linear(1, 1).to):
+    try: make(torch.qint8 if make == x.view else torch.complex32)
+    except (NotImplementedError, TypeError) as error: print(type(error).__name__)
+"""
+    assert run("import warnings; warnings.simplefilter('ignore')\n" + program).splitlines() == (
+        ["NotImplementedError"] * 5
+    )

@@ -576,16 +576,6 @@ print(wide.log_prob(torch.zeros(3)).shape)
     ]
 
 
-def test_older_sparse_classes() -> None:
-    program = """
-import torch
-x = torch.sparse.FloatTensor(torch.tensor([[0, 1], [1, 0]]), torch.tensor([1.0, 2.0]), (2, 2))
-print(x.to_dense().tolist(), isinstance(x, torch.sparse.FloatTensor),
-      isinstance(x, torch.sparse.DoubleTensor), tuple(torch.sparse.LongTensor(2, 3).shape))
-"""
-    assert run(program) == "[[0.0, 1.0], [2.0, 0.0]] True False (2, 3)"
-
-
 def test_what_packages_there_are() -> None:
     program = """
 import torch, torch._utils

@@ -135,3 +135,28 @@ OBSERVED_OF_TORCH = """\
 )
 def test_programs_print_what_they_print_with_torch(program: str, printed: str) -> None:
     assert run(QUIET + program) == printed
+
+
+def test_older_sparse_classes_warn_once_for_each_form() -> None:
+    program = """
+import torch, warnings
+i, v = torch.tensor([[0, 1], [1, 0]]), torch.tensor([1.0, 2.0])
+with warnings.catch_warnings(record=True) as seen:
+    warnings.simplefilter("always")
+    for _ in range(2):
+        x = torch.sparse.FloatTensor(i, v, (2, 2))
+        torch.sparse.FloatTensor(), torch.sparse.FloatTensor(i, v)
+        print(x.to_dense().tolist(), isinstance(x, torch.sparse.FloatTensor),
+              isinstance(x, torch.sparse.DoubleTensor), tuple(torch.sparse.LongTensor(2, 3).shape))
+for w in seen:
+    print(w.message)
+"""
+    old, new = "torch.sparse.SparseTensor", "Please use torch.sparse_coo_tensor"
+    assert run(program).splitlines() == ["[[0.0, 1.0], [2.0, 0.0]] True False (2, 3)"] * 2 + [
+        f"{old}(indices, values, shape, *, device=) is deprecated.  "
+        f"{new}(indices, values, shape, dtype=, device=).",
+        f"{old}() is deprecated.  {new}((0,), dtype=).",
+        f"{old}(indices, values, *, device=) is deprecated.  "
+        f"{new}(indices, values, dtype=, device=).",
+        f"{old}(shape, *, device=) is deprecated.  {new}(shape, dtype=, device=).",
+    ]

@@ -253,3 +253,20 @@ def test_sampled_products_are_written_and_take_strided_gradients(lib: ModuleType
     lib.sparse.sampled_addmm(x, a, b, beta=2).backward(lib.ones(2, 3))
     assert a.grad.tolist() == [[2.0, 8.0], [1.0, 4.0]]
     assert x.grad.to_dense()[0, 0].item() == 2.0
+
+
+def test_on_meta_no_element_is_stored(lib: ModuleType) -> None:
+    name, x = lib.__name__, lib.eye(3)
+    meta = x.to_sparse().to("meta")
+    assert meta._nnz() == 0 and repr(meta) == (
+        "tensor(indices=tensor(..., size=(2, 0)),\n       values=tensor(..., size=(0,)),\n       "
+        f"device='meta', size=(3, 3), layout={name}.sparse_coo)"
+    )
+    x = x.to_sparse_csr()
+    like = {"layout": x.layout, "device": "meta"}
+    for made in (x.to("meta"), lib.zeros(3, 3, **like), lib.zeros_like(x, device="meta")):
+        assert made.crow_indices().shape == (4,) and made.col_indices().shape == (0,)
+        assert {made.crow_indices().device.type, made.col_indices().device.type} == {"meta"}
+        assert made._nnz() == 0 and repr(made).startswith(
+            "tensor(crow_indices=tensor(..., size=(4,)),\n       col_indices=tensor(..., size=(0,))"
+        )

@@ -14,9 +14,8 @@ from typing import Any, ClassVar
 
 from nnkit.autograd.arguments.dims import normalize_dim
 from nnkit.autograd.op.public import PUBLIC
-from nnkit.autograd.sparse import copying as copying  # all of these fill the table
-from nnkit.autograd.sparse import elementwise
-from nnkit.autograd.sparse import indexing as indexing
+from nnkit.autograd.sparse import copying, elementwise
+from nnkit.autograd.sparse import indexing as indexing  # all of these fill the table
 from nnkit.autograd.sparse import linalg as linalg
 from nnkit.autograd.sparse import reduction as reduction
 from nnkit.autograd.sparse.coordinates import (
@@ -200,7 +199,7 @@ def compressed(
     count = prod(shape)
     each = others._array.shape[0] // max(count, 1)
     first = PUBLIC["arange"](count + 1, device=along.device)
-    if bool((PUBLIC["searchsorted"](batch, first) != first * each).any()):
+    if len(others) and bool((PUBLIC["searchsorted"](batch, first) != first * each).any()):
         raise RuntimeError(f"to_{name}(): Expect the same number of specified elements per batch.")
     first = first[:count]
     bounds = first[:, None] * lines + PUBLIC["arange"](lines + 1, device=along.device)
@@ -370,8 +369,10 @@ def _moved(name: str) -> Callable:
         out = method(values, *args, **kwargs)
         if out is values:
             return input
-        place = out.device
-        return input.like(out, _starts=input._starts.to(place), _others=input._others.to(place))
+        starts, others = input._starts.to(out.device), input._others.to(out.device)
+        if copying.loses_elements(input, out):
+            out, others = out.narrow(input.batch_dims, 0, 0), others[..., :0]
+        return input.like(out, _starts=starts, _others=others)
 
     return answer
 
@@ -389,13 +390,15 @@ def _zeros_like(input: CompressedTensor, layout: Any = None, **options: Any) -> 
         raise _other_layout(input, wanted)
     values = PUBLIC["zeros_like"](input.stored().detach().narrow(batch, 0, 0), **options)
     if kind is None:
-        rows = input._others.new_zeros((batch + 2, 0), dtype=int64)
+        rows = values.new_zeros((batch + 2, 0), dtype=int64)
         values = values.new_zeros((0, *input._shape[batch + 2 :]))
         return CoordinateTensor.of(rows, values, input._shape, True)
     along = 0 if kind.by_rows else 1
     lines = input._shape[batch + along] // input.block()[along]
-    starts = input._starts.new_zeros((*input._shape[:batch], lines + 1))
-    return made(wanted, starts, input._others[..., :0], values, input._shape)
+    dtype = input._starts.dtype
+    starts = values.new_zeros((*input._shape[:batch], lines + 1), dtype=dtype)
+    others = values.new_zeros((*input._shape[:batch], 0), dtype=dtype)
+    return made(wanted, starts, others, values, input._shape)
 
 
 def _empty_like(input: CompressedTensor, layout: Any = None, **options: Any) -> Any:

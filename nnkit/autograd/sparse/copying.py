@@ -48,6 +48,12 @@ def requires_grad_(input: SparseTensor, requires_grad: bool = True) -> SparseTen
     return input
 
 
+def loses_elements(input: SparseTensor, moved: Tensor) -> bool:
+    """Whether its values, moved, are on meta, where a tensor that comes from elsewhere stores no
+    element: which ones it stored is not known there."""
+    return moved._device.type == "meta" != input._device.type
+
+
 def _moved(name: str) -> None:
     method = getattr(Tensor, name)
 
@@ -58,7 +64,10 @@ def _moved(name: str) -> None:
             return out.replace(".", ".sparse.", 1)
         if out is values:
             return input
-        return input.like(out, _coordinates=input._coordinates.to(out.device))
+        coordinates = input._coordinates.to(out.device)
+        if loses_elements(input, out):
+            out, coordinates = out[:0], coordinates[:, :0]
+        return input.like(out, _coordinates=coordinates)
 
     defines(name)(answer)
 

@@ -242,7 +242,9 @@ class SparseTensor(Tensor):
         """Its text; what is not evident of the values stands ``below`` them or after them."""
         parts = [_named(name, part) for name, part in self._texts()]
         values = self.stored().detach()
-        notes = [f"size={tuple(self._shape)}", f"nnz={self._nnz()}"]
+        notes = [f"size={tuple(self._shape)}"]
+        if self._device.type != "meta":
+            notes.append(f"nnz={self._nnz()}")
         if self._device.type != "cpu":
             notes.insert(0, f"device='{self._device}'")
         default = default_dtype()
@@ -291,8 +293,9 @@ def into(out: Any, result: Any, name: str) -> Any:
 
 def _named(name: str, part: Tensor) -> str:
     """The text of a part without what is evident of it from the whole."""
-    if not part._array.size:
-        return f"{name}=tensor([], size={tuple(part.shape)})"
+    is_meta = part._device.type == "meta"
+    if is_meta or not part._array.size:
+        return f"{name}=tensor({'...' if is_meta else '[]'}, size={tuple(part.shape)})"
     opening = f"{name}=tensor("
     data = part._device.backend.to_numpy(part._array)
     return opening + format_values(data, part.dtype, len("tensor(" + opening)) + ")"

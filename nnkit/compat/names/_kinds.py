@@ -12,14 +12,18 @@ class _Absent(dtype):
 
     __slots__ = ()
 
+    def __init__(self, name: str, category: int, itemsize: int) -> None:
+        super().__init__(name, f"V{itemsize}", category)
+        self.is_signed = not name.startswith(("uint", "quint", "bits"))
+        del self.array
+
+    def __getattr__(self, name: str) -> Any:
+        if name == "array":
+            raise NotImplementedError(f"nnkit has no tensors of dtype {self!r}")
+        raise AttributeError(name)
+
     def __reduce__(self) -> str:
         return self.name
-
-
-def _absent(name: str, category: int, itemsize: int) -> dtype:
-    made = _Absent(name, f"V{itemsize}", category)
-    made.is_signed = not name.startswith(("uint", "quint", "bits"))
-    return made
 
 
 _SIZES = {
@@ -28,9 +32,9 @@ _SIZES = {
     **{"qint8": 1, "quint8": 1, "qint32": 4, "quint4x2": 1, "quint2x4": 1},
     **{"bits8": 1, "bits16": 2, "bits1x8": 1, "bits2x4": 1, "bits4x2": 1},
 }
-DTYPES: dict[str, Any] = {name: _absent(name, INTEGER, size) for name, size in _SIZES.items()}
-DTYPES["complex32"] = DTYPES["chalf"] = _absent("complex32", COMPLEX, 4)
-DTYPES["float4_e2m1fn_x2"] = _absent("float4_e2m1fn_x2", FLOATING, 1)
+DTYPES: dict[str, Any] = {name: _Absent(name, INTEGER, size) for name, size in _SIZES.items()}
+DTYPES["complex32"] = DTYPES["chalf"] = _Absent("complex32", COMPLEX, 4)
+DTYPES["float4_e2m1fn_x2"] = _Absent("float4_e2m1fn_x2", FLOATING, 1)
 
 
 class qscheme:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import nnkit
+from nnkit.backend.warning import warn_once
 from nnkit.compat.foreign import stand_in
 from nnkit.sparse import sparse_coo_tensor
 
@@ -18,6 +19,13 @@ class _OfDtype(type):
         if arguments and not isinstance(arguments[0], nnkit.Tensor):  # sizes
             sizes = arguments[0] if len(arguments) == 1 else arguments
             arguments = ((sizes,) if isinstance(sizes, int) else tuple(sizes),)
+            form = "shape, "
+        else:
+            form = "".join(("indices, ", "values, ", "shape, ")[: len(arguments)])
+        warn_once(
+            f"torch.sparse.SparseTensor({form and form + '*, device='}) is deprecated.  Please use "
+            f"torch.sparse_coo_tensor({form or '(0,), '}dtype={form and ', device='})."
+        )
         return sparse_coo_tensor(*arguments or ((0,),), dtype=cls.dtype, device=device)
 
     def __instancecheck__(cls, value: Any) -> bool:

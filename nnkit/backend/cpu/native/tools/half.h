@@ -50,6 +50,12 @@ inline Float16 narrow_float16(float x) {
     return {static_cast<std::uint16_t>(sign | result)};
 }
 
+// A bool as memory holds it: any byte but 0 is true, since bytes can be viewed as bools.
+struct Boolean {
+    std::uint8_t byte;
+    constexpr operator std::uint8_t() const { return byte < 1 ? byte : 1; }
+};
+
 // A number of one type as another; halves go through float32.
 template <class To, class From> inline To convert(From x) { return static_cast<To>(x); }
 template <> inline float convert<float, Float16>(Float16 x) { return widen(x); }

@@ -140,14 +140,14 @@ Converter converter(Type from, Type to) {
                 case Type::int64: return convert_rows<std::int64_t, float>;
                 case Type::int32: return convert_rows<std::int32_t, float>;
                 case Type::uint8: return convert_rows<std::uint8_t, float>;
-                case Type::boolean: return convert_rows<bool, float>;
+                case Type::boolean: return convert_rows<Boolean, float>;
                 default: return nullptr;
             }
         case Type::float64:
             switch (from) {
                 case Type::float32: return convert_rows<float, double>;
                 case Type::int64: return convert_rows<std::int64_t, double>;
-                case Type::boolean: return convert_rows<bool, double>;
+                case Type::boolean: return convert_rows<Boolean, double>;
                 default: return nullptr;
             }
         case Type::float16: return from == Type::float32 ? convert_rows<float, Float16> : nullptr;
@@ -156,7 +156,7 @@ Converter converter(Type from, Type to) {
             switch (from) {
                 case Type::int32: return convert_rows<std::int32_t, std::int64_t>;
                 case Type::uint8: return convert_rows<std::uint8_t, std::int64_t>;
-                case Type::boolean: return convert_rows<bool, std::int64_t>;
+                case Type::boolean: return convert_rows<Boolean, std::int64_t>;
                 default: return nullptr;
             }
         default: return nullptr;

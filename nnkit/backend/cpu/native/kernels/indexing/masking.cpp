@@ -14,7 +14,7 @@ Index count_true(const std::uint8_t* mask, Index count) {
     while (count > 0) {
         Index block = std::min<Index>(count, 255 * 16);  // the lanes' sums fit into 16 bits
         std::uint16_t part = 0;
-        for (Index i = 0; i < block; ++i) part = static_cast<std::uint16_t>(part + mask[i]);
+        for (Index i = 0; i < block; ++i) part = static_cast<std::uint16_t>(part + (mask[i] != 0));
         total += part;
         mask += block;
         count -= block;
@@ -60,7 +60,7 @@ void compress(const std::uint8_t* mask, const Item* x, Index begin, Index end, I
     Index rank = 0, i = begin;
     for (; i < end && rank < count; ++i) {
         out[rank] = x[i];
-        rank += mask[i];
+        rank += mask[i] != 0;
     }
 }
 

@@ -59,7 +59,7 @@ inline const T* bring(Type type, const char* from, Index step, Index count, T* b
     }
     if constexpr (std::is_integral_v<T>) {
         switch (type) {
-            case Type::boolean: copy_row<bool>(from, step, buffer, count); break;
+            case Type::boolean: copy_row<Boolean>(from, step, buffer, count); break;
             case Type::uint8: copy_row<std::uint8_t>(from, step, buffer, count); break;
             case Type::int8: copy_row<std::int8_t>(from, step, buffer, count); break;
             case Type::int16: copy_row<std::int16_t>(from, step, buffer, count); break;
