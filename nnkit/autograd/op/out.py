@@ -50,6 +50,15 @@ SAME_DTYPE = frozenset(
 )
 # Those with several results that cast to the dtypes of theirs.
 SEVERAL_CAST = frozenset(("linalg.eig", "linalg.lstsq"))
+# What errors call the result of functions that ask for a dtype of ``out`` to which it can be cast.
+CASTABLE = {
+    **dict.fromkeys(
+        "cholesky cholesky_inverse cholesky_solve linalg.cond linalg.pinv linalg.tensorinv "
+        "linalg.tensorsolve linalg.householder_product orgqr".split(),
+        "result",
+    ),
+    "linalg.eigvals": "eigenvalues",
+}
 # The functions whose ``out`` may require grad, and which only backward refuses; and those that give
 # it new sizes first, which is refused in every mode but inference mode.
 ENDING = frozenset(
@@ -187,7 +196,8 @@ def check_out(
             f"{out.dtype.scalar_type}"
         )
     if name not in LOGICAL and name != "bernoulli":  # which draws in any dtype
-        check_cast(name, OF_ARRAY[wanted], OF_ARRAY[x.dtype])
+        part = CASTABLE.get(name, part if name in SEVERAL_CAST else None)
+        check_cast(name, OF_ARRAY[wanted], OF_ARRAY[x.dtype], part)
     shape = result._array.shape
     if x.shape != shape and broadcasts(x.shape, shape) and any(a is out for a in arguments):
         raise RuntimeError(
@@ -324,9 +334,10 @@ def _write(out: Tensor, result: Tensor, name: str, arguments: tuple = ()) -> Ten
 
         if out._array.size and (name not in ANY_SHAPE or name == "arange"):
             warn(
-                f"{name}(): The out tensor will be resized from {list(out._array.shape)} to "
-                f"{list(source.shape)}. This behavior is deprecated, and in a future PyTorch "
-                "release outputs will not be resized unless they have zero elements"
+                f"{name}(): An output with one or more elements was resized since it had shape "
+                f"{list(out._array.shape)}, which does not match the required output shape "
+                f"{list(source.shape)}. It is deprecated to give one that is neither of that shape "
+                "nor empty"
             )
         resize(out, source.shape, _axes_resized(name, source))
     if name in COPYING:

@@ -481,9 +481,14 @@ def check_fits(name: str, shape: tuple, x: Tensor) -> None:
         )
 
 
-def check_cast(name: str, source: Any, target: Any) -> None:
-    """RuntimeError if an in-place result has a higher category of dtype than the tensor."""
+def check_cast(name: str, source: Any, target: Any, part: str | None = None) -> None:
+    """RuntimeError if a result, called ``part``, has a higher category of dtype than its tensor."""
     if source.category > target.category:
+        if part is not None:
+            raise RuntimeError(
+                f"{name}(): Expected {part} to be safely castable from {source.scalar_type} dtype, "
+                f"but got {part} with dtype {target.scalar_type}"
+            )
         raise RuntimeError(
             f"{name}(): result type {source.scalar_type} can't be cast to the desired output type "
             f"{target.scalar_type}"
