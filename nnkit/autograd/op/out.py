@@ -98,6 +98,11 @@ OF_DIMS = frozenset("sum prod median nanmedian".split())
 WITHOUT_NAN = frozenset(("nansum", "nanmean"))  # which torch sums as what they are written to
 # Those that fill an ``out`` of as many elements whatever its shape.
 ANY_SHAPE = frozenset("arange linspace logspace range".split())
+# Those that give it a new size without a warning.
+SILENTLY_RESIZED = ANY_SHAPE | frozenset(
+    "eye zeros ones full empty rand randn randint randperm normal bernoulli multinomial addbmm "
+    "narrow_copy".split()
+)
 
 
 def call_into(out: Any, function: Callable, name: str, arguments: tuple, options: dict) -> Any:
@@ -196,8 +201,8 @@ def check_out(
             f"{out.dtype.scalar_type}"
         )
     if name not in LOGICAL and name != "bernoulli":  # which draws in any dtype
-        part = CASTABLE.get(name, part if name in SEVERAL_CAST else None)
-        check_cast(name, OF_ARRAY[wanted], OF_ARRAY[x.dtype], part)
+        called = CASTABLE.get(name, part if name in SEVERAL_CAST else None)
+        check_cast(name, OF_ARRAY[wanted], OF_ARRAY[x.dtype], called)
     shape = result._array.shape
     if x.shape != shape and broadcasts(x.shape, shape) and any(a is out for a in arguments):
         raise RuntimeError(
@@ -332,7 +337,13 @@ def _write(out: Tensor, result: Tensor, name: str, arguments: tuple = ()) -> Ten
     elif out._array.shape != source.shape:
         from nnkit.autograd.ops.shape.strided import resize
 
-        if out._array.size and (name not in ANY_SHAPE or name == "arange"):
+        if out._array.size and (name == "arange" or "fftfreq" in name):
+            warn(
+                f"{name}(): The number of elements in the out tensor, {out._array.size}, does not "
+                f"match the computed number of elements, {source.size}. The out tensor will be "
+                f"resized to {list(source.shape)}"
+            )
+        elif out._array.size and _overload(name, False, arguments) not in SILENTLY_RESIZED:
             warn(
                 f"{name}(): An output with one or more elements was resized since it had shape "
                 f"{list(out._array.shape)}, which does not match the required output shape "
