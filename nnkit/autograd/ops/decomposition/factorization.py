@@ -49,6 +49,15 @@ def check_matrices(name: str, input: Any, refuses: tuple[str, ...] = COARSE) -> 
     return shape
 
 
+def check_map(name: str, place: str, columns: int, rows: int) -> None:
+    """RuntimeError unless a tensor that is split at ``place`` is a square matrix."""
+    if columns != rows:
+        raise RuntimeError(
+            f"{name}: Expected self to satisfy the requirement prod(self.shape[{place}:]) == "
+            f"prod(self.shape[:{place}]), but got {columns} != {rows}"
+        )
+
+
 @public(out=True)
 def inverse(input: Tensor) -> Tensor:
     """The inverses of square matrices.

@@ -209,7 +209,7 @@ def index_reduce(
     return real_gradient("index_reduce", out)
 
 
-def _filled(input: Tensor, dim: int, index: Tensor, value: Tensor | complex) -> tuple | None:
+def _filled(input: Tensor, dim: int, index: Tensor, value: Tensor | complex) -> Any:
     """The arguments of the primitive `index_fill`, checked; None for a value that is a tensor."""
     if isinstance(index, Tensor) and index.dtype is not int64:
         raise IndexError(f"index_fill(): expected an int64 index, got {index.dtype}")
@@ -246,7 +246,7 @@ def index_fill(input: Tensor, dim: int, index: Tensor, value: Tensor | complex) 
         tensor([7., 0., 7.])
     """
     arguments = _filled(input, dim, index, value)
-    if arguments is not None:
+    if not isinstance(value, Tensor):
         return _index_fill(input, *arguments)
     axis, index = _vector_index("index_fill", input, dim, index)
     if value.ndim:
