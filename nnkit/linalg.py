@@ -12,7 +12,7 @@ from typing import Any
 
 from nnkit.autograd import Tensor
 from nnkit.autograd.arguments.annotations import hold_all
-from nnkit.autograd.arguments.dims import broadcast_shape, normalize_dim, normalize_dims
+from nnkit.autograd.arguments.dims import broadcast_shape, check_least, normalize_dim
 from nnkit.autograd.batch.examples import lowest
 from nnkit.autograd.grad_mode import MODE
 from nnkit.autograd.op.promotion import check_defined, scalar
@@ -21,7 +21,12 @@ from nnkit.autograd.ops.creation.memory_format import column_major
 from nnkit.autograd.ops.decomposition import factorization
 from nnkit.autograd.ops.decomposition import lu as factors
 from nnkit.autograd.ops.decomposition import rules as rules
-from nnkit.autograd.ops.decomposition.factorization import WHOLE, check_matrices, check_square
+from nnkit.autograd.ops.decomposition.factorization import (
+    WHOLE,
+    check_map,
+    check_matrices,
+    check_square,
+)
 from nnkit.autograd.ops.decomposition.householder import orgqr as householder_product
 from nnkit.autograd.ops.decomposition.ldl import ldl_factor, ldl_factor_ex, ldl_solve
 from nnkit.autograd.ops.decomposition.least_squares import lstsq, matrix_rank, pinv
@@ -316,15 +321,13 @@ def matrix_norm(
         >>> nnkit.linalg.matrix_norm(nnkit.tensor([[3.0, 0.0], [0.0, 4.0]]))
         tensor(5.)
     """
-    if A.ndim < 2:
-        raise RuntimeError(
-            f"linalg.matrix_norm: The input tensor A must have at least 2 dimensions, got shape "
-            f"{list(A.shape)}"
-        )
+    check_least("linalg.matrix_norm", "The input tensor A", A, 2)
     x = norms.in_wider_dtype("linalg.matrix_norm", A, dtype)
     if not isinstance(dim, (tuple, list)) or len(dim) != 2:
         raise RuntimeError(f"linalg.matrix_norm: dim must be a 2-tuple, got {dim}")
-    axes = normalize_dims(dim, A.ndim, "linalg.matrix_norm") or ()
+    axes = tuple(normalize_dim(d, A.ndim, "linalg.matrix_norm") for d in dim)
+    if axes[0] == axes[1]:
+        raise RuntimeError(f"linalg.matrix_norm: dims must be different. Got {tuple(dim)}")
     if ord == "fro":
         return norms.vector_norm("linalg.matrix_norm", x, 2, axes, keepdim)
     if ord not in ("nuc", 2, -2, 1, -1, math.inf, -math.inf):
@@ -451,11 +454,11 @@ def vander(x: Tensor, *, N: int | None = None) -> Tensor:
 def tensorinv(A: Tensor, ind: int = 2) -> Tensor:
     """The inverse of A as a map between the last dimensions and the first ``ind`` ones."""
     first, last = tuple(A.shape[:ind]), tuple(A.shape[ind:])
-    if ind <= 0 or ind > A.ndim or math.prod(first) != math.prod(last):
+    if ind <= 0:
         raise RuntimeError(
-            "linalg.tensorinv: expected ind > 0 and as many elements before it as after it, got "
-            f"ind={ind} for shape {list(A.shape)}"
+            f"linalg.tensorinv: Expected a strictly positive integer for 'ind', but got {ind}"
         )
+    check_map("linalg.tensorinv", "ind", math.prod(last), math.prod(first))
     return inv(A.reshape(math.prod(first), math.prod(last))).reshape(last + first)
 
 
@@ -465,11 +468,7 @@ def tensorsolve(A: Tensor, B: Tensor, dims: Sequence[int] | None = None) -> Tens
         axes = [normalize_dim(d, A.ndim, "linalg.tensorsolve") for d in dims]
         A = A.movedim(axes, list(range(A.ndim - len(axes), A.ndim)))
     last = tuple(A.shape[B.ndim :])
-    if math.prod(last) != B.numel():
-        raise RuntimeError(
-            "linalg.tensorsolve: expected A to be square as a map, got shapes "
-            f"{list(A.shape)} and {list(B.shape)}"
-        )
+    check_map("linalg.tensorsolve", "other.ndim", math.prod(last), B.numel())
     return solve(A.reshape(B.numel(), B.numel()), B.reshape(B.numel())).reshape(last)
 
 

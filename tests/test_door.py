@@ -166,6 +166,30 @@ def training(run) -> Counter:
     return counted(lambda: run().sum().backward())
 
 
+@pytest.mark.parametrize(
+    ("primitive", "write", "expected"),
+    [
+        ("index_copy_", lambda x, i, y: x.index_copy_(0, i, y), [5, 1, 6, 1]),
+        ("index_add_", lambda x, i, y: x.index_add_(0, i, y, alpha=2), [11, 1, 13, 1]),
+        ("index_fill_", lambda x, i, y: x.index_fill_(0, i, 7), [7, 1, 7, 1]),
+        ("index_put_", lambda x, i, y: x.index_put_((i,), y), [5, 1, 6, 1]),
+        ("index_put_", lambda x, i, y: x.index_put_((i,), y, accumulate=True), [6, 1, 7, 1]),
+        ("scatter_", lambda x, i, y: x.scatter_(0, i, y), [5, 1, 6, 1]),
+        ("scatter_add_", lambda x, i, y: x.scatter_add_(0, i, y), [6, 1, 7, 1]),
+    ],
+)
+def test_writes_at_positions_copy_nothing(primitive: str, write, expected: list) -> None:
+    x, y = nnkit.ones(4), nnkit.tensor([5.0, 6.0])
+    counter = counted(lambda: write(x, nnkit.tensor([0, 2]), y))
+    assert {name: n for name, n in counter.calls.items() if name.endswith(("_", "copy"))} == {
+        primitive: 1
+    }
+    assert x.tolist() == expected and x._version == 1
+    with pytest.raises((IndexError, RuntimeError)):
+        write(x, nnkit.tensor([0, 9]), y)
+    assert x.tolist() == expected and x._version == 1
+
+
 def test_counter_knows_convolutions() -> None:
     x = nnkit.randn(2, 4, 6, 6).requires_grad_()
     products = 2 * (2 * 8 * 6 * 6) * (2 * 3 * 3)  # two groups: each output reads half the channels

@@ -114,7 +114,11 @@ WRONG = [
     (TypeError, "byte(): argument 'input' must be", "torch.Tensor.byte(1)"),
     (TypeError, "hsplit(): argument 'indices_or_sections'", "x.hsplit(['a'])"),
     (RuntimeError, "to have dtype of long", "torch.tensor_split(x, x)"),
-    (ValueError, "'buffer' must implement", "torch.frombuffer(1.5, dtype=torch.uint8)"),
+    (
+        ValueError,
+        "object does not implement Python buffer protocol",
+        "torch.frombuffer(1.5, dtype=torch.uint8)",
+    ),
     (TypeError, "'dtype' must be nnkit.dtype", "torch.frombuffer(bytearray(4), dtype=None)"),
     (RuntimeError, "'ext_tensor' must be an array", "torch.from_dlpack({})"),
     (TypeError, "gru(): argument 'params' must be tuple", "torch.gru(*network('b'))"),

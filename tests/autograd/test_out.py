@@ -86,6 +86,26 @@ def test_values(lib: ModuleType, call: str, expected: object) -> None:
 
 def test_a_resize_warns_unless_there_was_nothing(lib: ModuleType) -> None:
     x = lib.ones(2)
-    with pytest.warns(UserWarning, match="resized"):
+    with pytest.warns(UserWarning, match="output with one or more elements was resized"):
         assert lib.exp(x, out=lib.zeros(3)).shape == (2,)
     assert lib.exp(x, out=lib.empty(0)).shape == (2,)
+    with pytest.warns(UserWarning, match="was resized"):
+        lib.normal(x, x, out=lib.zeros(3))
+    with pytest.warns(UserWarning, match="out tensor will be resized"):
+        assert lib.fft.fftfreq(3, out=lib.zeros(2)).shape == (3,)
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        "zeros(2, out=out)", "ones(2, out=out)", "full((2,), 1.0, out=out)", "empty(2, out=out)",
+        "eye(2, out=out)", "rand(2, out=out)", "randn(2, out=out)", "randint(3, (2,), out=out)",
+        "randperm(2, out=out)", "normal(0.0, 1.0, (2,), out=out)", "bernoulli(x, out=out)",
+        "multinomial(x, 1, out=out.long())", "linspace(0, 1, 2, out=out)",
+        "addbmm(x, x.view(1, 2, 1), x.view(1, 1, 2), out=out)", "narrow_copy(x, 0, 0, 1, out=out)",
+    ],
+)  # fmt: skip
+@pytest.mark.filterwarnings("error")
+def test_a_resize_by_what_makes_tensors_warns_not(lib: ModuleType, call: str) -> None:
+    names = {name: getattr(lib, name) for name in [call.split("(")[0]]}
+    eval(call, {**names, "x": lib.ones(2), "out": lib.zeros(5)})

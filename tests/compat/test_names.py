@@ -168,6 +168,7 @@ print(torch.multiprocessing.get_sharing_strategy(), torch.utils.model_zoo.load_u
             "GeneratedBackwardFor_own_double_defaultBackward",
         ),
         ("i = torch.full((1, 1), 99).char(); print(torch._int_mm(i, i))", "tensor([[9801]]"),
+        ("i = torch.ones(1, 1).char(); print(torch._int_mm(i, i, out=i.int()))", "tensor([[1]]"),
         ("torch.ops.aten._sparse_addmm(1)", "NotImplementedError torch.ops.aten._sparse_addmm"),
         ("torch.ao.quantization.FakeQuantize()", "NotImplementedError torch.ao.quantization"),
         ("torch.sparse.SparseSemiStructuredTensor()", "NotImplementedError torch.sparse.semi"),

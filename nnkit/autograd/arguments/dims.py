@@ -68,6 +68,15 @@ def normalize_dims(dims: Any, ndim: int, name: str = "") -> tuple[int, ...] | No
     return (normalize_dim(dims, ndim, name),)
 
 
+def check_least(name: str, parameter: str, input: Tensor, ndim: int) -> None:
+    """RuntimeError unless ``input`` has at least ``ndim`` dimensions."""
+    if len(input._array.shape) < ndim:
+        raise RuntimeError(
+            f"{name}(): {parameter} must have at least {ndim} dimension{'s' * (ndim > 1)}, got "
+            f"shape {list(input._array.shape)}"
+        )
+
+
 def sizes_of(name: str, given: tuple, keyword: Any = None, parameter: str = "size") -> tuple:
     """Sizes given one by one, as one sequence, or by keyword, as a tuple of ints."""
     if keyword is not None:

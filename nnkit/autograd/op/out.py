@@ -50,6 +50,15 @@ SAME_DTYPE = frozenset(
 )
 # Those with several results that cast to the dtypes of theirs.
 SEVERAL_CAST = frozenset(("linalg.eig", "linalg.lstsq"))
+# What errors call the result of functions that ask for a dtype of ``out`` to which it can be cast.
+CASTABLE = {
+    **dict.fromkeys(
+        "cholesky cholesky_inverse cholesky_solve linalg.cond linalg.pinv linalg.tensorinv "
+        "linalg.tensorsolve linalg.householder_product orgqr".split(),
+        "result",
+    ),
+    "linalg.eigvals": "eigenvalues",
+}
 # The functions whose ``out`` may require grad, and which only backward refuses; and those that give
 # it new sizes first, which is refused in every mode but inference mode.
 ENDING = frozenset(
@@ -89,6 +98,11 @@ OF_DIMS = frozenset("sum prod median nanmedian".split())
 WITHOUT_NAN = frozenset(("nansum", "nanmean"))  # which torch sums as what they are written to
 # Those that fill an ``out`` of as many elements whatever its shape.
 ANY_SHAPE = frozenset("arange linspace logspace range".split())
+# Those that give it a new size without a warning.
+SILENTLY_RESIZED = ANY_SHAPE | frozenset(
+    "eye zeros ones full empty rand randn randint randperm normal bernoulli multinomial addbmm "
+    "narrow_copy".split()
+)
 
 
 def call_into(out: Any, function: Callable, name: str, arguments: tuple, options: dict) -> Any:
@@ -187,7 +201,8 @@ def check_out(
             f"{out.dtype.scalar_type}"
         )
     if name not in LOGICAL and name != "bernoulli":  # which draws in any dtype
-        check_cast(name, OF_ARRAY[wanted], OF_ARRAY[x.dtype])
+        called = CASTABLE.get(name, part if name in SEVERAL_CAST else None)
+        check_cast(name, OF_ARRAY[wanted], OF_ARRAY[x.dtype], called)
     shape = result._array.shape
     if x.shape != shape and broadcasts(x.shape, shape) and any(a is out for a in arguments):
         raise RuntimeError(
@@ -322,11 +337,18 @@ def _write(out: Tensor, result: Tensor, name: str, arguments: tuple = ()) -> Ten
     elif out._array.shape != source.shape:
         from nnkit.autograd.ops.shape.strided import resize
 
-        if out._array.size and (name not in ANY_SHAPE or name == "arange"):
+        if out._array.size and (name == "arange" or "fftfreq" in name):
             warn(
-                f"{name}(): The out tensor will be resized from {list(out._array.shape)} to "
-                f"{list(source.shape)}. This behavior is deprecated, and in a future PyTorch "
-                "release outputs will not be resized unless they have zero elements"
+                f"{name}(): The number of elements in the out tensor, {out._array.size}, does not "
+                f"match the computed number of elements, {source.size}. The out tensor will be "
+                f"resized to {list(source.shape)}"
+            )
+        elif out._array.size and _overload(name, False, arguments) not in SILENTLY_RESIZED:
+            warn(
+                f"{name}(): An output with one or more elements was resized since it had shape "
+                f"{list(out._array.shape)}, which does not match the required output shape "
+                f"{list(source.shape)}. It is deprecated to give one that is neither of that shape "
+                "nor empty"
             )
         resize(out, source.shape, _axes_resized(name, source))
     if name in COPYING:

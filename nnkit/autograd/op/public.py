@@ -9,7 +9,7 @@ from typing import Any
 
 from nnkit.autograd.arguments.annotations import held
 from nnkit.autograd.tensor import Tensor
-from nnkit.autograd.views.history import inplace
+from nnkit.autograd.views.history import write
 
 PUBLIC: dict[str, Callable] = {}  # the functions of the module `nnkit`, by name
 # For sparse tensors, the compositions of other functions that replace a public function.
@@ -24,6 +24,7 @@ def public(
     method: bool | str = True,
     namespace: bool = True,
     in_place: bool | Callable = False,
+    prepare: Callable | None = None,
     out: bool = False,
     lax: bool = False,
     aliases: tuple[str, ...] = (),
@@ -38,6 +39,8 @@ def public(
         namespace: offer it as ``nnkit.<name>``.
         in_place: also make ``<name>_`` a method of Tensor and a function of `nnkit`. If this is a
             function, it does the write; otherwise the result is computed and copied.
+        prepare: checks the arguments of ``<name>_`` and makes those of the primitive of that name,
+            which then writes in place where nothing is recorded; see `views.history.write`.
         out: accept ``out=`` in the function form: the result is written into that tensor.
         lax: do not check the types of bool and str arguments, as torch does not for functions that
             it defines in Python.
@@ -45,8 +48,8 @@ def public(
     """
     if function is None:
         return functools.partial(
-            public, name=name, method=method, namespace=namespace, in_place=in_place, out=out,
-            lax=lax, aliases=aliases,
+            public, name=name, method=method, namespace=namespace, in_place=in_place,
+            prepare=prepare, out=out, lax=lax, aliases=aliases,
         )  # fmt: skip
     own = name or function.__name__
     if function.__doc__ is None:  # the method of a public function that takes arguments otherwise
@@ -61,13 +64,35 @@ def public(
             known_as(taken, f"Tensor.{bound}")
             attach(bound, taken)
         if in_place:
-            write = inplace(function, each + "_", in_place if callable(in_place) else None)
+            by = in_place if callable(in_place) else None
+            write = inplace(function, each + "_", by, prepare)
             writer = held(write, each + "_", True)
             known_as(writer, f"Tensor.{each}_")
             attach(each + "_", writer)
             if namespace:
                 PUBLIC[each + "_"] = writer
     return offered
+
+
+def inplace(
+    function: Callable, name: str, writer: Callable | None = None, prepare: Callable | None = None
+) -> Callable:
+    """The in-place form of an out-of-place method; ``writer`` does the write if given, else the
+    primitive ``name`` with the arguments that ``prepare`` makes."""
+
+    # Do not copy the function's attributes, which concern the check of its arguments.
+    @functools.wraps(function, updated=())
+    def write_in_place(self: Tensor, *arguments: Any, **options: Any) -> Tensor:
+        if writer is not None:
+            return writer(self, *arguments, **options)
+        if prepare is None:
+            return write(self, name, function, *arguments, **options)
+        kernel = getattr(self._device.backend, name)
+        return write(self, name, function, *arguments, kernel=kernel, prepare=prepare, **options)
+
+    write_in_place.__name__ = write_in_place.__qualname__ = name
+    write_in_place.__doc__ = f"In-place version of `{function.__name__}`; returns the tensor."
+    return write_in_place
 
 
 def known_as(function: Callable, name: str) -> None:

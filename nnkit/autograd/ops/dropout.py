@@ -12,7 +12,7 @@ from nnkit.autograd.arguments.dims import check_tensor
 from nnkit.autograd.batch.examples import of_each
 from nnkit.autograd.engine.node import Unknown
 from nnkit.autograd.grad_mode import MODE
-from nnkit.autograd.op.public import public
+from nnkit.autograd.op.public import inplace, public
 from nnkit.autograd.op.registry import OPS
 from nnkit.autograd.op.rule import real_gradient, rule
 from nnkit.autograd.ops.creation.conversion import composite_operands, contiguous
@@ -20,7 +20,7 @@ from nnkit.autograd.ops.elementwise.arithmetic import mul
 from nnkit.autograd.ops.random.inplace import need
 from nnkit.autograd.surface.generator import check_randomness, source_of
 from nnkit.autograd.tensor import Tensor, wrap
-from nnkit.autograd.views.history import check_change, inplace
+from nnkit.autograd.views.history import check_change
 from nnkit.autograd.views.refusals import is_lost
 from nnkit.autograd.views.replay import Rootless
 from nnkit.backend.dtype import BOOL, COMPLEX, FLOATING, INTEGER, bool_

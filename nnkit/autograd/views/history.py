@@ -8,7 +8,6 @@ another view has been written, the view's own history is made again from that of
 
 from __future__ import annotations
 
-import functools
 import sys
 import weakref
 from collections.abc import Callable
@@ -286,7 +285,8 @@ def wrote(x: Tensor, operation: str) -> Tensor:
 
 def write(
     x: Tensor, operation: str, compute: Callable | None, *arguments: Any,
-    kernel: Callable | None = None, overlapping: Callable | None = None, **options: Any,
+    kernel: Callable | None = None, prepare: Callable | None = None,
+    overlapping: Callable | None = None, **options: Any,
 ) -> Tensor:  # fmt: skip
     """Replace the contents of ``x`` by ``compute(x, *arguments)``, and its history accordingly.
 
@@ -295,6 +295,8 @@ def write(
     Args:
         compute: the out-of-place function; None if it has no derivative.
         kernel: does the same in place on arrays; used if nothing is recorded.
+        prepare: makes the kernel's arguments of ``x`` and ``arguments``, after all checks, where
+            these are not the same; None where only ``compute`` will do.
         overlapping: does the same on an array whose elements share memory, given the algebra, the
             array and the arguments: a copy of the result would overwrite itself.
 
@@ -312,13 +314,18 @@ def write(
     try:
         check_memory(x, operation, operands)
     except RuntimeError:
-        if compute is not None and kernel is None:  # torch checks the other arguments first
+        # torch checks the other arguments first
+        if compute is not None and (kernel is None or prepare is not None):
             with no_grad(), suppress(RuntimeError):
                 compute(x.detach().clone(), *map(_of_zeros, arguments), **options)
         raise
-    if kernel is not None and not tracked:
+    prepared: tuple | None = None if tracked or kernel is None else arguments
+    if prepare is not None and prepared is not None:
+        plain = not (ENTERED_LEVELS or ASKING or has_expanded(x._array))
+        prepared = prepare(x, *arguments, **options) if plain else None
+    if kernel is not None and prepared is not None:
         try:
-            kernel(x._array, *[a._array if isinstance(a, Tensor) else a for a in arguments])
+            kernel(x._array, *[a._array if isinstance(a, Tensor) else a for a in prepared])
         except (TypeError, ValueError, MemoryError) as error:
             raise translated(operation, (x, *arguments), error) from None
         return wrote(x, operation)
@@ -481,9 +488,14 @@ def check_fits(name: str, shape: tuple, x: Tensor) -> None:
         )
 
 
-def check_cast(name: str, source: Any, target: Any) -> None:
-    """RuntimeError if an in-place result has a higher category of dtype than the tensor."""
+def check_cast(name: str, source: Any, target: Any, part: str | None = None) -> None:
+    """RuntimeError if a result, called ``part``, has a higher category of dtype than its tensor."""
     if source.category > target.category:
+        if part is not None:
+            raise RuntimeError(
+                f"{name}(): Expected {part} to be safely castable from {source.scalar_type} dtype, "
+                f"but got {part} with dtype {target.scalar_type}"
+            )
         raise RuntimeError(
             f"{name}(): result type {source.scalar_type} can't be cast to the desired output type "
             f"{target.scalar_type}"
@@ -526,21 +538,6 @@ def end_history(
     result = wrap(x._array, x._device)
     result._edge = NotImplementedBackward(edges, (error, operation), x._device)
     set_history(x, result)
-
-
-def inplace(function: Callable, name: str, writer: Callable | None = None) -> Callable:
-    """The in-place form of an out-of-place method; ``writer`` does the write if given."""
-
-    # Do not copy the function's attributes, which concern the check of its arguments.
-    @functools.wraps(function, updated=())
-    def write_in_place(self: Tensor, *arguments: Any, **options: Any) -> Tensor:
-        if writer is not None:
-            return writer(self, *arguments, **options)
-        return write(self, name, function, *arguments, **options)
-
-    write_in_place.__name__ = write_in_place.__qualname__ = name
-    write_in_place.__doc__ = f"In-place version of `{function.__name__}`; returns the tensor."
-    return write_in_place
 
 
 def detach_(self: Tensor) -> Tensor:

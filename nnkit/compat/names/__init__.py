@@ -90,14 +90,14 @@ def compile(
     return compile(model, dynamic=dynamic, mode=mode, disable=disable)
 
 
-def _int_mm(self: Tensor, mat2: Tensor) -> Tensor:
+def _int_mm(self: Tensor, mat2: Tensor, *, out: Tensor | None = None) -> Tensor:
     """The product of two matrices of int8, in int32."""
     import nnkit
 
     for name, operand in (("self", self), ("mat2", mat2)):
         if operand.dtype is not nnkit.int8:
             raise RuntimeError(f"_int_mm: expected {name} of int8, got {operand.dtype}")
-    return nnkit.mm(self.int(), mat2.int())
+    return nnkit.mm(self.int(), mat2.int(), out=out)
 
 
 def _unique(input: Tensor, sorted: bool = True, return_inverse: bool = False) -> Any:

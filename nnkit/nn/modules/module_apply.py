@@ -103,7 +103,7 @@ class ModuleApply(ModuleTree):
                 f"Module.to only accepts floating point or complex dtypes, but got {dtype}"
             )
         if dtype is not None and dtype.is_complex:
-            warn("Module.to: complex parameters are new here as in torch, not every layer has them")
+            warn("Complex modules are a new feature, as in torch: not every layer can be complex")
 
         def convert(tensor: Tensor) -> Tensor:
             number = tensor.is_floating_point() or tensor.is_complex()

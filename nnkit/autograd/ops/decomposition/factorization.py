@@ -13,6 +13,7 @@ from nnkit.autograd.ops.decomposition import rules as rules
 from nnkit.autograd.ops.elementwise.comparison import where
 from nnkit.autograd.surface import return_types
 from nnkit.autograd.tensor import Tensor
+from nnkit.backend.dtype import FLOATING
 from nnkit.backend.warning import warn_once
 
 # What functions refuse: most of them half precision too.
@@ -41,11 +42,20 @@ def check_matrices(name: str, input: Any, refuses: tuple[str, ...] = COARSE) -> 
             f"{name}: The input tensor A must have at least 2 dimensions, got shape {list(shape)}"
         )
     if not input.dtype.kinds.isdisjoint(refuses):
-        raise RuntimeError(
-            f"{name}: Expected a floating point or complex tensor as input, float32 or wider. Got "
-            f"{input.dtype.scalar_type}"
-        )
+        reason = "Expected a floating point or complex tensor as input"
+        if input.dtype.category >= FLOATING:
+            reason = "Low precision dtypes not supported"
+        raise RuntimeError(f"{name}: {reason}. Got {input.dtype.scalar_type}")
     return shape
+
+
+def check_map(name: str, place: str, columns: int, rows: int) -> None:
+    """RuntimeError unless a tensor that is split at ``place`` is a square matrix."""
+    if columns != rows:
+        raise RuntimeError(
+            f"{name}: Expected self to satisfy the requirement prod(self.shape[{place}:]) == "
+            f"prod(self.shape[:{place}]), but got {columns} != {rows}"
+        )
 
 
 @public(out=True)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from nnkit.autograd.arguments.dims import size_at
+from nnkit.autograd.arguments.dims import check_least, size_at
 from nnkit.autograd.op.promotion import check_dtype
 from nnkit.autograd.op.public import public
 from nnkit.autograd.op.rule import guarded, rule
@@ -59,7 +59,8 @@ def _reflected(
     count = tau._array.shape[-1]
     if name == "orgqr" and rows < input._array.shape[-1]:
         raise RuntimeError(
-            f"orgqr(): input must have at least as many rows as columns, got {list(input.shape)}"
+            "orgqr(): input.shape[-2] must be greater than or equal to input.shape[-1], got "
+            f"{list(input.shape)}"
         )
     if count > input._array.shape[-1]:
         raise RuntimeError(
@@ -71,8 +72,8 @@ def _reflected(
             continue
         if given._array.shape[:-own] != input._array.shape[:-2]:
             raise RuntimeError(
-                f"{name}(): {parameter} must have the input's batch dimensions "
-                f"{list(input.shape[:-2])}, got shape {list(given.shape)}"
+                f"{name}(): Expected batch dimensions of {parameter} to be equal to "
+                f"input.shape[:-2], got shapes {list(given.shape)} and {list(input.shape)}"
             )
         if given.dtype is not input.dtype:
             raise RuntimeError(
@@ -133,24 +134,29 @@ def ormqr(
         >>> nnkit.ormqr(reflectors, scales, nnkit.eye(2)).shape
         nnkit.Size([2, 2])
     """
-    rows = check_matrices("ormqr", input, ())[-2]
+    check_least("ormqr", "input", input, 2)
+    check_least("ormqr", "other", input3, 2)
     size_at("ormqr", input2, -1, "input2")
-    if input3.ndim != input.ndim:
-        raise RuntimeError(
-            f"ormqr(): input3 must have as many dimensions as input, got shapes "
-            f"{list(input3.shape)} and {list(input.shape)}"
-        )
-    sides = (input3._array.shape[-2 if left else -1], input._array.shape[-1])
-    if input2._array.shape[-1:] != (min(sides),):
-        raise RuntimeError(
-            f"ormqr(): input2 must have {min(sides)} elements in its last dimension, got shape "
-            f"{list(input2.shape)}"
-        )
-    if sides[0] != rows:
-        raise RuntimeError(
-            f"ormqr(): input3 of shape {list(input3.shape)} cannot be multiplied with a matrix of "
-            f"{rows} by {rows}"
-        )
+    rows, columns = input._array.shape[-2:]
+    count, axis = input2._array.shape[-1], -2 if left else -1
+    size = input3._array.shape[axis]
+    for wrong, requirement in (
+        (size < count, f"other.shape[{axis}] must be greater than or equal to tau.shape[-1]"),
+        (
+            count != min(size, columns),
+            f"tau.shape[-1] must be equal to min(other.shape[{axis}], input.shape[-1])",
+        ),
+        (size != rows, f"other.shape[{axis}] must be equal to input.shape[-2]"),
+        (
+            input3.ndim != input.ndim,
+            "Expected other to have the same number of dimensions as input",
+        ),
+    ):
+        if wrong:
+            raise RuntimeError(
+                f"ormqr(): {requirement}, got input {list(input.shape)}, tau {list(input2.shape)}, "
+                f"other {list(input3.shape)}"
+            )
     q = _reflected(
         "ormqr", eye(rows, dtype=input.dtype, device=input.device), input, input2, input3
     )

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from typing import Any
 
+from nnkit.autograd.arguments.dims import check_least, check_tensor
 from nnkit.autograd.batch.examples import lowest
 from nnkit.autograd.grad_mode import MODE
 from nnkit.autograd.op.public import public
 from nnkit.autograd.ops.creation.memory_format import column_major
 from nnkit.autograd.ops.decomposition import rules as rules
-from nnkit.autograd.ops.decomposition.factorization import check_matrices, check_square
+from nnkit.autograd.ops.decomposition.factorization import COARSE, check_matrices, check_square
 from nnkit.autograd.ops.elementwise.bounds import maximum
 from nnkit.autograd.ops.elementwise.comparison import where
 from nnkit.autograd.ops.linalg.products import check_operands, matmul
@@ -33,7 +34,6 @@ def pinverse(input: Tensor, rcond: float = 1e-15) -> Tensor:
         tensor([[0.5000, 0.0000],
                 [0.0000, 0.0000]])
     """
-    check_matrices("pinverse", input)
     return pinv(input, rcond)
 
 
@@ -92,7 +92,14 @@ def pinv(
     for each in (rcond, atol, rtol):
         if isinstance(each, Tensor) and each.requires_grad and MODE.enabled:
             raise RuntimeError("linalg.pinv(): not differentiable with respect to its bounds")
-    (check_square if hermitian else check_matrices)("linalg.pinv", A)
+    check_tensor("linalg.pinv", A, "A")
+    if A.ndim < 2 or not A.dtype.kinds.isdisjoint(COARSE):
+        raise RuntimeError(
+            f"linalg.pinv({A.dtype.scalar_type}{list(A.shape)}): expected a tensor with 2 or more "
+            "dimensions of float32, float64 or complex numbers"
+        )
+    if hermitian:
+        check_square("linalg.pinv", A)
     bounds = _bounds(A, atol, rtol if rcond is ... else rcond)
     return rules.pinv(A, *bounds, bool(hermitian))
 
@@ -151,6 +158,8 @@ def lstsq(A: Tensor, B: Tensor, rcond: float | None = None, *, driver: str | Non
         >>> nnkit.linalg.lstsq(a, b).solution
         tensor([[2.0000]])
     """
+    check_least("linalg.lstsq", "input", A, 2)
+    check_least("linalg.lstsq", "other", B, 1)
     m, n = check_matrices("linalg.lstsq", A)[-2:]
     check_operands("linalg.lstsq", ("A", A), ("B", B))
     if driver not in (None, "gels", "gelsy", "gelsd", "gelss"):
@@ -159,10 +168,15 @@ def lstsq(A: Tensor, B: Tensor, rcond: float | None = None, *, driver: str | Non
             f"{driver!r}"
         )
     lacking = A.ndim - B.ndim
-    if lacking not in (0, 1) or (lacking and B.shape != A.shape[:-1]):
+    if lacking not in (0, 1):
         raise RuntimeError(
-            f"linalg.lstsq(): expected B with as many dimensions as A or, for one vector for each "
-            f"matrix, of A's shape without its last, got {list(B.shape)} for {list(A.shape)}"
+            "linalg.lstsq: input.dim() must be that of other, or greater by one for one vector for "
+            f"each matrix, got shapes {list(A.shape)} and {list(B.shape)}"
+        )
+    if B.shape != A.shape[:-1] if lacking else B.shape[-2] != m:
+        raise RuntimeError(
+            f"linalg.lstsq: input.size(-2) should match other.size({-1 if B.ndim == 1 else -2}), "
+            f"got shapes {list(A.shape)} and {list(B.shape)}"
         )
     if lacking:
         B = B.unsqueeze(-1)

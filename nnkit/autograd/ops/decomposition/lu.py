@@ -106,9 +106,12 @@ def permutation(name: str, LU: Tensor, pivots: Tensor) -> Tensor:
             f"shape {list(LU.shape)}, got {list(pivots.shape)}"
         )
     if bool(lowest((pivots < 1) | (pivots > rows)).any()):
+        bounds = "greater or equal to 1 and smaller or equal to"
+        if name == "lu_unpack":
+            bounds = "between 1 and"
         raise RuntimeError(
-            f"{name}(): pivots must be greater or equal to 1 and smaller or equal to LU.size(-2), "
-            f"{rows}. Did you properly pass the result of lu_factor?"
+            f"{name}(): pivots must be {bounds} LU.size(-2), {rows}. Did you properly pass the "
+            "result of lu_factor?"
         )
     order = _pivot_order(pivots, rows)
     return (order.unsqueeze(-2) == arange(rows, device=LU.device).unsqueeze(-1)).to(LU.dtype)

@@ -12,7 +12,7 @@ from nnkit.autograd.batch.examples import of_each
 from nnkit.autograd.engine.node import Node
 from nnkit.autograd.op.pointwise import fn, over_input, pointwise
 from nnkit.autograd.op.promotion import check_dtype
-from nnkit.autograd.op.public import PUBLIC, public
+from nnkit.autograd.op.public import PUBLIC, inplace, public
 from nnkit.autograd.op.registry import LIFTED
 from nnkit.autograd.op.rule import rule
 from nnkit.autograd.op.single import single
@@ -20,7 +20,7 @@ from nnkit.autograd.ops.creation.conversion import contiguous
 from nnkit.autograd.surface.generator import source_of
 from nnkit.autograd.surface.limits import check_numbers, fitting, fitting_beside
 from nnkit.autograd.tensor import Tensor, wrap
-from nnkit.autograd.views.history import inplace, write
+from nnkit.autograd.views.history import write
 from nnkit.backend.dtype import COMPLEX, FLOATING, INTEGER, float16
 
 

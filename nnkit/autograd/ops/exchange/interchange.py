@@ -401,8 +401,8 @@ def frombuffer(
         length = memoryview(buffer).nbytes
     except TypeError:
         raise ValueError(
-            "frombuffer(): argument 'buffer' must implement Python's buffer protocol, "
-            f"got {type(buffer).__name__}"
+            "frombuffer(): argument 'buffer': object does not implement Python buffer protocol. "
+            f"Got {type(buffer).__name__}"
         ) from None
     if not length or not count:
         raise ValueError(

@@ -373,7 +373,25 @@ def _index_put_in_place(
     check_positions(operation, self, positions)
     put = lambda B, x, values, *_: _put_overlapping(B, x, values, positions, accumulate)
     given = values, positions, fills, accumulate
-    return write(self, operation, _put_at, *given, overlapping=put)
+    kernel = self._device.backend.index_put_
+    return write(
+        self, operation, _put_at, *given, kernel=kernel, prepare=_prepare_put, overlapping=put
+    )
+
+
+def _is_loose(values: Tensor) -> bool:
+    """Whether NumPy takes values of such a shape for too many: it drops leading ones, and does not
+    check empty values."""
+    return values.ndim > 1 and values._array.shape[0] == 1 or not values._array.size
+
+
+def _prepare_put(
+    input: Tensor, values: Tensor, positions: tuple, fills: bool, accumulate: bool
+) -> tuple | None:
+    """The arguments of the primitive `index_put_`; None for what `_put_at` looks at further."""
+    if fills or values._array.dtype != input._array.dtype or _is_loose(values):
+        return None
+    return values, positions_on(values._device, positions), accumulate
 
 
 def _positions_of(
@@ -443,8 +461,7 @@ def _put_at(
         values = shapes.reshape(values, ()) if values.ndim else values
         if not positions[0].ndim:
             return METHODS["masked_fill"](input, positions[0], values)
-    elif values.ndim > 1 and values._array.shape[0] == 1 or not values._array.size:
-        # NumPy would drop leading ones, and does not check empty values.
+    elif _is_loose(values):
         place = shape_of_indexed(input._array, tuple(map(array_of, positions)))
         expanded_shape("index_put", values._array.shape, place)
     return _index_put(input, values, positions, accumulate)

@@ -218,7 +218,16 @@ def _fitted(input: Tensor, index: Tensor, source: Tensor | None = None) -> tuple
     return index, OPS["getitem"](source, tuple(slice(n) for n in shape))
 
 
-@public(in_place=True, out=True)
+def _scattered(input: Tensor, dim: int, index: Tensor, src: Any = ..., **others: Any) -> Any:
+    """The arguments of the primitive `scatter`, checked; None where another one is asked for."""
+    if not isinstance(src, Tensor) or others:
+        return None
+    axis, index = _element_index("scatter", input, dim, index, src)
+    same_dtype("scatter", input, src, "src")
+    return *_fitted(input, index, src), axis
+
+
+@public(in_place=True, prepare=_scattered, out=True)
 def scatter(
     input: Tensor,
     dim: int,
@@ -242,6 +251,8 @@ def scatter(
         >>> nnkit.zeros(3).scatter(0, nnkit.tensor([0, 2]), 1.0)
         tensor([1., 0., 1.])
     """
+    if isinstance(src, Tensor) and reduce is ...:
+        return _scatter(input, *_scattered(input, dim, index, src))
     src = python_number(value if src is ... else src)
     given = src if isinstance(src, Tensor) else None
     axis, index = _element_index("scatter", input, dim, index, given)
@@ -257,9 +268,7 @@ def scatter(
                 "scatter_reduce(), which knows more of them"
             )
         return _scatter_with(input, axis, index, src if given is None else given, reduce)
-    if given is None:
-        return _scatter_fill(input, index, axis, fitting("scatter", src, input.dtype))
-    return _scatter(input, index, given, axis)
+    return _scatter_fill(input, index, axis, fitting("scatter", src, input.dtype))
 
 
 def _scatter_with(input: Tensor, axis: int, index: Tensor, src: Any, reduce: str) -> Tensor:
@@ -274,7 +283,15 @@ def _scatter_with(input: Tensor, axis: int, index: Tensor, src: Any, reduce: str
     return _scatter_reduce(input, index, src, axis, name, True)
 
 
-@public(in_place=True, out=True)
+def _scattered_sums(input: Tensor, dim: int, index: Tensor, src: Tensor) -> tuple:
+    """The arguments of the primitive `scatter_add`, checked."""
+    check_tensor("scatter_add", src, "src")
+    axis, index = _element_index("scatter_add", input, dim, index, src)
+    same_dtype("scatter_add", input, src, "src")
+    return *_fitted(input, index, src), axis
+
+
+@public(in_place=True, prepare=_scattered_sums, out=True)
 def scatter_add(input: Tensor, dim: int, index: Tensor, src: Tensor) -> Tensor:
     """A copy with ``out[index[i][j]][j] += src[i][j]`` for ``dim=0``; repeated indices add up.
 
@@ -283,10 +300,7 @@ def scatter_add(input: Tensor, dim: int, index: Tensor, src: Tensor) -> Tensor:
         >>> nnkit.scatter_add(nnkit.zeros(2), 0, nnkit.tensor([0, 0, 1]), nnkit.ones(3))
         tensor([2., 1.])
     """
-    check_tensor("scatter_add", src, "src")
-    axis, index = _element_index("scatter_add", input, dim, index, src)
-    same_dtype("scatter_add", input, src, "src")
-    return _scatter_add(input, *_fitted(input, index, src), axis)
+    return _scatter_add(input, *_scattered_sums(input, dim, index, src))
 
 
 REDUCTIONS = ("sum", "prod", "mean", "amax", "amin")

@@ -140,7 +140,14 @@ def _slices(name: str, input: Tensor, dim: int, index: Any, source: Any, error: 
     return axis, index
 
 
-@public(in_place=True, out=True)
+def _added(input: Tensor, dim: int, index: Tensor, source: Tensor, alpha: complex = 1) -> tuple:
+    """The arguments of the primitive `index_add`, checked."""
+    axis, index = _slices("index_add", input, dim, index, source, RuntimeError)
+    fitting("index_add", alpha, input.dtype)
+    return index, source, axis, alpha
+
+
+@public(in_place=True, prepare=_added, out=True)
 def index_add(
     input: Tensor, dim: int, index: Tensor, source: Tensor, *, alpha: complex = 1
 ) -> Tensor:
@@ -151,12 +158,16 @@ def index_add(
         >>> nnkit.zeros(3).index_add(0, nnkit.tensor([1, 1]), nnkit.ones(2))
         tensor([0., 2., 0.])
     """
-    axis, index = _slices("index_add", input, dim, index, source, RuntimeError)
-    fitting("index_add", alpha, input.dtype)
-    return _index_add(input, index, source, axis, alpha)
+    return _index_add(input, *_added(input, dim, index, source, alpha))
 
 
-@public(in_place=True, out=True)
+def _copied(input: Tensor, dim: int, index: Tensor, source: Tensor) -> tuple:
+    """The arguments of the primitive `index_copy`, checked."""
+    axis, index = _slices("index_copy", input, dim, index, source, IndexError)
+    return index, source, axis
+
+
+@public(in_place=True, prepare=_copied, out=True)
 def index_copy(input: Tensor, dim: int, index: Tensor, source: Tensor) -> Tensor:
     """A copy with the slices of ``dim`` that ``index`` names replaced by those of ``source``.
 
@@ -165,8 +176,7 @@ def index_copy(input: Tensor, dim: int, index: Tensor, source: Tensor) -> Tensor
         >>> nnkit.index_copy(nnkit.zeros(3), 0, nnkit.tensor([2, 0]), nnkit.tensor([5.0, 6.0]))
         tensor([6., 0., 5.])
     """
-    axis, index = _slices("index_copy", input, dim, index, source, IndexError)
-    return _index_copy(input, index, source, axis)
+    return _index_copy(input, *_copied(input, dim, index, source))
 
 
 @public(in_place=True, out=True)
@@ -199,13 +209,30 @@ def index_reduce(
     return real_gradient("index_reduce", out)
 
 
+def _filled(input: Tensor, dim: int, index: Tensor, value: Tensor | complex) -> Any:
+    """The arguments of the primitive `index_fill`, checked; None for a value that is a tensor."""
+    if isinstance(index, Tensor) and index.dtype is not int64:
+        raise IndexError(f"index_fill(): expected an int64 index, got {index.dtype}")
+    axis, index = _vector_index("index_fill", input, dim, index)
+    d = value.dtype if isinstance(value, Tensor) else of_number(value)
+    if d.category == COMPLEX != input.dtype.category:
+        raise RuntimeError(f"index_fill(): a complex value cannot be converted to {input.dtype}")
+    if isinstance(value, Tensor):
+        return None
+    return index, axis, fitting("index_fill", value, input.dtype)
+
+
 def _index_fill_in_place(self: Tensor, dim: int, index: Tensor, value: Tensor | complex) -> Tensor:
     def fill(B: Any, x: Any, dim: int, index: Tensor, value: Any) -> Any:
         axis, index = _vector_index("index_fill", self, dim, index)
         return B.index_fill_(x, index._array, axis, getattr(value, "_array", value))
 
     check_positions("index_fill_", self, (index,))
-    return write(self, "index_fill_", index_fill, dim, index, value, overlapping=fill)
+    kernel = self._device.backend.index_fill_
+    return write(
+        self, "index_fill_", index_fill, dim, index, value, kernel=kernel, prepare=_filled,
+        overlapping=fill,
+    )  # fmt: skip
 
 
 @public(in_place=_index_fill_in_place)
@@ -218,14 +245,10 @@ def index_fill(input: Tensor, dim: int, index: Tensor, value: Tensor | complex) 
         >>> nnkit.index_fill(nnkit.zeros(3), 0, nnkit.tensor([0, 2]), 7)
         tensor([7., 0., 7.])
     """
-    if isinstance(index, Tensor) and index.dtype is not int64:
-        raise IndexError(f"index_fill(): expected an int64 index, got {index.dtype}")
-    axis, index = _vector_index("index_fill", input, dim, index)
-    d = value.dtype if isinstance(value, Tensor) else of_number(value)
-    if d.category == COMPLEX != input.dtype.category:
-        raise RuntimeError(f"index_fill(): a complex value cannot be converted to {input.dtype}")
+    arguments = _filled(input, dim, index, value)
     if not isinstance(value, Tensor):
-        return _index_fill(input, index, axis, fitting("index_fill", value, input.dtype))
+        return _index_fill(input, *arguments)
+    axis, index = _vector_index("index_fill", input, dim, index)
     if value.ndim:
         raise RuntimeError(
             f"index_fill(): value must be a number or a 0-dim tensor, got {value.ndim} dimensions"

@@ -372,7 +372,18 @@ def multi_dot(tensors: Any) -> Tensor:
     if last.ndim == 1:
         chain[-1] = last.unsqueeze(1)
     for i, x in enumerate(chain):
-        check_ndim("multi_dot", f"tensors[{i}]", x._array.shape, 2)
+        if x.ndim != 2:
+            which = "the first" if not i else "the last" if i == len(chain) - 1 else f"tensor {i}"
+            allowed = f"{which} must be 2D"
+            if not which.startswith("tensor"):
+                allowed = f"{which} tensor must be 1D or 2D"
+            raise RuntimeError(f"multi_dot(): {allowed} but got {x.ndim}D")
+    for i, x in enumerate(tensors):
+        if x.dtype is not first.dtype:
+            raise RuntimeError(
+                "multi_dot(): all tensors must have be the same dtype but tensor 0 is "
+                f"{first.dtype.type_name} and tensor {i} {x.dtype.type_name}"
+            )
     check_operands("multi_dot", *[(f"tensors[{i}]", x) for i, x in enumerate(tensors)])
     for x, y in itertools.pairwise(chain):
         check_inner("multi_dot", x._array.shape, y._array.shape)

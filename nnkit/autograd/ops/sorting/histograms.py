@@ -18,7 +18,7 @@ from nnkit.autograd.ops.creation.ranges import linspace
 from nnkit.autograd.surface import return_types
 from nnkit.autograd.tensor import Tensor, wrap
 from nnkit.autograd.views.history import end_history, wants_history
-from nnkit.backend.dtype import FLOATING
+from nnkit.backend.dtype import FLOATING, INTEGER
 
 
 @public(out=True)
@@ -84,8 +84,12 @@ def histogram(
         tensor([0., 2., 1.])
     """
     check_tensor("histogram", input)
-    if isinstance(bins, Tensor) and bins.ndim and range is not None:
-        raise TypeError("histogram(): takes 'range' where 'bins' is an int, got a Tensor")
+    edges_given = isinstance(bins, Tensor) and (bins.ndim > 0 or bins.dtype.category != INTEGER)
+    if edges_given and range is not None:
+        raise TypeError(
+            "histogram() received an invalid combination of arguments: takes 'range' where 'bins' "
+            "is an int, got a Tensor"
+        )
     if not isinstance(bins, Tensor) or range is not None:
         bins = integer("histogram", "bins", bins)
     if weight is not None:
