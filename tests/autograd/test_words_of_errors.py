@@ -327,6 +327,8 @@ REDUCTIONS: list[Row] = [
      lambda lib: lib.linalg.multi_dot([lib.ones(2), lib.ones(2), lib.ones(2)])),
     ("dot_dtype", RuntimeError, "the same dtype but tensor 0 is float and tensor 1 double",
      lambda lib: lib.linalg.multi_dot([lib.ones(2), lib.ones(2).double()])),
+    ("dot_out", RuntimeError, r"multi_dot\(\): expected out tensor to have dtype",
+     lambda lib: lib.linalg.multi_dot([lib.eye(2), lib.eye(2)], out=lib.eye(2).double())),
     ("matrix_norm", RuntimeError, "dims must be different",
      lambda lib: lib.linalg.matrix_norm(lib.eye(3), dim=(0, -2))),
     ("tensorinv_ind", RuntimeError, "Expected a strictly positive integer for 'ind', but got 0",

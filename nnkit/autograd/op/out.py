@@ -266,6 +266,7 @@ _WRONG_DTYPE = {
     "nanmedian": _MEDIAN,
     "mode": "expected scalar type '{wanted}' but got '{got}' for {part} output",
     "multinomial": "multinomial expects Long tensor out, got: {got}",
+    "linalg.multi_dot": "multi_dot(): expected out tensor to have dtype {wanted} but got {got}",
     "nonzero": "nonzero: Expected out tensor to have scalar type {wanted} but got scalar type "
     "{got}",
     "take": "take(): self and out expected to have the same dtype, but got self.dtype = {wanted} "
