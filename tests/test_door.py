@@ -175,6 +175,8 @@ def training(run) -> Counter:
         ("index_put_", lambda x, i, y: x.index_put_((i,), y), [5, 1, 6, 1]),
         ("index_put_", lambda x, i, y: x.index_put_((i,), y, accumulate=True), [6, 1, 7, 1]),
         ("scatter_", lambda x, i, y: x.scatter_(0, i, y), [5, 1, 6, 1]),
+        ("scatter_", lambda x, i, y: x.scatter_(0, i, 7.5), [7.5, 1, 7.5, 1]),
+        ("scatter_", lambda x, i, y: x.scatter_(0, i, value=7), [7, 1, 7, 1]),
         ("scatter_add_", lambda x, i, y: x.scatter_add_(0, i, y), [6, 1, 7, 1]),
     ],
 )

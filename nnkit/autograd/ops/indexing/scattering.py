@@ -218,13 +218,37 @@ def _fitted(input: Tensor, index: Tensor, source: Tensor | None = None) -> tuple
     return index, OPS["getitem"](source, tuple(slice(n) for n in shape))
 
 
-def _scattered(input: Tensor, dim: int, index: Tensor, src: Any = ..., **others: Any) -> Any:
-    """The arguments of the primitive `scatter`, checked; None where another one is asked for."""
-    if not isinstance(src, Tensor) or others:
+def _checked(
+    input: Tensor, dim: int, index: Tensor, src: Any, value: Any
+) -> tuple[Tensor, Any, int]:
+    """The index of `scatter`, its source, a Tensor or a number, and the axis."""
+    src = python_number(value if src is ... else src)
+    given = src if isinstance(src, Tensor) else None
+    axis, index = _element_index("scatter", input, dim, index, given)
+    if given is not None:
+        same_dtype("scatter", input, given, "src")
+    elif not isinstance(src, (int, float, complex)):
+        raise TypeError(f"scatter(): argument 'src' must be Tensor, not {type(src).__name__}")
+    index, given = _fitted(input, index, given)
+    return index, src if given is None else given, axis
+
+
+def _repeated(input: Tensor, index: Tensor, number: complex) -> Tensor:
+    """A number, in the dtype of the input, for each position."""
+    B = input._device.backend
+    return wrap(B.full(index._array.shape, number, input._array.dtype), input._device)
+
+
+def _scattered(
+    input: Tensor, dim: int, index: Tensor, src: Any = ..., *, value: Any = ..., reduce: Any = ...
+) -> tuple | None:
+    """The arguments of the primitive `scatter_`; None where another one is asked for."""
+    if reduce is not ...:
         return None
-    axis, index = _element_index("scatter", input, dim, index, src)
-    same_dtype("scatter", input, src, "src")
-    return *_fitted(input, index, src), axis
+    index, src, axis = _checked(input, dim, index, src, value)
+    if not isinstance(src, Tensor):
+        src = _repeated(input, index, fitting("scatter", src, input.dtype))
+    return index, src, axis
 
 
 @public(in_place=True, prepare=_scattered, out=True)
@@ -251,23 +275,16 @@ def scatter(
         >>> nnkit.zeros(3).scatter(0, nnkit.tensor([0, 2]), 1.0)
         tensor([1., 0., 1.])
     """
-    if isinstance(src, Tensor) and reduce is ...:
-        return _scatter(input, *_scattered(input, dim, index, src))
-    src = python_number(value if src is ... else src)
-    given = src if isinstance(src, Tensor) else None
-    axis, index = _element_index("scatter", input, dim, index, given)
-    if given is not None:
-        same_dtype("scatter", input, given, "src")
-    elif not isinstance(src, (int, float, complex)):
-        raise TypeError(f"scatter(): argument 'src' must be Tensor, not {type(src).__name__}")
-    index, given = _fitted(input, index, given)
+    index, src, axis = _checked(input, dim, index, src, value)
     if reduce is not ...:
-        if given is not None:
+        if isinstance(src, Tensor):
             warn_once(
                 "scatter(): the argument 'reduce' beside a Tensor src is deprecated: use "
                 "scatter_reduce(), which knows more of them"
             )
-        return _scatter_with(input, axis, index, src if given is None else given, reduce)
+        return _scatter_with(input, axis, index, src, reduce)
+    if isinstance(src, Tensor):
+        return _scatter(input, index, src, axis)
     return _scatter_fill(input, index, axis, fitting("scatter", src, input.dtype))
 
 
@@ -277,8 +294,7 @@ def _scatter_with(input: Tensor, axis: int, index: Tensor, src: Any, reduce: str
             f"scatter(): reduce argument must be either add or multiply, got {reduce}"
         )
     if not isinstance(src, Tensor):
-        B = input._device.backend
-        src = wrap(B.full(index._array.shape, src, input._array.dtype), input._device)
+        src = _repeated(input, index, src)
     name = {"add": "sum", "multiply": "prod"}[reduce]
     return _scatter_reduce(input, index, src, axis, name, True)
 
