@@ -82,12 +82,21 @@ _batch_norm = rule(
 )
 
 
+def _grad_batch_norm_eval(
+    B: Any, g: Any, x: Any, weight: Any, mean: Any, scale: Any, needs: tuple
+) -> tuple:
+    dtype, wide = (getattr(t, "_array", t).dtype for t in (x, scale))
+    if dtype is not wide:  # half precision is rounded once, as forward
+        g, x, weight, mean = (None if t is None else B.cast(t, wide) for t in (g, x, weight, mean))
+        grads = _grad_batch_norm_eval(B, g, x, weight, mean, scale, needs)
+        return tuple(None if t is None else B.cast(t, dtype) for t in grads)
+    grads = B.batch_norm_eval_grad(g, x, weight, mean, scale, needs[1])
+    return *_in_format(B, x, *grads), _sum_channels(B, g) if needs[2] else None, None, None
+
+
 _batch_norm_eval = rule(
     "batch_norm_eval", node="NativeBatchNormBackward0", depends="none", fixed=("mean", "scale"),
-    joint=lambda B, g, x, weight, mean, scale, needs: (
-        *_in_format(B, x, *B.batch_norm_eval_grad(g, x, weight, mean, scale, needs[1])),
-        _sum_channels(B, g) if needs[2] else None, None, None,
-    ),
+    joint=_grad_batch_norm_eval,
 )
 
 

@@ -120,10 +120,6 @@ def batch_norm_eval(B, x, weight, bias, mean, scale):
 
 def batch_norm_eval_grad(B, g, x, weight, mean, scale, weighted):
     """The gradients of x, and of the weight if it is ``weighted``."""
-    if x.dtype != scale.dtype:  # rounded once, as forward
-        wide = [None if t is None else B.cast(t, scale.dtype) for t in (g, x, weight, mean)]
-        grads = B.batch_norm_eval_grad(*wide, scale, weighted)
-        return tuple(None if t is None else B.cast(t, x.dtype) for t in grads)
     shape = (-1,) + (1,) * (x.ndim - 2)
     g_x = B.mul(g, B.reshape(scale if weight is None else B.mul(scale, weight), shape))
     if not weighted:
