@@ -2,25 +2,20 @@
 
 from __future__ import annotations
 
-import functools
-import gzip
-import json
 import sys
-from pathlib import Path
 from types import ModuleType
 
 import pytest
 
+from tests.harness.answers import Answers, by_name
 from tests.harness.expectations import torch
 from tests.harness.order import calls
 from tests.harness.row import OpRow
 from tests.harness.table import ROWS, SUBJECT
 
-FROZEN = Path(__file__).parent / "expected" / "strides.json.gz"
 # Where the order of some results is another than torch's, and why.
-DIFFERENT = {
-    name: reason
-    for reason, names in {
+DIFFERENT = by_name(
+    {
         "torch decides between rows and channels last by its kernel": (
             "conv1d conv2d conv3d conv_transpose1d conv_transpose2d conv_transpose3d"
         ),
@@ -43,35 +38,23 @@ DIFFERENT = {
             "linalg.solve linalg.solve_ex linalg.lstsq unravel_index unique_consecutive"
         ),
         "torch gives the argument itself": "histogram",
-    }.items()
-    for name in names.split()
-}
+    }
+)
 TESTED = [
     row for row in ROWS.values() if SUBJECT[row.name] != "metadata" and row.name not in DIFFERENT
 ]
 
 
-def wanted_of(row: OpRow) -> dict:
-    return {call.key: call.outputs(torch) for call in calls(row)}
+def orders_of(framework: ModuleType, row: OpRow) -> dict:
+    return {call.key: call.outputs(framework) for call in calls(row)}
 
 
-@functools.cache
-def frozen() -> dict:
-    return json.loads(gzip.decompress(FROZEN.read_bytes()))
-
-
-def differences(found: dict, wanted: dict) -> dict:
-    """Where both answer: what is refused is tested elsewhere, and torch does not always refuse what
-    it cannot read, such as batch sizes with gaps."""
-    assert found.keys() == wanted.keys(), "run: python -m tests.test_memory_order"
-    pairs = {key: (strides, wanted[key]) for key, strides in found.items()}
-    return {key: pair for key, pair in pairs.items() if None not in pair and pair[0] != pair[1]}
+ANSWERS = Answers("strides.json.gz", TESTED, orders_of, "tests.test_memory_order")
 
 
 @pytest.mark.parametrize("row", TESTED, ids=lambda row: row.name)
 def test_results_lie_as_torchs_do(framework: ModuleType, row: OpRow) -> None:
-    found = {call.key: call.outputs(framework) for call in calls(row)}
-    assert not differences(found, wanted_of(row) if torch is not None else frozen()[row.name])
+    assert not ANSWERS.compare(framework, row)
 
 
 def test_what_is_not_tested_exists() -> None:
@@ -80,17 +63,8 @@ def test_what_is_not_tested_exists() -> None:
 
 @pytest.mark.skipif(torch is None, reason="torch's answers are needed to check the file")
 def test_frozen_strides() -> None:
-    stored = frozen()
-    assert list(stored) == [row.name for row in TESTED], "run: python -m tests.test_memory_order"
-    for row in TESTED[::10]:
-        assert not differences(stored[row.name], wanted_of(row))
-
-
-def freeze() -> None:
-    text = json.dumps({row.name: wanted_of(row) for row in TESTED}, separators=(",", ":"))
-    FROZEN.write_bytes(gzip.compress(text.encode(), mtime=0))
-    print(f"{FROZEN.name}: {FROZEN.stat().st_size} bytes")
+    ANSWERS.check_file()
 
 
 if __name__ == "__main__":
-    sys.exit(freeze())
+    sys.exit(ANSWERS.freeze())
