@@ -283,4 +283,29 @@ x1 = T.cat([x0, T.zeros(1, 2)], 0)
 x2 = T.cat([x0, T.zeros(3)], 0)
 x3 = T.autograd.grad(x1.sum(), x0)
 """,
+    "what one operation returns is no view of what it computed on the way": """
+x0 = T.eye(3).mul(2).requires_grad_()
+x1 = T.linalg.solve(x0, T.ones(3))
+x2 = x1.detach_()
+x3, x4 = F.max_pool2d(T.arange(16.0).view(1, 4, 4).requires_grad_(), 2, return_indices=True)
+x5 = x4.detach_()
+x6 = x3.mul_(2)
+x7 = x6.sum().backward()
+run = lambda x, *w: T.gru(x, T.zeros(1, 3, 1), w, False, 1, 0.0, False, False, False)[0]
+x8 = run(T.ones(2, 3, 4, requires_grad=True), T.ones(3, 4), T.ones(3, 1))
+x9 = x8[0]
+x8.mul_(2)
+x10 = T.autograd.grad(x9.sum(), x8, allow_unused=True)
+x8.sum().backward()
+x8.detach_()
+""",
+    "a quotient that is squeezed is a view": """
+x0 = T.linalg.cond(T.eye(2))
+x0.detach_()
+x1 = T.unravel_index(T.tensor([3, 5]), (2, 3))[0]
+x1.mul_(2)
+x1.detach_()
+x2 = T.ones(2, 3).sum_to_size(3)
+x2.detach_()
+""",
 }
