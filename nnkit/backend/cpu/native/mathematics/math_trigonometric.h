@@ -113,12 +113,16 @@ inline void with_circle(const T* x, std::ptrdiff_t count, LoopOfCircle loop) {
     constexpr std::ptrdiff_t block = 2048;
     if constexpr (sizeof(T) > sizeof(float)) {
         loop(Circle<Angle>(), 0, count);
-    } else for (std::ptrdiff_t start = 0; start < count; start += block) {
-        const std::ptrdiff_t stop = std::min(start + block, count);
-        std::uint32_t far = 0;
-        for (std::ptrdiff_t i = start; i < stop; ++i) far |= !(std::fabs(x[i]) < NearAngle::bound);
-        if (far) loop(Circle<Angle>(), start, stop);
-        else loop(Circle<NearAngle>(), start, stop);
+    } else {
+        for (std::ptrdiff_t start = 0; start < count; start += block) {
+            const std::ptrdiff_t stop = std::min(start + block, count);
+            std::uint32_t far = 0;  // GCC does not vectorise this with a bool
+            for (std::ptrdiff_t i = start; i < stop; ++i) {
+                far |= !(std::fabs(x[i]) < NearAngle::bound);
+            }
+            if (far) loop(Circle<Angle>(), start, stop);
+            else loop(Circle<NearAngle>(), start, stop);
+        }
     }
 }
 

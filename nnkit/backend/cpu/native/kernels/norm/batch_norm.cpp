@@ -101,6 +101,18 @@ void sum_tile(Index rows, Index step, Index width, T* total, Term term) {
     for (Index k = 0; k < width; ++k) total[k] = static_cast<T>(wide[k]);
 }
 
+// The sum of g (x - mean) over a stretch, and those down the columns of a tile.
+template <class T> double sum_along(const T* g, const T* x, Index length, T mean) {
+    return sum_of<T>(length, [mean](auto slope, auto v) { return slope * (v - mean); }, g, x);
+}
+template <class T>
+void sum_tile_along(const Channels& channels, const T* g, const T* x, const T* mean, Index width,
+                    T* total) {
+    sum_tile(channels.batch, channels.count, width, total, [&](auto read, Index i, Index j) {
+        return read(g + i) * (read(x + i) - read(mean + j));
+    });
+}
+
 // The inverse of a channel's deviation, as torch keeps it.
 template <class T> T scale_of(const Channels& channels, T variance, double eps) {
     Type type = channels.type;
@@ -165,8 +177,7 @@ template <class T> void backward(const Channels& channels, const Data<T>& data, 
         T scale = scale_of(channels, data.variance[c], eps);
         for (Index b = 0; b < channels.batch; ++b) {
             const T *g = data.g + channels.at(b, c), *x = data.x + channels.at(b, c);
-            along += sum_of<T>(
-                channels.length, [mean](auto slope, auto v) { return slope * (v - mean); }, g, x);
+            along += sum_along(g, x, channels.length, mean);
             across += sum_of(g, channels.length);
         }
         T product = static_cast<T>(along) * scale, factor = scale * data.weight_of(c);
@@ -184,10 +195,7 @@ template <class T> void backward(const Channels& channels, const Data<T>& data, 
         T lift[widest_tile], slant[widest_tile], factor[widest_tile], mean[widest_tile];
         const T *g = data.g + first, *x = data.x + first;
         for (Index j = 0; j < width; ++j) mean[j] = kept(data.mean[first + j], channels.type);
-        sum_tile(channels.batch, channels.count, width, slant,
-                 [&](auto read, Index i, Index j) {
-                     return read(g + i) * (read(x + i) - read(mean + j));
-                 });
+        sum_tile_along(channels, g, x, mean, width, slant);
         sum_tile(channels.batch, channels.count, width, lift,
                  [&](auto read, Index i, Index) { return read(g + i); });
         for (Index j = 0; j < width; ++j) {
@@ -245,8 +253,7 @@ void evaluate_backward(const Channels& channels, const Data<T>& data, const T* s
         for (Index b = 0; b < channels.batch; ++b) {
             const T *g = data.g + channels.at(b, c), *x = data.x + channels.at(b, c);
             T* to = data.out + channels.at(b, c);
-            along += sum_of<T>(
-                channels.length, [mean](auto slope, auto v) { return slope * (v - mean); }, g, x);
+            along += sum_along(g, x, channels.length, mean);
             for (Index i = 0; i < channels.length; ++i) to[i] = g[i] * factor;
         }
         data.g_weight[c] = static_cast<T>(along) * scale[c];
@@ -254,10 +261,7 @@ void evaluate_backward(const Channels& channels, const Data<T>& data, const T* s
     auto by_tile = [&](Index first, Index width) {
         T factor[widest_tile], *g_weight = data.g_weight + first;
         const T *g = data.g + first, *x = data.x + first, *mean = data.mean + first;
-        sum_tile(channels.batch, channels.count, width, g_weight,
-                 [&](auto read, Index i, Index j) {
-                     return read(g + i) * (read(x + i) - read(mean + j));
-                 });
+        sum_tile_along(channels, g, x, mean, width, g_weight);
         for (Index j = 0; j < width; ++j) {
             g_weight[j] *= scale[first + j];
             factor[j] = scale[first + j] * data.weight_of(first + j);
