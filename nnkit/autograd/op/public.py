@@ -65,8 +65,7 @@ def public(
             attach(bound, taken)
         if in_place:
             by = in_place if callable(in_place) else None
-            write = inplace(function, each + "_", by, prepare)
-            writer = held(write, each + "_", True)
+            writer = held(inplace(function, each + "_", by, prepare), each + "_", True)
             known_as(writer, f"Tensor.{each}_")
             attach(each + "_", writer)
             if namespace:

@@ -19,7 +19,6 @@ from nnkit.autograd.ops.linalg.products import check_operands, matmul
 from nnkit.autograd.ops.shape.triangles import tril, triu
 from nnkit.autograd.surface import return_types
 from nnkit.autograd.tensor import Tensor
-from nnkit.autograd.views.counters import without_base
 from nnkit.backend.dtype import INTEGER
 from nnkit.backend.errors import LinAlgError, of_first_failure
 from nnkit.backend.warning import warn_once
@@ -135,7 +134,7 @@ def solved(
         if left
         else (_solved(name, LU, pivots, B.mH, not adjoint).mH)
     )
-    return guarded(name, without_base(out), LU, pivots, out)
+    return guarded(name, out, LU, pivots, out)
 
 
 def _solved(name: str, LU: Tensor, pivots: Tensor, B: Tensor, adjoint: bool) -> Tensor:
