@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import importlib
 import random
 import sys
@@ -33,6 +34,12 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         chosen = [i for i, name in zip(items, names) if SUBJECT.get(name) in subjects]
         config.hook.pytest_deselected(items=[i for i in items if i not in chosen])
         items[:] = chosen
+
+
+def pytest_collection_finish() -> None:
+    """Tens of thousands of tests stay until the end: no search for garbage looks at them again."""
+    gc.collect()
+    gc.freeze()
 
 
 @pytest.fixture(scope="session")
