@@ -86,12 +86,11 @@ def inputs_unmodified(framework: ModuleType, row: OpRow) -> None:
 def gradcheck(framework: ModuleType, row: OpRow, order: int) -> None:
     """The analytical derivative against finite differences, in double precision.
 
-    Those of order 1 element by element, those of order 2 along a random direction of each tensor.
+    Along a random direction of each tensor: an element that is wrong shows in its sum.
     """
     check = framework.autograd.gradcheck if order == 1 else framework.autograd.gradgradcheck
     # torch has no forward mode for some ops.
     forwards = {"check_forward_ad": True} if order == 1 and framework.__name__ != "torch" else {}
-    settings = forwards | {"fast_mode": order == 2}
     for dtype in [name for name in row.dtypes if name in ("float64", "complex128")]:
         checked = 0
         for sample in row.samples(Maker(row, dtype)):
@@ -101,7 +100,7 @@ def gradcheck(framework: ModuleType, row: OpRow, order: int) -> None:
                 with warnings.catch_warnings():
                     if framework.__name__ == "torch":
                         warnings.simplefilter("ignore")
-                    assert check(function, call.leaves, **settings)
+                    assert check(function, call.leaves, fast_mode=True, **forwards)
                 checked += 1
         assert checked, f"{row.name}: no sample in {dtype} has a gradient; is it differentiable?"
 
