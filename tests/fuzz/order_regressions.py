@@ -301,4 +301,10 @@ x12 = T.autograd.grad((x6 * x8[..., :2]).sum(), x0)[0]
 x13 = F.dropout(F.avg_pool1d(x0, 2), 0.5)
 x14 = F.avg_pool1d(x0[0].mT, 2)
 """,
+    "gradients of real transforms lie as the transforms do": """
+x0 = T.arange(24.).view(2, 3, 4).requires_grad_()
+x1 = [T.autograd.grad(T.fft.hfft(x0, dim=d).square().sum(), x0)[0] for d in range(3)]
+x2 = [T.autograd.grad(T.fft.irfft(x0 + 1j, dim=d).square().sum(), x0)[0] for d in range(3)]
+x3 = T.autograd.grad(T.fft.irfft2(x0 + 1j, dim=(2, 0)).square().sum(), x0)[0]
+""",
 }

@@ -448,4 +448,13 @@ tried(lambda: T.sub(x0, True, alpha=3))
 tried(lambda: x0.clone().sub_(True, alpha=3))
 tried(lambda: T.add(x0, True, alpha=3))
 """,
+    "the gradient of renorm is computed wider than its numbers": """
+x0 = T.tensor([[-1.3, 0.7, 2.1], [0.4, 3.3, -0.9]])
+x4 = []
+for dtype in (T.bfloat16, T.float16, T.float32):
+    for power in (1, 2, float("inf")):
+        x1 = x0.to(dtype).requires_grad_()
+        x2, = T.autograd.grad(T.renorm(x1, power, 0, 1.0), x1, x0.flip(0).to(dtype))
+        x4 += [x2.view(T.int32 if dtype == T.float32 else T.int16)]
+""",
 }

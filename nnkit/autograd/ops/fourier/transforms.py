@@ -7,6 +7,7 @@ from typing import Any
 
 from nnkit.autograd.op.rule import rule
 from nnkit.autograd.ops.creation.conversion import converted
+from nnkit.autograd.ops.creation.memory_format import in_order_of
 from nnkit.autograd.tensor import Tensor
 from nnkit.backend.dtype import COMPLEX, to_float
 
@@ -26,7 +27,7 @@ def _grad_c2r(B: Any, g: Any, axes: tuple, scale: float) -> Any:
         B.getitem(half, (slice(None),) * axis + (piece,))
         for piece in (slice(0, 1), slice(1, 1 + twice), slice(1 + twice, None))
     )
-    return B.concat([first, B.mul(middle, 2), last], axis)
+    return in_order_of(B, B.concat([first, B.mul(middle, 2), last], axis), half)
 
 
 fft_c2c = rule(

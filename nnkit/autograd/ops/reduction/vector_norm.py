@@ -14,7 +14,16 @@ from nnkit.autograd.ops.decomposition.factorization import nuclear_norm
 from nnkit.autograd.ops.reduction.sums import axis_of, in_dtype
 from nnkit.autograd.tensor import Tensor
 from nnkit.backend.axes import terms
-from nnkit.backend.dtype import FLOATING, promote_types
+from nnkit.backend.dtype import (
+    FLOATING,
+    bfloat16,
+    complex64,
+    complex128,
+    float16,
+    float32,
+    float64,
+    promote_types,
+)
 
 
 def _grad_norm(B: Any, g: Any, x: Any, out: Any, p: float, axis: Any, keepdims: bool) -> Any:
@@ -67,14 +76,25 @@ def _grad_distance(B: Any, g: Any, x: Any, out: Any, p: float) -> Any:
     return B.mul(g, B.add(B.maximum(gap, -1), 1))
 
 
+# In which torch adds up numbers of these dtypes on a CPU; of others, in their own.
+_ADDED_UP_IN = {d.array: float32.array for d in (float16, bfloat16)} | {
+    float32.array: float64.array,
+    complex64.array: complex128.array,
+}
+
+
 def _grad_renorm(B: Any, g: Any, x: Any, p: float, axis: Any, maxnorm: float) -> Any:
+    dtype = getattr(x, "_array", x).dtype
+    wide = _ADDED_UP_IN.get(dtype, dtype)
+    along = B.sum(B.cast(B.mul(B.conj(x), g), wide), axis, True)
+    whole_g, x = B.cast(g, wide), B.cast(x, wide)
     size = B.norm(x, p, axis, True)
-    along = B.sum(B.mul(B.conj(x), g), axis, True)
     if along.dtype != size.dtype:
         along = B.real(along)
     inverse = B.div(1.0, B.add(size, 1e-7))
-    across = B.sub(g, B.mul(inverse, _grad_norm(B, along, x, size, p, axis, True)))
-    return B.where(B.gt(size, maxnorm), B.mul(B.mul(inverse, maxnorm), across), g)
+    across = B.sub(whole_g, B.mul(inverse, _grad_norm(B, along, x, size, p, axis, True)))
+    scaled = B.cast(B.mul(B.mul(inverse, maxnorm), across), dtype)
+    return B.where(B.gt(size, maxnorm), scaled, g)
 
 
 def _size_where_single(x: Any, p: float, axis: Any, keepdims: bool) -> str | None:
