@@ -565,4 +565,11 @@ x4 = T.func.grad(lambda t: (t * pickle.loads(pickle.dumps(x0)).detach()).sum())(
 x5 = T.func.grad(lambda t: (t * 1).mul_(2).sum())(x1)
 x6 = T.func.grad(lambda t: (t * copy.deepcopy(x0).mul_(2)).sum())(x1)
 """,
+    "samples on a grid keep what they were taken from": """
+x0 = T.ones(1, 1, 2, 2, requires_grad=True)
+x1 = F.grid_sample(x0, T.zeros(1, 2, 2, 2), align_corners=False)
+with T.no_grad():
+    x0.mul_(2)
+x1.sum().backward()
+""",
 }

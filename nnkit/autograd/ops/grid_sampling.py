@@ -8,6 +8,7 @@ grid_sample_3d, grid_sample_2d = [
     rule(
         "grid_sample",
         node=f"GridSampler{axes}DBackward0",
+        also={"x": ("x",)},
         x=lambda B, g, grid, x_shape, mode, padding, aligned: B.grid_sample_grad_input(
             g, grid, x_shape, mode, padding, aligned
         ),
