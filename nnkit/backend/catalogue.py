@@ -158,7 +158,9 @@ SIGNATURES = {
         channel_shuffle(x; groups)
         repeat_index(repeats; count) -> out~#
         tril(x; offset)
+        tril_(x!; offset)
         triu(x; offset)
+        triu_(x!; offset)
         tril_indices(; rows, columns, offset, dtype) -> out~
         triu_indices(; rows, columns, offset, dtype) -> out~
         diagonal(x; offset, axis1, axis2) -> out&x
@@ -201,6 +203,8 @@ SIGNATURES = {
         scatter_reduce_(x!, index, source; axis, reduce, include_self)
         index_select(x, index; axis)
         index_select_adjoint(y, index; axis, shape)
+        take(x, index)
+        take_adjoint(y, index; shape)
         index_add(x, index, source; axis, alpha)
         index_add_(x!, index, source; axis, alpha)
         index_copy(x, index, source; axis)

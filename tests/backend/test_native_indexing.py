@@ -83,6 +83,10 @@ def test_reading(shape, dtype):
         for index in layouts(positions(shape, size)) + [positions(smaller, size)]:
             for layout in layouts(x):
                 check("gather", layout, index, axis)
+    for index in layouts(positions((3, 5), x.size, low=-x.size)) if x.size else ():
+        for layout in layouts(x):
+            check("take", layout, index)
+            check("take", layout, index[0, 0].astype(np.int32))
     if len(shape) == 2 and x.size:
         rows, columns = positions((4, 1), shape[0]), positions(6, shape[1], low=-shape[1])
         for layout in layouts(x):
@@ -162,6 +166,10 @@ def test_masks(shape, dtype, chance):
     check("masked_fill_", x, mask, 1, copies=(0,))
     check("nonzero", mask)
     check("masked_select_adjoint", make(int(mask.sum()), dtype, 7), mask, shape)
+    for source in (make(x.size, dtype, 8), make((2, *shape), dtype, 8)):
+        for layout in layouts(x):
+            check("masked_scatter", layout, mask, source)
+            check("masked_scatter_", layout, mask, source, copies=(0,))
     if len(shape) > 1:
         check("masked_fill", x, mask[0], 1)
         check("index", x, (mask.reshape(len(mask), -1).any(1),))

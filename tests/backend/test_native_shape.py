@@ -34,8 +34,9 @@ def test_copies(shape, dtype):
             if len(axes) <= len(shape):
                 check("flip", layout, axes)
         for offset in (-300, -2, 0, 1, 300) if len(shape) > 1 else ():
-            check("tril", layout, offset)
-            check("triu", layout, offset)
+            for name, in_place in (("tril", "tril_"), ("triu", "triu_")):
+                check(name, layout, offset)
+                check(in_place, layout, offset, copies=(0,))
         check("copy_", np.zeros(shape, dtype), layout, copies=(0,))
         check("copy_", np.zeros((2, *shape), dtype), layout, copies=(0,))
 
@@ -108,6 +109,13 @@ def test_casts_of_special_numbers_round_as_numpy_does():
         np.testing.assert_array_equal(wide, halves.view(half).astype(np.float32))
 
 
+@pytest.mark.parametrize("dtype", [np.int64, np.int32])
+@pytest.mark.parametrize("name", ["tril_indices", "triu_indices"])
+def test_indices_of_triangles(name, dtype):
+    for rows, columns, offset in np.ndindex(5, 5, 13):
+        check(name, rows, columns, offset - 6, np.dtype(dtype))
+
+
 def test_a_copy_over_itself():
     x = make(100, np.float32)
     ours, theirs = x.copy(), x.copy()
@@ -155,3 +163,13 @@ def test_turned_views_and_pieces_are_those_of_their_twins():
                 assert (one.shape, one.strides) == (other.shape, other.strides)
                 assert one.ctypes.data == other.ctypes.data
                 assert one.flags.writeable == other.flags.writeable
+
+
+def test_windows_of_a_view_are_those_of_the_twin():
+    x, gaps, _, turned = layouts(make((3, 1, 4), np.float32))
+    cases = ((2, 2, 1), (0, 3, 2), (2, 1, 3), (0, 2, 2), (2, 0, 1), (1, 1, 1))
+    for layout in (x, gaps, turned, np.zeros((3, 0, 4), np.float32)):
+        for arguments in cases:
+            ours, theirs = B.unfold(layout, *arguments), B.unfold.twin(layout, *arguments)
+            assert (ours.shape, ours.strides) == (theirs.shape, theirs.strides)
+            assert ours.ctypes.data == theirs.ctypes.data

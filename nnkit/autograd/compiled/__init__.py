@@ -122,8 +122,8 @@ def bind_op(
 
 
 def bind_write(
-    name: str, operation: str, inputs: int, dtypes: tuple, twin: Callable, numbers: int = 0,
-    exact: bool = False, masks: int = 0,
+    name: str, operation: str, inputs: int, dtypes: tuple | None, twin: Callable,
+    numbers: int = 0, exact: bool = False, masks: int = 0,
 ) -> Callable:  # fmt: skip
     """The compiled form of what writes into a Tensor where that becomes no history.
 
@@ -131,7 +131,7 @@ def bind_write(
         name: of the primitive, which writes into its first array.
         operation: what the write is called.
         inputs: how many operands there are before the numbers.
-        dtypes: what they may have.
+        dtypes: for a formula, what they may have.
         twin: gets the operands that need more.
         numbers: 2 where the second operand may be a number.
         exact: whether half precision does not round that before it computes.

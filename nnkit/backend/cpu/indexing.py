@@ -73,7 +73,7 @@ def _is_bool(item: Any) -> bool:
     return isinstance(item, np.ndarray) and item.dtype.kind == "b"
 
 
-def take(x: Array, index: Array, axis: int) -> Array:
+def _taken(x: Array, index: Array, axis: int) -> Array:
     """`numpy.take`, which would first copy an array whose memory has gaps, or is an expanded one's:
     that copy may be larger than memory."""
     if x.flags.c_contiguous:
@@ -279,12 +279,24 @@ def index_select(x: Array, index: Array, axis: int) -> Array:
     # torch reads along the second dimension by a kernel of its own, which raises another error.
     error = RuntimeError if axis == 1 else IndexError
     check_bounds(index, x.shape[axis] if x.ndim else 1, axis, error)
-    return take(x, index, axis) if x.ndim else x.reshape(1).take(index).reshape(())
+    return _taken(x, index, axis) if x.ndim else x.reshape(1).take(index).reshape(())
 
 
 def index_select_adjoint(y: Array, index: Array, axis: int, shape: tuple[int, ...]) -> Array:
     """Zeros of ``shape`` with ``y`` added where `index_select` read."""
     return index_add_(np.zeros(shape, y.dtype), index, y, axis, 1)
+
+
+def take(x: Array, index: Array) -> Array:
+    """The elements at positions in the memory of rows of ``x``."""
+    return np.asarray(x.reshape(-1).take(wrap_index(index, x.size)))
+
+
+def take_adjoint(y: Array, index: Array, shape: tuple[int, ...]) -> Array:
+    """Zeros of ``shape`` with ``y`` added where `take` read."""
+    out = np.zeros(shape, y.dtype)
+    index_add_(out.reshape(-1), wrap_index(index, out.size).reshape(-1), y.reshape(-1), 0, 1)
+    return out
 
 
 def index_add_(x: Array, index: Array, source: Array, axis: int, alpha: Any) -> Array:

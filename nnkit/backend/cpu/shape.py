@@ -237,8 +237,18 @@ def tril(x: Array, offset: int) -> Array:
     return np.where(_triangle(x, offset), np.ascontiguousarray(x), np.zeros((), x.dtype))
 
 
+def tril_(x: Array, offset: int) -> Array:
+    x[..., ~_triangle(x, offset)] = 0
+    return x
+
+
 def triu(x: Array, offset: int) -> Array:
     return np.where(_triangle(x, offset - 1), np.zeros((), x.dtype), np.ascontiguousarray(x))
+
+
+def triu_(x: Array, offset: int) -> Array:
+    x[..., _triangle(x, offset - 1)] = 0
+    return x
 
 
 def tril_indices(rows: int, columns: int, offset: int, dtype: np.dtype) -> Array:

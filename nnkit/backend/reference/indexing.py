@@ -6,6 +6,7 @@ in-place forms write into their first argument; the others are these on a copy.
 
 from __future__ import annotations
 
+import math
 from functools import wraps
 
 from nnkit.backend.dtype import int64
@@ -108,6 +109,19 @@ def index_select(B, x, index, axis):
 def index_select_adjoint(B, y, index, axis, shape):
     """Zeros of ``shape`` with ``y`` added where `index_select` read."""
     return B.index_add_(B.zeros(shape, y.dtype), index, y, axis, 1)
+
+
+def take(B, x, index):
+    """The elements at positions in the memory of rows of ``x``."""
+    flat = B.index_select(B.reshape(x, (-1,)), B.reshape(B.wrap_index(index, x.size), (-1,)), 0)
+    return B.reshape(flat, index.shape)
+
+
+def take_adjoint(B, y, index, shape):
+    """Zeros of ``shape`` with ``y`` added where `take` read."""
+    size = math.prod(shape)
+    flat = B.reshape(B.wrap_index(index, size), (-1,))
+    return B.reshape(B.index_select_adjoint(B.reshape(y, (-1,)), flat, 0, (size,)), shape)
 
 
 def _slices(B, x, index, source, axis, accumulate):

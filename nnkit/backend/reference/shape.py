@@ -147,6 +147,14 @@ def triu(B, x, offset):
     return B.where(_triangle(B, x.shape[-2:], offset - 1), B.zeros_like(x), x)
 
 
+def tril_(B, x, offset):
+    return B.copy_(x, B.tril(x, offset))
+
+
+def triu_(B, x, offset):
+    return B.copy_(x, B.triu(x, offset))
+
+
 def tril_indices(B, rows, columns, offset, dtype):
     return B.cast(B.mT(B.nonzero(_triangle(B, (rows, columns), offset))), dtype)
 

@@ -146,7 +146,14 @@ def masked_select(input: Tensor, mask: Tensor) -> Tensor:
     return _masked_select(input, mask)
 
 
-@public(in_place=True)
+def _placed(input: Tensor, mask: Any, source: Any) -> tuple | None:
+    """The operands of ``masked_scatter_`` where they need not be broadcast or moved."""
+    alike = _mask_of("masked_scatter", input, mask) == mask._array.shape
+    same_dtype("masked_scatter", input, source, "source")
+    return (mask, source) if alike and mask._device is source._device is input._device else None
+
+
+@public(in_place=True, prepare=_placed)
 def masked_scatter(input: Tensor, mask: Tensor, source: Tensor) -> Tensor:
     """A copy whose elements where ``mask`` is true are those of ``source``, one after another.
 

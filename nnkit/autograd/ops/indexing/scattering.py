@@ -12,7 +12,7 @@ from nnkit.autograd.op.public import public
 from nnkit.autograd.op.registry import OPS
 from nnkit.autograd.op.rule import guarded, real_gradient, rule
 from nnkit.autograd.op.single import single
-from nnkit.autograd.ops.creation.memory_format import arranged
+from nnkit.autograd.ops.creation.memory_format import arranged, in_order_of
 from nnkit.autograd.ops.shape import reshaping as shapes
 from nnkit.autograd.surface.limits import fitting
 from nnkit.autograd.tensor import Tensor, on_its_own, wrap
@@ -27,6 +27,11 @@ _gather = rule(
     x=lambda B, g, index, axis, x_shape: B.gather_adjoint(g, index, axis, x_shape),
 )
 rule("gather_adjoint", y=lambda B, g, index, axis: B.gather(g, index, axis))
+_take = rule(
+    "take",
+    x=lambda B, g, x, index: in_order_of(B, B.take_adjoint(g, index, tuple(x.shape)), x),
+)
+rule("take_adjoint", y=lambda B, g, index: B.take(g, index))
 _scatter = rule(
     "scatter", alone="copied", linear=True,
     x=lambda B, g, index, axis: B.scatter_fill(g, index, axis, 0),
@@ -396,32 +401,27 @@ def take_along_dim(input: Tensor, indices: Tensor, dim: int | None = None) -> Te
             f"got {input.ndim} for input, and {indices.ndim} for indices"
         )
     axis = normalize_dim(dim, input.ndim, "take_along_dim")
-    one = [list(t._array.shape) for t in (input, indices)]
-    along = [sizes.__getitem__(axis) for sizes in one]
-    for sizes in one:
-        sizes[axis] = 1
-    common = list(broadcast_shape("take_along_dim", one))
-    shape, wanted = ([*common[:axis], n, *common[axis + 1 :]] for n in along)
-    if along[0]:  # modulo the size, as torch does here and nowhere else
-        indices = OPS["remainder"](indices, along[0])
-    return gather(shapes.expand(input, shape), axis, shapes.expand(indices, wanted))
+    along = lambda shape, n: (*shape[:axis], n, *shape[axis + 1 :])  # noqa: E731
+    one, other = (along(t._array.shape, 1) for t in (input, indices))
+    common = one if one == other else broadcast_shape("take_along_dim", [one, other])
+    size, count = input._array.shape[axis], indices._array.shape[axis]
+    if size:  # modulo the size, as torch does here and nowhere else
+        indices = OPS["remainder"](indices, size)
+    source = OPS["expand"](input, along(common, size))
+    return gather(source, axis, OPS["expand"](indices, along(common, count)))
 
 
 # Positions in the flattened tensor
 
 
-def _flat_index(name: str, input: Tensor, index: Any) -> Tensor:
+def _check_flat(name: str, input: Tensor, index: Any) -> None:
     check_tensor(name, input)
     check_tensor(name, index, "index")
-    if index.dtype.name != "int64":
+    if index.dtype is not int64:
         raise RuntimeError(f"{name}(): expected a long tensor for index, got {index.dtype}")
-    B = index._device.backend
-    flat = B.wrap_index(index._array, input._array.size)
-    return wrap(B.reshape(flat, (flat.size,)), index._device)
 
 
 @public(out=True)
-@single(node="TakeBackward0", orders_gradients=True)
 def take(input: Tensor, index: Tensor) -> Tensor:
     """The elements at positions ``index`` of the flattened input, in the shape of ``index``.
 
@@ -433,9 +433,8 @@ def take(input: Tensor, index: Tensor) -> Tensor:
         >>> nnkit.take(nnkit.tensor([[10, 20], [30, 40]]), nnkit.tensor([3, 0]))
         tensor([40, 10])
     """
-    flat = _flat_index("take", input, index)
-    taken = OPS["index_select"](shapes.reshape(input, (-1,)), flat, 0)
-    return guarded("take", on_its_own(shapes.reshape(taken, index._array.shape)), input, index)
+    _check_flat("take", input, index)
+    return _take(input, index)
 
 
 @public(in_place=True)
@@ -452,7 +451,10 @@ def put(input: Tensor, index: Tensor, source: Tensor, accumulate: bool = False) 
     if not accumulate:
         refuse("put_")
     same_dtype("put", input, source, "source")
-    flat = _flat_index("put", input, index)
+    _check_flat("put", input, index)
+    B = index._device.backend
+    flat = B.wrap_index(index._array, input._array.size)
+    flat = wrap(B.reshape(flat, (flat.size,)), index._device)
     if source._array.size != index._array.size:
         raise IndexError(
             f"put(): expected source and index to have the same number of elements, got "

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import functools
+from collections.abc import Callable
 from typing import Any
 
 from nnkit.autograd.arguments.dims import check_tensor, normalize_dim
 from nnkit.autograd.arguments.factory import place_of
 from nnkit.autograd.arguments.sizes import check_shape, clipped, integer
+from nnkit.autograd.compiled import bind_write
 from nnkit.autograd.op.inference import copied_without_history
+from nnkit.autograd.op.pointwise import declined
 from nnkit.autograd.op.promotion import cast_inside
 from nnkit.autograd.op.public import public
 from nnkit.autograd.op.registry import OPS
@@ -15,10 +19,11 @@ from nnkit.autograd.op.rule import check_source, rule
 from nnkit.autograd.ops.shape import reshaping as shapes
 from nnkit.autograd.ops.shape import strided
 from nnkit.autograd.tensor import Tensor, wrap
+from nnkit.autograd.views.history import write
 from nnkit.backend.dtype import int32, int64
 
-_tril = rule("tril", x=lambda B, g, offset: B.tril(g, offset))
-_triu = rule("triu", x=lambda B, g, offset: B.triu(g, offset))
+rule("tril", x=lambda B, g, offset: B.tril(g, offset))
+rule("triu", x=lambda B, g, offset: B.triu(g, offset))
 _diagonal_scatter = rule(
     "diagonal_scatter",
     alone="written",
@@ -30,7 +35,40 @@ _diagonal_scatter = rule(
 )
 
 
-@public(in_place=True, out=True)
+def _cut(name: str, input: Tensor, diagonal: Any) -> Tensor:
+    """The triangle of that name."""
+    check_tensor(name, input)
+    if input.ndim < 2:
+        raise RuntimeError(
+            f"{name}(): input tensor must have at least 2 dimensions, got {input.ndim}"
+        )
+    return OPS[name](input, _offset(name, input, diagonal))
+
+
+def _offset(name: str, input: Tensor, diagonal: Any) -> int:
+    rows, columns = input._array.shape[-2:]
+    return clipped(integer(name, "diagonal", diagonal), -rows - 1, columns + 1)
+
+
+def _cut_in_place(name: str) -> Callable[..., Tensor]:
+    """``tril_`` or ``triu_``, which write zeros around the triangle."""
+    operation, cut = f"{name}_", functools.partial(_cut, name)
+    attempt = bind_write(operation, operation, 1, None, declined)
+
+    def prepare(self: Tensor, diagonal: Any) -> tuple | None:
+        return (_offset(name, self, diagonal),) if self.ndim > 1 else None
+
+    def write_in_place(self: Tensor, diagonal: int = 0) -> Tensor:
+        out = attempt(self, _offset(name, self, diagonal)) if self.ndim > 1 else None
+        if out is not None:
+            return out
+        kernel = getattr(self._device.backend, operation)
+        return write(self, operation, cut, diagonal, kernel=kernel, prepare=prepare)
+
+    return write_in_place
+
+
+@public(in_place=_cut_in_place("tril"), out=True)
 def tril(input: Tensor, diagonal: int = 0) -> Tensor:
     """The lower triangle of matrices, zero elsewhere; ``diagonal`` is the last one kept.
 
@@ -40,10 +78,10 @@ def tril(input: Tensor, diagonal: int = 0) -> Tensor:
         tensor([[1., 0.],
                 [1., 1.]])
     """
-    return _tril(_matrices("tril", input), _offset("tril", input, diagonal))
+    return _cut("tril", input, diagonal)
 
 
-@public(in_place=True, out=True)
+@public(in_place=_cut_in_place("triu"), out=True)
 def triu(input: Tensor, diagonal: int = 0) -> Tensor:
     """The upper triangle of matrices, zero elsewhere; ``diagonal`` is the first one kept.
 
@@ -53,21 +91,7 @@ def triu(input: Tensor, diagonal: int = 0) -> Tensor:
         tensor([[1., 1.],
                 [0., 1.]])
     """
-    return _triu(_matrices("triu", input), _offset("triu", input, diagonal))
-
-
-def _matrices(name: str, input: Tensor) -> Tensor:
-    check_tensor(name, input)
-    if input.ndim < 2:
-        raise RuntimeError(
-            f"{name}(): input tensor must have at least 2 dimensions, got {input.ndim}"
-        )
-    return input
-
-
-def _offset(name: str, input: Tensor, diagonal: Any) -> int:
-    rows, columns = input._array.shape[-2:]
-    return clipped(integer(name, "diagonal", diagonal), -rows - 1, columns + 1)
+    return _cut("triu", input, diagonal)
 
 
 def _triangle_indices(

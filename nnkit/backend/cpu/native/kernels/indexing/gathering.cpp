@@ -1,9 +1,10 @@
-// Reading at positions: gather, index_select, embedding, and indices of whole arrays.
+// Reading at positions: gather, index_select, take, embedding, and indices of whole arrays.
 #include <algorithm>
 #include <iterator>
+#include <numeric>
 
 #include "indexing.h"
-#include "owned.h"
+#include "rows.h"
 
 namespace nnkit {
 namespace {
@@ -186,6 +187,23 @@ PyObject* index_select(Arguments arguments) {
     return read_along(arguments.array(0), arguments.array(1), arguments.integer(2));
 }
 
+// take(x, index): positions in the memory of rows of x.
+PyObject* take(Arguments arguments) {
+    Array x = arguments.array(0), index = arguments.array(1);
+    if (!x || !is_movable(x) || !is_index(index) || index.ndim() > most_axes) return decline();
+    Owned rows(in_order(x));
+    if (!rows) return nullptr;
+    Index x_strides[most_axes] = {}, index_strides[most_axes];
+    int order[most_axes];
+    std::iota(order, order + index.ndim(), 0);
+    std::copy_n(index.strides(), index.ndim(), index_strides);
+    Bounds bounds{x.size(), true};
+    Py_INCREF(x.descriptor());
+    PyObject* fresh = empty(index.ndim(), index.shape(), x.descriptor());
+    return read_at_positions(fresh, order, rows.array(), index, index_strides, x_strides,
+                             item_bytes(x), &bounds);
+}
+
 // embedding(weight, index; padding_idx, scale_grad_by_freq)
 PyObject* embedding(Arguments arguments) {
     return read_along(arguments.array(0), arguments.array(1), 0);
@@ -212,6 +230,7 @@ PyObject* index(Arguments arguments) {
 
 Registration gather_("gather", gather);
 Registration index_select_("index_select", index_select);
+Registration take_("take", take);
 Registration embedding_("embedding", embedding);
 Registration index_("index", index);
 

@@ -185,6 +185,30 @@ template <bool in_place> PyObject* masked_fill(Arguments arguments) {
     return result;
 }
 
+// masked_scatter(x, mask, source): of one shape.
+template <bool in_place> PyObject* masked_scatter(Arguments arguments) {
+    Array x = arguments.array(0), mask = arguments.array(1), source = arguments.array(2);
+    if (!x || !is_mask(mask) || !source || !is_movable(x) || !x.same_shape(mask)) return decline();
+    if (!x.is_plain() || !source.is_plain() || x.number() != source.number()) return decline();
+    if (in_place && (!x.is_writeable() || may_overlap(x, source))) return decline();
+    const auto* flags = mask.data<std::uint8_t>();
+    std::vector<Index> before = count_pieces(flags, mask.size());
+    if (before.back() > source.size()) return decline();
+    Owned result(in_place ? Py_NewRef(x.object()) : empty_like(x));
+    if (!result) return nullptr;
+    with_item(item_bytes(x), [&](auto item) {
+        using Item = decltype(item);
+        Item *out = result.array().data<Item>(), *old = x.data<Item>();
+        const Item* in = source.data<Item>();
+        for_pieces(x.size(), [&](Index begin, Index end) {
+            Index rank = before[static_cast<std::size_t>(begin / mask_piece)];
+            if (!in_place) std::copy(old + begin, old + end, out + begin);
+            for_true(flags, begin, end, rank, [&](Index i, Index k) { out[i] = in[k]; });
+        });
+    });
+    return result.release();
+}
+
 // One coordinate after the other; carries are rare, so no division is needed.
 struct Coordinates {
     int ndim;
@@ -260,6 +284,8 @@ Registration registrations[] = {
     {"masked_select_adjoint", masked_select_adjoint},
     {"masked_fill", masked_fill<false>},
     {"masked_fill_", masked_fill<true>},
+    {"masked_scatter", masked_scatter<false>},
+    {"masked_scatter_", masked_scatter<true>},
     {"nonzero", nonzero},
 };
 

@@ -1,4 +1,4 @@
-// Copies into new shapes: contiguous, cast, concat, stack, flip, tile and triangles.
+// Copies into new shapes: contiguous, cast, concat, stack, flip and tile.
 #include <algorithm>
 #include <numeric>
 
@@ -203,36 +203,6 @@ PyObject* tile(Arguments arguments) {
     return result.release();
 }
 
-// tril(x; offset), triu(x; offset): the last two axes.
-template <bool lower> PyObject* triangle(Arguments arguments) {
-    Array x = arguments.array(0);
-    Index offset = arguments.integer(1);
-    if (!is_operand(x) || !x.is_plain() || x.ndim() < 2) return decline();
-    Owned result(empty_like(x));
-    if (!result || x.size() == 0) return result.release();
-    Index rows = x.shape(-2), columns = x.shape(-1), item = item_bytes(x);
-    char *out = result.array().bytes(), *in = x.bytes();
-    Index grain = std::max<Index>(1, moves_of_piece * 8 / (columns * item));
-    parallel_for(x.size() / columns, grain, [&](Index begin, Index end) {
-        for (Index k = begin; k < end; ++k) {
-            // The columns up to here belong to the lower triangle.
-            Index edge = k % rows + offset + (lower ? 1 : 0);
-            auto left = static_cast<std::size_t>(std::clamp<Index>(edge, 0, columns) * item);
-            std::size_t right = static_cast<std::size_t>(columns * item) - left;
-            char* target = out + k * columns * item;
-            const char* source = in + k * columns * item;
-            if (lower) {
-                std::memcpy(target, source, left);
-                std::memset(target + left, 0, right);
-            } else {
-                std::memset(target, 0, left);
-                std::memcpy(target + left, source + left, right);
-            }
-        }
-    });
-    return result.release();
-}
-
 Registration registrations[] = {
     {"copy", copy},
     {"contiguous", contiguous},
@@ -242,8 +212,6 @@ Registration registrations[] = {
     {"stack", stack},
     {"flip", flip},
     {"tile", tile},
-    {"tril", triangle<true>},
-    {"triu", triangle<false>},
 };
 
 }  // namespace

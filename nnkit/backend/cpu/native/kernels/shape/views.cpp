@@ -240,6 +240,22 @@ PyObject* matrix_transpose(Arguments arguments) {
     return x && x.ndim() > 1 ? swapped(x, axis_of(x, -2), axis_of(x, -1)) : decline();
 }
 
+// unfold(x; axis, size, step): windows along an axis that is there.
+PyObject* unfold(Arguments arguments) {
+    Array x = arguments.array(0);
+    const int axis = axis_of(x, arguments.integer(1)), ndim = x ? x.ndim() : 0;
+    const Index size = arguments.integer(2), step = arguments.integer(3);
+    if (axis < 0 || size < 1 || size > x.shape(axis) || step < 1) return decline();
+    npy_intp shape[most_axes], strides[most_axes];
+    std::copy_n(x.shape(), ndim, shape);
+    std::copy_n(x.strides(), ndim, strides);
+    shape[ndim] = size;
+    strides[ndim] = strides[axis];
+    shape[axis] = (shape[axis] - size) / step + 1;
+    strides[axis] *= step;
+    return view_of(x, ndim + 1, shape, strides);
+}
+
 Registration registrations[] = {
     {"reshape", reshape},
     {"view", reshape},
@@ -251,6 +267,7 @@ Registration registrations[] = {
     {"permute", permute},
     {"swapaxes", swapaxes},
     {"mT", matrix_transpose},
+    {"unfold", unfold},
 };
 
 }  // namespace
