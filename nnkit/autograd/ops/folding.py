@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import math
 from collections.abc import Sequence
 from typing import Any
@@ -13,6 +14,7 @@ from nnkit.autograd.arguments.spatial import (
     batched,
     exactly,
     gradient_in_format,
+    hashable,
     in_format_of,
     ints,
     windows,
@@ -52,6 +54,7 @@ _channel_shuffle = rule(
 )
 
 
+@functools.lru_cache(512, typed=True)
 def _columns(
     name: str, shape: tuple, kernel_size: Any, dilation: Any, padding: Any, stride: Any
 ) -> tuple[tuple, int, int]:
@@ -115,7 +118,8 @@ def unfold(
             "unfold(): Expected 3D or 4D (batch mode) tensor with possibly 0 batch size and other "
             f"non-zero dimensions for input, but got: {list(input.shape)}"
         )
-    geometry, _, _ = _columns("unfold", x.shape, kernel_size, dilation, padding, stride)
+    given = map(hashable, (kernel_size, dilation, padding, stride))
+    geometry, _, _ = _columns("unfold", x._array.shape, *given)
     columns = _im2col(x, *geometry)
     return columns if input.ndim == 4 else on_its_own(OPS["squeeze"](columns, (0,)))
 
@@ -156,9 +160,8 @@ def fold(
             "fold(): the product of kernel_width and kernel_height overflowed, got kernel_size="
             f"{kernel_size}"
         )
-    geometry, places, count = _columns(
-        "fold", (x.shape[0], 1, *size), kernel_size, dilation, padding, stride
-    )
+    given = map(hashable, (kernel_size, dilation, padding, stride))
+    geometry, places, count = _columns("fold", (x.shape[0], 1, *size), *given)
     if not x.shape[1] or x.shape[1] % places:
         raise RuntimeError(
             "fold(): Expected size of input's dimension 1 to be divisible by the product of "

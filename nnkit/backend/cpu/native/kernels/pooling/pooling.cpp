@@ -79,7 +79,7 @@ private:
             }
             return;
         }
-        inner.each_tap([&](Index begin, Index count, Index first, Index stride) {
+        inner.each_tap([&](Index begin, Index count, Index first, Index stride, Index) {
             const Index at = row + first;
             const I index = static_cast<I>(at);
             if (stride == 1) {

@@ -17,7 +17,7 @@ struct WindowAxis {
     bool is_adaptive = false;
     std::vector<Index> first{0}, count{1};  // filled by `tabulate`
 
-    // Calls `visit(first output, how many, what the first one sees, stride)` for each place k in a
+    // Calls `visit(first output, how many, what the first one sees, stride, k)` for each place k in a
     // window of a regular pool; those that lie in the padding for all outputs are skipped, since
     // there may be many more of them than elements.
     template <class Visit> void each_tap(Visit&& visit) const {
@@ -27,7 +27,7 @@ struct WindowAxis {
             const Index room = inputs - 1 - at;
             const Index end = room < 0 ? 0 : std::min(room / stride + 1, outputs);
             if (begin < end) {
-                visit(begin, end - begin, at + begin * stride, stride);
+                visit(begin, end - begin, at + begin * stride, stride, k);
                 ++k;
             } else if (begin == 0) {
                 return;  // behind the end, as all that follow

@@ -76,7 +76,7 @@ template <class T> struct Averages {
                     }
                     return;
                 }
-                inner.each_tap([&](Index begin, Index count, Index at, Index stride) {
+                inner.each_tap([&](Index begin, Index count, Index at, Index stride, Index) {
                     for (Index x = 0; x < count; ++x) out[begin + x] += line[at + x * stride];
                 });
             });
@@ -100,7 +100,7 @@ template <class T> struct Averages {
                     }
                     return;
                 }
-                inner.each_tap([&](Index begin, Index count, Index at, Index stride) {
+                inner.each_tap([&](Index begin, Index count, Index at, Index stride, Index) {
                     for (Index x = 0; x < count; ++x) line[at + x * stride] += share[begin + x];
                 });
             });
