@@ -89,6 +89,23 @@ def test_permutations_and_masks(size):
             check("dropout_mask", [x.T], (p,), generator)
 
 
+@pytest.mark.parametrize("size", SIZES)
+@pytest.mark.parametrize("kind", "fde")
+def test_coins_of_their_own_chances(kind, size):
+    p = np.linspace(0, 1, 2 * size).astype(kind).reshape(2, size)
+    for generator in generators():
+        for chances in (p, p.T):
+            check("bernoulli", [chances], (), generator)
+            check("bernoulli_from_", [np.empty_like(chances), chances], (), generator)
+            single = np.empty(chances.shape, np.float32)
+            check("bernoulli_from_", [single, chances[:1]], (), generator)
+    wrong = p.copy() if size else np.full((2, 1), 0.5, kind)
+    for chance in (-0.1, 1.1, np.nan):
+        wrong[1, -1] = chance
+        with pytest.raises(RuntimeError, match="every p to be in"):
+            B.bernoulli(wrong, Generator())
+
+
 @pytest.mark.parametrize("dtype", [np.float32, np.float64, np.float16])
 @pytest.mark.parametrize("feature", [False, True])
 def test_dropout(dtype, feature):

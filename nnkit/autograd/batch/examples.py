@@ -303,7 +303,7 @@ def _innermost(values: Sequence[Any]) -> BatchLevel | None:
 
 def empty_of_each(shape: tuple, dtype: Any, place: device) -> Tensor:
     """Memory for random numbers: for each example, if they are to differ."""
-    levels = _differing()
+    levels = _differing() if MODE.batches else []
     place = _below(place, levels)
     sizes = tuple([level.size for level in levels])
     found = wrap(place.backend.empty((*sizes, *shape), dtype), place)

@@ -11,7 +11,14 @@ from nnkit.autograd.batch.examples import drawn_for_each, of_each
 from nnkit.autograd.op.out import check_out
 from nnkit.autograd.op.public import public
 from nnkit.autograd.ops.creation.factories import empty_like
-from nnkit.autograd.ops.random.inplace import draw, integer_bounds, need, normal_, random_, uniform_
+from nnkit.autograd.ops.random.inplace import (
+    draw,
+    draw_real,
+    integer_bounds,
+    need,
+    random_,
+    uniform_,
+)
 from nnkit.autograd.ops.random.sampling import (
     bernoulli,
     binomial,
@@ -62,7 +69,7 @@ def rand(
                 [0.0885, 0.1320]])
     """
     x = blank("rand", shape, size, dtype, out, layout, device)
-    uniform_(x, generator=generator)
+    draw_real(x, "uniform_", 0.0, 1.0, generator)
     return finished("rand", x._array, x._device, requires_grad, out)
 
 
@@ -94,7 +101,7 @@ def randn(
         tensor([ 1.5410, -0.2934])
     """
     x = blank("randn", shape, size, dtype, out, layout, device)
-    normal_(x, generator=generator)
+    draw_real(x, "normal_", 0.0, 1.0, generator)
     return finished("randn", x._array, x._device, requires_grad, out)
 
 
@@ -209,7 +216,7 @@ def rand_like(
         nnkit.Size([2, 3])
     """
     x = _unfilled_like(input, memory_format, dtype, layout, device)
-    uniform_(x, generator=generator)
+    draw_real(x, "uniform_", 0.0, 1.0, generator)
     return on_its_own(x)._set_requires_grad(requires_grad)
 
 
@@ -227,7 +234,7 @@ def randn_like(
         nnkit.Size([2, 3])
     """
     x = _unfilled_like(input, memory_format, dtype, layout, device)
-    normal_(x, generator=generator)
+    draw_real(x, "normal_", 0.0, 1.0, generator)
     return on_its_own(x)._set_requires_grad(requires_grad)
 
 

@@ -13,7 +13,9 @@ from typing import Any
 from nnkit.autograd.arguments.dims import expanded_shape
 from nnkit.autograd.arguments.sizes import integer
 from nnkit.autograd.batch.examples import check_differs
+from nnkit.autograd.compiled import bind_write
 from nnkit.autograd.grad_mode import MODE
+from nnkit.autograd.op.pointwise import declined
 from nnkit.autograd.op.public import public
 from nnkit.autograd.op.rule import rule
 from nnkit.autograd.surface.generator import source_of
@@ -61,12 +63,28 @@ _OPS["bernoulli_from_"] = rule(
 )
 
 
+_WRITES = {
+    name: bind_write(name, name, len(op.op.primitive.arrays), None, declined)
+    for name, op in _OPS.items()
+}
+
+
 def draw(x: Tensor, kernel: str, *arguments: Any) -> Tensor:
     """Run an in-place kernel on ``x`` with torch's checks, version and history."""
+    written = _WRITES[kernel](x, *arguments)
+    if written is not None:
+        return written
     if MODE.batches:
         check_differs(kernel, x, arguments)
     in_place = getattr(x._device.backend, kernel)
     return write(x, kernel, _OPS[kernel], *arguments, kernel=in_place)
+
+
+def draw_real(x: Tensor, kernel: str, first: float, second: float, generator: Any) -> Tensor:
+    """Fill with numbers of a distribution that has real and complex ones alone."""
+    if x._array.size or kernel == "uniform_":
+        need(kernel, x.dtype, (FLOATING, COMPLEX), NotImplementedError)
+    return draw(x, kernel, first, second, source_of(kernel, generator, x._device))
 
 
 def number(name: str, parameter: str, value: Any) -> float:
@@ -161,9 +179,7 @@ def normal_(input: Tensor, mean: float = 0.0, std: float = 1.0, *, generator: An
     mean, std = number("normal_", "mean", mean), number("normal_", "std", std)
     if not std >= 0:
         raise RuntimeError(f"normal expects std >= 0.0, but found std {std}")
-    if input._array.size:
-        need("normal_", input.dtype, (FLOATING, COMPLEX), NotImplementedError)
-    return draw(input, "normal_", mean, std, source_of("normal_", generator, input._device))
+    return draw_real(input, "normal_", mean, std, generator)
 
 
 @public(namespace=False)

@@ -110,6 +110,61 @@ PyObject* bernoulli(Arguments arguments) {
     return Py_NewRef(x.object());
 }
 
+// Whether each chance lies within [0, 1].
+template <class T> bool are_chances(const T* p, Index count) {
+    bool inside = true;
+    for (Index i = 0; i < count; ++i) inside &= (p[i] >= 0) & (p[i] <= 1);
+    return inside;
+}
+
+// Coins that each have a chance of their own, of as many bits as it.
+template <class T> bool toss_each(Stream& stream, const T* p, T* out, Index count) {
+    if (!are_chances(p, count)) return false;
+    constexpr int each = sizeof(T) / sizeof(std::uint32_t);
+    for_words<each>(stream, count, cheap_grain, [=](const std::uint32_t* words, Index begin,
+                                                    Index end) {
+        for (Index i = begin; i < end; ++i) {
+            const std::uint32_t* own = words + each * (i - begin);
+            T u;
+            if constexpr (each == 1) u = single_of(*own);
+            else u = double_of(own);
+            out[i] = u < p[i];
+        }
+    });
+    return true;
+}
+
+bool toss_each(PyObject* generator, Array p, Array out) {
+    Stream stream(generator);
+    if (!stream) return false;
+    if (p.type() == Type::float32) {
+        return toss_each(stream, p.data<float>(), out.data<float>(), p.size());
+    }
+    return toss_each(stream, p.data<double>(), out.data<double>(), p.size());
+}
+
+bool has_chances(Array p) {
+    return p && p.is_plain() && (p.type() == Type::float32 || p.type() == Type::float64);
+}
+
+// bernoulli_from_(x, p; generator): of one shape and dtype.
+PyObject* bernoulli_from(Arguments arguments) {
+    Array x = arguments.array(0), p = arguments.array(1);
+    if (!is_target(x) || !has_chances(p) || x.type() != p.type() || !x.same_shape(p)) {
+        return decline();
+    }
+    return toss_each(arguments[2], p, x) ? Py_NewRef(x.object()) : decline();
+}
+
+// bernoulli(p; generator)
+PyObject* bernoulli_of(Arguments arguments) {
+    Array p = arguments.array(0);
+    if (!has_chances(p)) return decline();
+    Owned result(empty_like(p));
+    if (!result) return nullptr;
+    return toss_each(arguments[1], p, result.array()) ? result.release() : decline();
+}
+
 // dropout_mask(x; p, generator)
 PyObject* dropout_mask(Arguments arguments) {
     Array x = arguments.array(0);
@@ -283,6 +338,8 @@ PyObject* randperm(Arguments arguments) {
 Registration registrations[] = {
     {"uniform_", uniform},
     {"bernoulli_", bernoulli},
+    {"bernoulli_from_", bernoulli_from},
+    {"bernoulli", bernoulli_of},
     {"dropout_mask", dropout_mask},
     {"dropout", dropout},
     {"exponential_", exponential},
