@@ -30,13 +30,20 @@ def cases(edges: bool, dtypes: tuple = DTYPES) -> Iterator[tuple]:
             yield from ((numbers(shape, dtype, edges), axis) for axis in range(len(shape)))
 
 
+def _recurrences() -> Iterator[tuple]:
+    for x, axis in cases(True, tuple(d for d in DTYPES if d.kind == "f")):
+        yield numbers(x.shape, x.dtype.newbyteorder("=")), x, axis
+
+
 CASES = {
     "cumsum": partial(cases, False),
     "cumprod": partial(cases, False),
     "logcumsumexp": partial(cases, False, tuple(d for d in DTYPES if d.kind == "f")),
     "cummax": partial(cases, True),
     "cummin": partial(cases, True),
+    "recurrence": _recurrences,
 }
+EXACT = ("cummax", "cummin", "recurrence")
 
 
 @pytest.mark.filterwarnings("ignore::RuntimeWarning")
@@ -44,7 +51,7 @@ CASES = {
 def test_equals_twin(name: str) -> None:
     for arguments in CASES[name]():
         dtype = arguments[0].dtype.newbyteorder("=")
-        relative = TOLERANCES.get(dtype.name, 0.0) if name not in ("cummax", "cummin") else 0.0
+        relative = 0.0 if name in EXACT else TOLERANCES.get(dtype.name, 0.0)
         tolerance = close(relative, relative * 100)
         compare(getattr(B, name), *arguments, tolerance=tolerance, same_order=False)
 

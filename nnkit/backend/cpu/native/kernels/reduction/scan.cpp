@@ -1,4 +1,4 @@
-// Running totals, products, maxima and minima along an axis.
+// Running totals, products, maxima and minima along an axis, and recurrences.
 #include <algorithm>
 #include <cmath>
 #include <type_traits>
@@ -148,6 +148,36 @@ template <class Operation> PyObject* running(Arguments arguments) {
 PyObject* cumsum(Arguments arguments) { return running<Sum>(arguments); }
 PyObject* cumprod(Arguments arguments) { return running<Product>(arguments); }
 
+// recurrence(a, b; axis): the products and sums are rounded one by one.
+PyObject* recurrence(Arguments arguments) {
+    Array a = arguments.array(0), b = arguments.array(1);
+    AlongAxis along;
+    if (!a || !b || !a.is_plain() || !b.is_plain() || !a.same_shape(b)) return decline();
+    if (a.number() != b.number() || !read_axis(b, arguments[2], &along)) return decline();
+    if (b.type() != Type::float32 && b.type() != Type::float64) return decline();
+    Owned result(empty_like(b));
+    if (!result) return nullptr;
+    auto run = [&](auto* out) {
+        using T = std::remove_pointer_t<decltype(out)>;
+        const T *factors = a.data<T>(), *terms = b.data<T>();
+        auto columns = [&](Index at, Index width) {
+            std::copy_n(terms + at, width, out + at);
+            for (Index r = 1; r < along.count; ++r) {
+                if (r % work_of_task == 0) poll();
+                const Index before = at;
+                at += along.inner;
+                for (Index j = 0; j < width; ++j) {
+                    out[at + j] = terms[at + j] + factors[at + j] * out[before + j];
+                }
+            }
+        };
+        for_scans(along, [&](Index at) { columns(at, 1); }, columns);
+    };
+    if (b.type() == Type::float32) run(result.array().data<float>());
+    else run(result.array().data<double>());
+    return result.release();
+}
+
 // The larger of two logarithms of sums, with the smaller one added.
 inline double add_logarithms(double a, double b) {
     double high = std::max(a, b), low = std::min(a, b);
@@ -260,8 +290,8 @@ PyObject* cummax(Arguments arguments) { return records<Larger>(arguments); }
 PyObject* cummin(Arguments arguments) { return records<Smaller>(arguments); }
 
 Registration cumsum_("cumsum", cumsum), cumprod_("cumprod", cumprod),
-    logcumsumexp_("logcumsumexp", logcumsumexp), cummax_("cummax", cummax),
-    cummin_("cummin", cummin);
+    recurrence_("recurrence", recurrence), logcumsumexp_("logcumsumexp", logcumsumexp),
+    cummax_("cummax", cummax), cummin_("cummin", cummin);
 
 }  // namespace
 }  // namespace nnkit
