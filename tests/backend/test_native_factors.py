@@ -65,7 +65,19 @@ def _definite() -> Iterator[tuple[np.ndarray]]:
         yield (np.matmul(x, x.swapaxes(-1, -2)),)
 
 
+def _squares() -> Iterator[tuple[np.ndarray]]:
+    """Matrices of any rank, and with numbers that are none."""
+    yield from ((x,) for x in _matrices())
+    for dtype in DTYPES:
+        for n in (1, 2, 3, 6):
+            x = numbers((4, n, n), dtype)
+            yield (np.round(x),)
+            x[0], x[1, 0], x[2, 0, 0], x[3, -1, 0] = 1, 0, np.nan, np.inf
+            yield (x,)
+
+
 CASES = {
+    "adjugate": _squares,
     "inverse": lambda: ((x,) for x, _ in _systems()),
     "solve": _systems,
     "solve_triangular": _triangles,
@@ -91,6 +103,7 @@ def test_what_is_served() -> None:
     x, y = numbers((2, 3, 3)) + 3 * np.eye(3, dtype="f4"), numbers((2, 3, 1))
     assert served(B.solve, x, y) and served(B.inverse, x) and served(B.lu_factor, x)
     assert served(B.solve_triangular, x, y, True, False)
+    assert served(B.adjugate, x) and served(B.adjugate, x[:, :2, :2].copy())
     assert not served(B.inverse, numbers((17, 17)))
     assert not served(B.solve, x, y[0])
 
@@ -101,3 +114,19 @@ def test_matrices_that_have_no_factor() -> None:
     with pytest.raises(LinAlgError, match="Batch element 1.*not positive-definite"):
         B.cholesky(np.stack([np.eye(2), -np.eye(2)]))
     assert np.isnan(B.solve(np.full((2, 2), np.nan), np.ones((2, 1)))).all()
+
+
+def test_adjugates_of_large_matrices_are_those_of_their_singular_values() -> None:
+    """Those far from singular are computed from inverses."""
+    x = numbers((3, 6, 6), "float64")
+    u, sizes, v = np.linalg.svd(x)
+    for kept in (6, 5, 4):
+        near = (u * np.where(np.arange(6) < kept, sizes, 1e-9)[:, None, :]) @ v
+        minors = [[_minor(m, i, j) for m in near] for j in range(6) for i in range(6)]
+        expected = np.array(minors).T.reshape(3, 6, 6)
+        np.testing.assert_allclose(B.adjugate(near), expected, atol=1e-10 * np.abs(x).max() ** 5)
+
+
+def _minor(x: np.ndarray, row: int, column: int) -> float:
+    rest = np.delete(np.delete(x, row, 0), column, 1)
+    return (-1) ** (row + column) * float(np.linalg.det(rest))

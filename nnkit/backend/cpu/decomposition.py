@@ -20,6 +20,7 @@ from nnkit.backend.errors import (
 )
 
 _BOUND = (1 + math.sqrt(17)) / 8  # of how much elements grow, which Bunch and Kaufman found best
+_FAR_FROM_SINGULAR = 1e5  # condition numbers with which inverses in double have enough digits
 _TINY = 5  # of fewer rows and columns LAPACK has kernels of their own
 
 
@@ -127,7 +128,20 @@ def _is_nan(x: np.ndarray) -> np.ndarray:
 
 
 def adjugate(x: np.ndarray) -> np.ndarray:
-    """``det(x) * inverse(x)``, which singular matrices have too: from the singular values."""
+    """``det(x) * inverse(x)``, which singular matrices have too."""
+    wide = x.astype(np.result_type(x.dtype, np.float64))
+    try:
+        inverse = linalg.inv(wide)
+    except linalg.LinAlgError:
+        return _adjugate_of_any(x)
+    sizes = [np.abs(m).sum(-1).max(-1, initial=0) for m in (wide, inverse)]
+    if not (sizes[0] * sizes[1] < _FAR_FROM_SINGULAR).all():
+        return _adjugate_of_any(x)
+    return (linalg.det(wide)[..., None, None] * inverse).astype(x.dtype)
+
+
+def _adjugate_of_any(x: np.ndarray) -> np.ndarray:
+    """The same from the singular values, for matrices that are nearly singular."""
     finite = np.isfinite(x).all((-2, -1), keepdims=True)
     u, s, vh = linalg.svd(np.where(finite, x, 0))
     n = s.shape[-1]
