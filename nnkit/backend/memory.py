@@ -322,7 +322,8 @@ def format_of(array: Any) -> tuple[int, ...] | None:
         return None
     # As they are, since they are compared with each other alone.
     steps = array.strides if array.__class__ is ndarray else steps_of(array)
-    return axes if _looks_ordered(array.shape, steps, axes) else None
+    near = steps[-1] >= steps[1]  # or the channels do not come last
+    return axes if near and _looks_ordered(array.shape, steps, axes) else None
 
 
 def format_of_pooled(array: Any) -> tuple[int, ...] | None:

@@ -170,31 +170,26 @@ def samples_of(name: str, input: Any, axes: int) -> Tensor:
         RuntimeError: another number of dimensions, or no elements in a sample.
     """
     check_tensor(name, input)
-    if input._array.ndim - axes not in (1, 2):
+    _check_samples(name, input._array.shape, axes)
+    return batched(name, input, axes)
+
+
+def _check_samples(name: str, shape: Ints, axes: int) -> None:
+    if len(shape) - axes not in (1, 2):
         raise RuntimeError(
             f"{name}(): non-empty {axes + 1}D or {axes + 2}D (batch mode) tensor expected for "
-            f"input, but got: {list(input.shape)}"
+            f"input, but got: {list(shape)}"
         )
-    x = batched(name, input, axes)
-    if 0 in input._array.shape[1:]:
-        refuse_empty(name, axes, input)
-    return x
+    if 0 in shape[1:]:
+        refuse_empty(name, axes, shape)
 
 
-def refuse_empty(name: str, axes: int, input: Tensor) -> NoReturn:
-    """RuntimeError: ``input`` has samples without elements."""
+def refuse_empty(name: str, axes: int, shape: Ints) -> NoReturn:
+    """RuntimeError: an input of this shape has samples without elements."""
     raise RuntimeError(
         f"{name}(): Expected input to have non-zero size for non-batch dimensions, a "
-        f"{axes + 1}D or {axes + 2}D (batch mode) tensor, but got: {list(input.shape)}"
+        f"{axes + 1}D or {axes + 2}D (batch mode) tensor, but got: {list(shape)}"
     )
-
-
-def pooled_input(name: str, input: Any, axes: int) -> Tensor:
-    """`samples_of` a pool, which have channels."""
-    x = samples_of(name, input, axes)
-    if not x._array.shape[1]:
-        refuse_empty(name, axes, input)
-    return x
 
 
 def check_pooled(name: str, x: Tensor, integers: bool) -> None:
@@ -204,24 +199,34 @@ def check_pooled(name: str, x: Tensor, integers: bool) -> None:
         raise NotImplementedError(f"{name}(): not implemented for {x.dtype.name} tensors")
 
 
-def geometry(
-    name: str, x: Tensor, kernel_size: Any, stride: Any, padding: Any, dilation: Any, ceil: bool
-) -> tuple[Ints, Ints, Ints, Ints]:
-    """Kernel, stride, padding and dilation for each axis, checked; no stride means the kernel's.
+def pooled_input(
+    name: str, axes: int, input: Any, kernel_size: Any, stride: Any, padding: Any, dilation: Any,
+    ceil: bool,
+) -> tuple[Tensor, tuple[Ints, Ints, Ints, Ints]]:  # fmt: skip
+    """`samples_of` a pool, which have channels; and kernel, stride, padding and dilation for each
+    axis, checked; no stride means the kernel's.
 
     Raises:
         TypeError: an argument is neither an int nor a sequence of ints.
         RuntimeError: a number out of range, or no window fits.
     """
+    check_tensor(name, input)
     given = (kernel_size, stride, padding, dilation)
-    return _geometry(name, x._array.shape[2:], *map(hashable, given), bool(ceil))
+    if list in map(type, given):
+        given = map(hashable, given)
+    statics = _geometry(name, axes, input._array.shape, *given, bool(ceil))
+    return batched(name, input, axes), statics
 
 
 @lru_cache(512, typed=True)
 def _geometry(
-    name: str, spatial: Ints, kernel_size: Any, stride: Any, padding: Any, dilation: Any, ceil: bool
-) -> tuple[Ints, Ints, Ints, Ints]:
-    axes = len(spatial)
+    name: str, axes: int, shape: Ints, kernel_size: Any, stride: Any, padding: Any, dilation: Any,
+    ceil: bool,
+) -> tuple[Ints, Ints, Ints, Ints]:  # fmt: skip
+    _check_samples(name, shape, axes)
+    if not shape[-axes - 1]:  # of one sample the channels come first
+        refuse_empty(name, axes, shape)
+    spatial = shape[-axes:]
     kernel = at_least(name, "kernel_size", ints(name, "kernel_size", kernel_size, axes), 1)
     missing = stride is None or (isinstance(stride, tuple) and not stride)
     strides = kernel if missing else ints(name, "stride", stride, axes)

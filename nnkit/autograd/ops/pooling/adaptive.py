@@ -85,7 +85,7 @@ def _prepared(name: str, axes: int, input: Any, output_size: Any) -> tuple[Tenso
         exactly(name, axes, output_size=output_size)
         output_size = [n if m is None else m for n, m in zip(x.shape[2:], output_size)]
     if not x.shape[1] and name in ("adaptive_max_pool1d", "adaptive_avg_pool3d"):
-        refuse_empty(name, axes, input)
+        refuse_empty(name, axes, input.shape)
     size = ints(name, "output_size", output_size, axes)
     check_shape(name, (*x.shape[:2], *at_least(name, "output_size", size, 0)))
     return x, size
@@ -93,7 +93,7 @@ def _prepared(name: str, axes: int, input: Any, output_size: Any) -> tuple[Tenso
 
 def _check_filled(name: str, axes: int, input: Tensor) -> None:
     if 0 in input.shape[-axes:]:
-        refuse_empty(name, axes, input)
+        refuse_empty(name, axes, input.shape)
 
 
 def _like_input(result: Tensor, input: Tensor) -> Tensor:
@@ -128,7 +128,7 @@ def _largest(name: str, axes: int, input: Any, output_size: Any) -> tuple[Tensor
     x, size = _prepared(name, axes, input, output_size)
     _check_filled(name, axes, input)
     if axes > 1 and not input.shape[1]:
-        refuse_empty(name, axes, input)
+        refuse_empty(name, axes, input.shape)
     check_defined(name, "adaptive_max_pool", x)
     out, indices = _adaptive_max_pool(x, size)
     return on_its_own(_like_input(out, input)), without_base(_like_input(indices, input))

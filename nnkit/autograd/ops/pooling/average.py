@@ -9,7 +9,6 @@ from typing import Any
 from nnkit.autograd.arguments.dims import check_tensor
 from nnkit.autograd.arguments.spatial import (
     check_pooled,
-    geometry,
     gradient_in_format,
     ints,
     like_input,
@@ -58,10 +57,10 @@ def _pool(
     check_tensor(name, input)
     if axes == 2 and input.ndim < 3:
         raise IndexError(f"{name}(): expected 3 or 4 dimensions, got shape {list(input.shape)}")
-    x = pooled_input(name, input, axes)
+    given = (kernel_size, stride, padding, 1, ceil_mode)
+    x, (kernel, stride, padding, _) = pooled_input(name, axes, input, *given)
     if divisor == 0:
         raise RuntimeError(f"{name}(): argument 'divisor_override' must not be zero")
-    kernel, stride, padding, _ = geometry(name, x, kernel_size, stride, padding, 1, ceil_mode)
     if axes == 3 and any(n < k for n, k in zip(x._array.shape[2:], kernel, strict=True)):
         raise RuntimeError(  # of volumes torch asks this even with padding
             f"{name}(): input {list(x._array.shape[2:])} is smaller than kernel_size {kernel}"
@@ -70,7 +69,8 @@ def _pool(
     if axes == 3 and x._array.size:
         check_dtype(name, x.dtype, ("half",))
     statics = (kernel, stride, padding, bool(ceil_mode), bool(count_include_pad), divisor)
-    return on_its_own(like_input(_avg_pool(x, *statics), input, format_of_pooled))
+    found = like_input(_avg_pool(x, *statics), input, format_of_pooled)
+    return found if x is input else on_its_own(found)
 
 
 @public(method=False)

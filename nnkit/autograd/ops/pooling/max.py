@@ -14,7 +14,6 @@ from nnkit.autograd.arguments.spatial import (
     at_least,
     check_pooled,
     exactly,
-    geometry,
     grad_max_pool,
     in_order,
     ints,
@@ -70,8 +69,8 @@ def _pool(
     name: str, axes: int, input: Any, kernel_size: Any, stride: Any, padding: Any, dilation: Any,
     ceil_mode: bool, integers: bool = True,
 ) -> tuple[Tensor, Tensor]:  # fmt: skip
-    x = pooled_input(name, input, axes)
-    statics = geometry(name, x, kernel_size, stride, padding, dilation, ceil_mode)
+    given = (kernel_size, stride, padding, dilation, ceil_mode)
+    x, statics = pooled_input(name, axes, input, *given)
     check_pooled(name, x, integers)
     out, indices = _max_pool(x, *statics, bool(ceil_mode))
     # Here alone torch keeps the format of one sample, too.
@@ -83,7 +82,7 @@ def _pool(
         return on_its_own(like_input(out, input)), indices  # of which torch knows nothing then
     format = format_of_pooled
     found = like_input(out, input, format), like_input(indices, input, format)
-    return on_its_own(found[0]), without_base(found[1])
+    return found if x is input else (on_its_own(found[0]), without_base(found[1]))
 
 
 @public(method=False)
