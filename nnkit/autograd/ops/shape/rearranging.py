@@ -277,10 +277,9 @@ def repeat_interleave(
         )
     if isinstance(repeats, Tensor):
         return OPS["index_select"](source, index, axis)
-    each = shapes.unsqueeze(source, axis + 1)
-    shape = list(each._array.shape)
-    shape[axis + 1] = repeats
-    copied = clone(shapes.expand(each, shape), memory_format=contiguous_format)
+    each = OPS["unsqueeze"](source, axis + 1)
+    shape = (*source._array.shape[: axis + 1], repeats, *source._array.shape[axis + 1 :])
+    copied = clone(OPS["expand"](each, shape), memory_format=contiguous_format)
     return shapes.flatten(copied, axis, axis + 1)
 
 
@@ -370,8 +369,8 @@ def meshgrid(*tensors: Any, indexing: str | None = None) -> tuple[Tensor, ...]:
     grids = []
     for k, tensor in enumerate(composite_operands(*given)):
         place = order.index(k)
-        line = shapes.reshape(tensor, (1,) * place + (-1,) + (1,) * (len(given) - place - 1))
-        grids.append(shapes.expand(line, shape))
+        line = (1,) * place + (sizes[k],) + (1,) * (len(given) - place - 1)
+        grids.append(OPS["expand"](OPS["reshape"](tensor, line), shape))
     return tuple(grids)
 
 

@@ -2,6 +2,8 @@
 // which axis is the inner one.
 #include "moving.h"
 
+#include <type_traits>
+
 #include "transpose.h"
 
 namespace nnkit {
@@ -34,6 +36,35 @@ template <class Item> void move_rows(const Move& move, Index begin, Index end) {
                 at<Item>(target + i * to) = read_at<Item>(source + i * from);
             }
         }
+    });
+}
+
+// Whether the inner axis repeats each element a few times side by side.
+bool repeats_elements(const Move& move, Index bytes) {
+    const int last = move.walk.ndim - 1;
+    return last >= 1 && move.walk.shape[last] <= 16 &&
+           move.operands[Move::from].strides[last] == 0 &&
+           move.operands[Move::to].strides[last] == bytes;
+}
+
+// The elements that are repeated, as many of them as [begin, end) says.
+template <class Item> void repeat_elements(const Move& move, Index begin, Index end) {
+    Move once = move;
+    const Index count = move.walk.shape[--once.walk.ndim];
+    const Index to = step_of(once.walk, once.operands[Move::to]);
+    const Index from = step_of(once.walk, once.operands[Move::from]);
+    for_joint_rows<Move::count>(once.walk, once.operands, begin, end - begin,
+                                [&](char* const* p, Index, Index length) {
+        auto repeat = [&](auto times) {
+            for (Index i = 0; i < length; ++i) {
+                const Item value = read_at<Item>(p[Move::from] + i * from);
+                auto* place = reinterpret_cast<Item*>(p[Move::to] + i * to);
+                for (Index k = 0; k < times; ++k) place[k] = value;
+            }
+        };
+        if (count == 2) repeat(std::integral_constant<Index, 2>{});
+        else if (count == 3) repeat(std::integral_constant<Index, 3>{});
+        else repeat(count);
     });
 }
 
@@ -173,6 +204,13 @@ bool run_move(Move& move, Index bytes) {
         if (size == 0) return;
         int crossing = crossing_axis(move, bytes);
         if (crossing >= 0) return move_tiles<Item>(move, crossing);
+        if (repeats_elements(move, bytes)) {
+            const Index count = move.walk.shape[move.walk.ndim - 1];
+            const Index grain = std::max<Index>(1, moves_of_piece * 16 / (bytes * count));
+            return parallel_for(size / count, grain, [&](Index begin, Index end) {
+                repeat_elements<Item>(move, begin, end);
+            });
+        }
         parallel_for(size, moves_of_piece * 16 / bytes, [&](Index begin, Index end) {
             move_rows<Item>(move, begin, end);
         });
