@@ -67,11 +67,8 @@ def check_shape(name: str, shape: tuple[int, ...], given: str = "") -> tuple[int
             f"{name}(): only tensors with up to {MOST_DIMENSIONS} dims are supported, got "
             f"{len(shape)}"
         )
-    if 0 in shape:  # its strides must fit all the same
-        count = math.prod(n or 1 for n in shape)
-    else:
-        count = math.prod(shape)
-    if count > MOST_ELEMENTS or min(shape, default=0) < 0:
+    count = math.prod(shape) or math.prod(n or 1 for n in shape)  # strides must fit all the same
+    if count > MOST_ELEMENTS or (shape and min(shape) < 0):
         if given:
             check_integers(name, given, shape)
         if min(shape) < 0:

@@ -125,5 +125,6 @@ def _is_integer(x: Any) -> bool:
 
 
 def _refuse_zero(x: Any, y: Any) -> None:
-    if _is_integer(x) and _is_integer(y) and not np.all(y) and np.size(x):
+    has_zero = not y if isinstance(y, int) else _is_integer(y) and not np.all(y)
+    if has_zero and _is_integer(x) and np.size(x):
         raise RuntimeError("ZeroDivisionError: division by zero on integers")
