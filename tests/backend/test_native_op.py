@@ -167,6 +167,25 @@ def test_history() -> None:
         alone("matmul")(x, y.mT)
 
 
+def test_views_whose_history_is_not_known() -> None:
+    x, w = example(), example(grad=True)
+    with nnkit.no_grad():
+        made, of_leaf = x.view(3, 2), w.view(3, 2)
+        assert add(of_leaf, 1.0).tolist() == (w + 1).view(3, 2).tolist()
+    piece, _ = x.chunk(2)
+    for view in (made, piece):
+        assert add(view, 1.0).tolist() == (view.clone() + 1).tolist()
+    with pytest.raises(TwinError):
+        add(of_leaf, 1.0)  # a node of what has lost its history
+    x.requires_grad_()
+    with pytest.raises(TwinError):
+        add(made, 1.0)
+    x.requires_grad_(False).mul_(2)
+    for view in (made, piece):
+        with pytest.raises(TwinError):
+            add(view, 1.0)
+
+
 def test_a_tuple_of_tensors() -> None:
     joined = alone("concat")
     x, y = example(grad=True), example()

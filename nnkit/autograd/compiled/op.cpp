@@ -66,9 +66,14 @@ bool is_stale(PyObject* tensor) {
     PyObject *count = count_of(slot(tensor, tensors.writes)), *viewed = slot(tensor, tensors.viewed);
     if (count == nullptr || !PyLong_CheckExact(count) || !PyLong_CheckExact(viewed)) return true;
     if (PyObject_RichCompareBool(count, viewed, Py_EQ) == 1) return false;
+    const bool of_history = slot(base, tensors.requires_grad) != Py_False;
     // A view of what requires no grad is looked at each time, for its base may have begun to.
-    bool known = PyTuple_Check(slot(tensor, tensors.view));
-    return slot(base, tensors.requires_grad) != Py_False || !known;
+    if (PyTuple_Check(slot(tensor, tensors.view))) return of_history;
+    // One whose history is not known, as of one of several or made without grad, as long as nobody
+    // has written: either there is none, or that it is lost is known.
+    if (~PyLong_AsLongLong(viewed) != PyLong_AsLongLong(count)) return true;
+    const bool lost = slot(tensor, tensors.edge) != Py_None;
+    return of_history ? !lost || modes.enabled : lost;
 }
 
 // What formulas ask of an array, NumPy's or a GPU's.
