@@ -153,6 +153,9 @@ def silu(input: Tensor, inplace: bool = False) -> Tensor:
         tensor([-0.2689,  1.7616])
     """
     if inplace:
+        out = ops.written_over("silu_", ops.silu, input)
+        if out is not None:
+            return out
         check_write(input, "silu_")
     ops.check_floating("silu", input, or_complex=True)
     if inplace:

@@ -26,6 +26,9 @@ def floating(name: str, op: Callable, input: Tensor, inplace: bool, *scalars: fl
     """An op that is defined for floating-point tensors, in place or not; the first of its
     ``scalars`` is the slope on the negative side, or has its sign."""
     if inplace:
+        out = ops.written_over(name + "_", op, input, *scalars)
+        if out is not None:
+            return out
         check_write(input, name + "_")  # torch asks for history and memory before the dtype
     ops.check_floating(name, input)
     check_numbers(name, input.dtype, *scalars)
@@ -79,6 +82,9 @@ def hardtanh(
             f"hardtanh(): min_val cannot be greater than max_val, got {min_val} and {max_val}"
         )
     if inplace:
+        out = ops.written_over("hardtanh_", ops.hardtanh, input, min_val, max_val)
+        if out is not None:
+            return out
         check_write(input, "hardtanh_")
     if input.dtype.category == COMPLEX:
         raise NotImplementedError(f"hardtanh(): not implemented for '{input.dtype.name}' tensors")

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from functools import partial
+from functools import cache, partial
 from typing import Any
 
 from nnkit.autograd.arguments.dims import check_tensor
 from nnkit.autograd.batch.examples import of_each
+from nnkit.autograd.compiled import bind_write
 from nnkit.autograd.engine.node import Node
-from nnkit.autograd.op.pointwise import fn, over_input, pointwise
+from nnkit.autograd.op.pointwise import F4, F8, declined, fn, over_input, pointwise
 from nnkit.autograd.op.promotion import check_dtype
 from nnkit.autograd.op.public import PUBLIC, inplace, public
 from nnkit.autograd.op.registry import LIFTED
@@ -18,7 +19,7 @@ from nnkit.autograd.op.rule import rule
 from nnkit.autograd.op.single import single
 from nnkit.autograd.ops.creation.conversion import contiguous
 from nnkit.autograd.surface.generator import source_of
-from nnkit.autograd.surface.limits import check_numbers, fitting, fitting_beside
+from nnkit.autograd.surface.limits import LARGEST, check_numbers, fitting, fitting_beside
 from nnkit.autograd.tensor import Tensor, wrap
 from nnkit.autograd.views.history import write
 from nnkit.backend.dtype import COMPLEX, FLOATING, INTEGER, float16
@@ -298,7 +299,10 @@ def selu(input: Tensor) -> Tensor:
 
 def _selu(elu: Callable, input: Tensor) -> Tensor:
     check_floating("selu", input)
-    return elu(input, 1.6732632423543772, 1.0507009873554805, 1.0)
+    return elu(input, *_SELU)
+
+
+_SELU = 1.6732632423543772, 1.0507009873554805, 1.0
 
 
 @public(method=False)
@@ -415,12 +419,27 @@ def in_place_of(op: Callable, slope: float = 0) -> Callable:
     return compute
 
 
+@cache
+def _write_of(op: str, operation: str) -> Callable[..., Tensor | None]:
+    return bind_write(f"{op}_", operation, 1, (F4, F8), declined)
+
+
+def written_over(operation: str, op: Callable, x: Tensor, *scalars: float) -> Tensor | None:
+    """``op`` written over its input where that becomes no history and takes but a kernel."""
+    if all(-LARGEST <= number <= LARGEST for number in scalars):
+        return _write_of(op.__name__, operation)(x, *scalars)
+    return None
+
+
 def _celu_(self: Tensor, alpha: float = 1.0) -> Tensor:
-    return write(self, "celu_", partial(_celu, in_place_of(elu, alpha)), alpha)
+    out = written_over("celu_", elu, self, float(alpha), 1.0, 1.0 / alpha) if alpha else None
+    compute = partial(_celu, in_place_of(elu, alpha))
+    return out if out is not None else write(self, "celu_", compute, alpha)
 
 
 def _selu_(self: Tensor) -> Tensor:
-    return write(self, "selu_", partial(_selu, in_place_of(elu)))
+    out = written_over("selu_", elu, self, *_SELU)
+    return out if out is not None else write(self, "selu_", partial(_selu, in_place_of(elu)))
 
 
 def _rrelu_(
