@@ -176,6 +176,8 @@ def located(place: Any) -> device:
     Raises:
         RuntimeError: there is no GPU; the message says what to install.
     """
+    if place is cpu:
+        return cpu
     found = device(place)
     if found.type in ("cpu", "meta"):
         return found if found.index is None else device(found.type)

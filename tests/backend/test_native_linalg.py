@@ -171,3 +171,13 @@ def test_rows_do_not_depend_on_their_number():
     whole = B.mm(x, y)
     assert (B.mm(x[10:50], y) == whole[10:50]).all()
     assert (B.mm(x, y[:, 16:90].copy()) == whole[:, 16:90]).all()
+
+
+def test_cross_products_have_the_bits_of_their_twin():
+    for shape, axis in (((3,), 0), ((7, 3), -1), ((3, 7), 0), ((2, 3, 5, 4), 1), ((9000, 3), 1)):
+        for dtype in ("float32", "float64", "int64"):
+            x = numbers(shape, dtype)
+            for layout in LAYOUTS.values():
+                compare(B.cross, layout(x), x[::-1].copy(), axis, same_order=False)
+    x = numbers((5, 3))
+    assert served(B.cross, x, x + 1, 1)

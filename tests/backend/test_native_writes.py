@@ -6,11 +6,17 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+import pytest
 
 import nnkit
 from nnkit.autograd.compiled import bind_write
 from nnkit.autograd.forward.level import ENTERED_LEVELS
 from nnkit.autograd.op.pointwise import declined
+from nnkit.autograd.ops.elementwise import activation
+from nnkit.autograd.ops.random import inplace
+from nnkit.autograd.ops.shape import triangles
+from nnkit.nn.functional import activation as nn_activation
+from nnkit.nn.functional import hard_activation
 from tests.backend.native_cases import needs_native
 
 pytestmark = needs_native
@@ -60,6 +66,44 @@ def test_what_it_leaves_to_the_twin() -> None:
     finally:
         ENTERED_LEVELS.discard(0)
     assert x._version == 0 and x.equal(example()) and leaf._version == 0
+
+
+F = nnkit.nn.functional
+
+
+def _refuse(*arguments: Any, **options: Any) -> None:
+    raise AssertionError("left to Python")
+
+
+@pytest.mark.parametrize(
+    ("module", "call"),
+    [
+        (triangles, lambda x: x.tril_()),
+        (triangles, lambda x: x.triu_(1)),
+        (inplace, lambda x: x.uniform_()),
+        (inplace, lambda x: x.normal_(1.0, 2.0)),
+        (inplace, lambda x: x.exponential_()),
+        (activation, lambda x: F.selu(x, inplace=True)),
+        (activation, lambda x: F.celu(x, 0.5, inplace=True)),
+        (nn_activation, lambda x: F.silu(x, inplace=True)),
+        (hard_activation, lambda x: F.elu(x, 0.5, inplace=True)),
+        (hard_activation, lambda x: F.leaky_relu(x, inplace=True)),
+        (hard_activation, lambda x: F.mish(x, inplace=True)),
+        (hard_activation, lambda x: F.relu6(x, inplace=True)),
+        (hard_activation, lambda x: F.hardswish(x, inplace=True)),
+        (hard_activation, lambda x: F.hardsigmoid(x, inplace=True)),
+    ],
+)
+def test_what_becomes_no_history_takes_a_kernel_alone(
+    module: Any, call: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    by_kernel, by_python = example() - 3, (example() - 3).requires_grad_() * 1
+    nnkit.manual_seed(1)
+    call(by_python)
+    monkeypatch.setattr(module, "write", _refuse)
+    nnkit.manual_seed(1)
+    assert call(by_kernel) is by_kernel and by_kernel._version == 1
+    assert by_kernel.equal(by_python)
 
 
 def test_a_write_has_a_name_and_says_what_it_does() -> None:

@@ -305,7 +305,7 @@ def trace(input: Tensor) -> Tensor:
     check_tensor("trace", input)
     check_dtype("trace", input.dtype, ("bool",))
     check_ndim("trace", "input", input._array.shape, 2)
-    return input.diagonal().sum()
+    return LIFTED.sum(LIFTED.diagonal(input, 0, 0, 1), None, False)
 
 
 @public(out=True)
