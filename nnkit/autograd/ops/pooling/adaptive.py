@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import lru_cache
 from typing import Any
 
 from nnkit.autograd.arguments.dims import check_tensor
@@ -14,6 +15,7 @@ from nnkit.autograd.arguments.spatial import (
     exactly,
     grad_max_pool,
     gradient_in_format,
+    hashable,
     in_order,
     ints,
     name_of_pool,
@@ -81,19 +83,24 @@ def _prepared(name: str, axes: int, input: Any, output_size: Any) -> tuple[Tenso
     # Of one sample the channels are the batch, as in torch, which lets a batch alone be empty.
     single = input._array.ndim == axes + 1
     x = OPS["unsqueeze"](input, 1) if single else batched(name, input, axes)
-    if several:
+    return x, _size(name, axes, x._array.shape, hashable(output_size))
+
+
+@lru_cache(512, typed=True)
+def _size(name: str, axes: int, shape: Ints, output_size: Any) -> Ints:
+    if axes > 1 and isinstance(output_size, tuple):
         exactly(name, axes, output_size=output_size)
-        output_size = [n if m is None else m for n, m in zip(x.shape[2:], output_size)]
-    if not x.shape[1] and name in ("adaptive_max_pool1d", "adaptive_avg_pool3d"):
-        refuse_empty(name, axes, input.shape)
+        output_size = [n if m is None else m for n, m in zip(shape[2:], output_size)]
+    if not shape[1] and name in ("adaptive_max_pool1d", "adaptive_avg_pool3d"):
+        refuse_empty(name, axes, shape)
     size = ints(name, "output_size", output_size, axes)
-    check_shape(name, (*x.shape[:2], *at_least(name, "output_size", size, 0)))
-    return x, size
+    check_shape(name, (*shape[:2], *at_least(name, "output_size", size, 0)))
+    return size
 
 
 def _check_filled(name: str, axes: int, input: Tensor) -> None:
-    if 0 in input.shape[-axes:]:
-        refuse_empty(name, axes, input.shape)
+    if 0 in input._array.shape[-axes:]:
+        refuse_empty(name, axes, input._array.shape)
 
 
 def _like_input(result: Tensor, input: Tensor) -> Tensor:
