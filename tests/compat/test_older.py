@@ -76,6 +76,10 @@ for more in ((3,), (1, False, torch.ones(4).double())):
         torch.embedding_bag(table, index, starts, False, *more)
     except RuntimeError:
         print("refused")
+try:
+    torch.embedding_bag(table[None], index, starts)
+except RuntimeError as error:
+    print(error)
 """
 BAGS_OF_TORCH = """\
 [[[4.0, 6.0], [0.0, 0.0], [8.0, 10.0]], [], [0, 0, 0], [0, 0, 0]]
@@ -98,7 +102,8 @@ BAGS_OF_TORCH = """\
 [[[4.0, 5.0], [0.0, 0.0], [2.0, 3.0]], [0, 0, 2, 2], [2, 0, 1], [[2, 2], [0, 0], [1, 1]]]
 [[0.0, 0.0], [2.0, 2.0], [1.0, 1.0], [3.0, 3.0]]
 refused
-refused"""
+refused
+weight has to be a 2D Tensor, but got Tensor of dimension 3"""
 OBSERVED = """
 def played(observed, fake, channels=1, symmetric=False):
     n, end = channels, float("inf")

@@ -230,6 +230,8 @@ ROWS: list[Row] = [
     ("bag", ValueError, "same shape as the input",
      lambda lib: lib.nn.functional.embedding_bag(
          lib.tensor([[0, 1]]), lib.ones(3, 2), per_sample_weights=lib.ones(2), mode="sum")),
+    ("bag_weight", ValueError, "weight has to be a 2D Tensor, but got Tensor of dimension 3",
+     lambda lib: lib.nn.functional.embedding_bag(lib.tensor([[0, 1]]), lib.ones(3, 2, 2))),
     ("unpool", RuntimeError, "Expected shape of indices to be same as that of the input tensor",
      lambda lib: lib.nn.functional.max_unpool2d(
          lib.ones(1, 1, 2, 2), lib.zeros(1, 1, 2, 3).long(), 2)),

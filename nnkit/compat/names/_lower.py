@@ -140,11 +140,12 @@ def embedding_bag(
         raise RuntimeError(f"embedding_bag(): mode must be 0 (sum), 1 (mean) or 2, got {mode}")
     if per_sample_weights is not None and mode:
         raise RuntimeError("embedding_bag(): per_sample_weights are for mode 0, which sums")
-    for parameter, value, dims in (("input", indices, (1, 2)), ("offsets", offsets, (1,))):
-        if value.ndim not in dims:
+    for parameter, value, dims in (
+        ("input", indices, "1D or 2D"), ("offsets", offsets, "1D"), ("weight", weight, "2D"),
+    ):  # fmt: skip
+        if f"{value.ndim}D" not in dims.split():
             raise RuntimeError(
-                f"{parameter} has to be a {'1D or 2D' if 2 in dims else '1D'} Tensor, but got "
-                f"Tensor of dimension {value.ndim}"
+                f"{parameter} has to be a {dims} Tensor, but got Tensor of dimension {value.ndim}"
             )
     out = F.embedding_bag(
         indices, weight, offsets, scale_grad_by_freq=scale_grad_by_freq,

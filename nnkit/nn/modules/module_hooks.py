@@ -221,8 +221,8 @@ class ModuleHooks:
     def _watch_output(self, watch: BackwardHook, result: Any) -> Any:
         if not isinstance(result, Tensor | tuple):
             warn(
-                f"the backward hooks of {type(self).__name__} do not run: its output is a "
-                f"{type(result).__name__}, expected a Tensor or a tuple of Tensors"
+                f"the backward hooks of {type(self).__name__} do not run: its output should be a "
+                f"Tensor or a tuple of Tensors, but is a {type(result).__name__}"
             )
         return watch.setup_output_hook(result)
 
