@@ -216,7 +216,10 @@ class Optimizer(OptimizerState):
         if any(id(p) in known for p in params):
             raise ValueError("some parameters appear in more than one parameter group")
         if self.param_groups and ("param_names" in self.param_groups[0]) != bool(names):
-            raise ValueError("all optimizer param groups should be with/without names")
+            raise ValueError(
+                "all optimizer param groups should be with/without names. cannot add param group "
+                f"{'with' if names else 'without'} names to the optimizer"
+            )
         param_group["params"] = params
         if names:
             param_group["param_names"] = names

@@ -63,6 +63,8 @@ def test_named_parameters(lib: ModuleType) -> None:
     for group in ([leaf(lib, 1.0)], [("c", leaf(lib, 1.0)), leaf(lib, 1.0)]):
         with raises(lib, ValueError, "with/without names"):
             optimizer.add_param_group({"params": group})
+    with raises(lib, ValueError, "cannot add param group without names to the optimizer"):
+        optimizer.add_param_group({"params": [leaf(lib, 1.0)]})
 
 
 @each_kind

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 import nnkit
+from nnkit.compat.names._dynamo import is_compiling as is_compiling
 from nnkit.compat.wrappers import _rebuild_wrapper_subclass as _rebuild_wrapper_subclass
 from nnkit.torch_rebuild import _rebuild_parameter as _rebuild_parameter
 from nnkit.torch_rebuild import _rebuild_parameter_with_state as _rebuild_parameter_with_state
