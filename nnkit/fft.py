@@ -211,7 +211,7 @@ def hfft(input: Tensor, n: int | None = None, dim: int = -1, norm: str | None = 
     Example:
         >>> import nnkit
         >>> nnkit.fft.hfft(nnkit.tensor([1.0, 2.0, 1.0]))
-        tensor([ 6., 0., -2., 0.])
+        tensor([ 6.,  0., -2.,  0.])
     """
     return _half_line("hfft", input, n, dim, norm, False)
 

@@ -228,9 +228,7 @@ def embedding_bag(
             f"embedding_bag: per_sample_weights is only supported for mode='sum', got {mode!r}"
         )
     if weight.ndim != 2:
-        raise ValueError(
-            f"weight has to be a 2D Tensor, but got Tensor of dimension {weight.ndim}"
-        )
+        raise ValueError(f"weight has to be a 2D Tensor, but got Tensor of dimension {weight.ndim}")
     if input.ndim == 1 and offsets is None:
         raise ValueError("embedding_bag: offsets has to be a 1D Tensor but got None")
     if weight.dtype.category != FLOATING:
