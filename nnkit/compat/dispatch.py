@@ -1,21 +1,25 @@
-"""Modes of ``__torch_dispatch__``: objects that answer for each operator, below autograd.
+"""``__torch_dispatch__``: modes and classes of tensors that answer for operators, below autograd.
 
-Where one is entered, an object stands in the door of every device. What a call there gets and gives
-becomes Tensors, and the call one of operators (`nnkit.compat.operators`), for which the mode
-answers.
+Where a mode is entered, an object stands in the door of every device. What a call there gets and
+gives becomes Tensors, and the call one of operators (`nnkit.compat.operators`), for which the mode
+answers. For the classes see `nnkit.compat.wrappers`.
 """
 
 from __future__ import annotations
 
 import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import nnkit
 from nnkit import Tensor
+from nnkit.autograd.arguments import overriding
 from nnkit.autograd.tensor import wrap
 from nnkit.backend.algebra import CATALOGUE
 from nnkit.backend.door import Doorkeeper
 from nnkit.compat.operators import raw, translated
+from nnkit.utils._pytree import tree_leaves
 
 # Of the primitives that tell something to Python, what an operator of torch tells as well.
 _TOLD = ("item",)
@@ -45,14 +49,69 @@ class _Keeper(Doorkeeper):
             or (name not in _TOLD and (primitive.tells or primitive.subject in _SILENT))
         ):
             return function(*arguments)
-        mode = THREAD.modes.pop()  # which is off while it answers
-        try:
+        with _innermost() as mode:
             return translated(self._tensor, primitive, arguments, mode._answer, raw)
-        finally:
-            THREAD.modes.append(mode)
 
     def _tensor(self, array: Any) -> Tensor:
         return wrap(array, self.place)
+
+
+@contextmanager
+def _innermost() -> Iterator[TorchDispatchMode]:
+    """The innermost mode, which is off while it answers."""
+    mode = THREAD.modes.pop()
+    try:
+        yield mode
+    finally:
+        THREAD.modes.append(mode)
+
+
+@contextmanager
+def without_modes() -> Iterator[list[TorchDispatchMode]]:
+    """A block in which no mode is asked; gives those that are not."""
+    modes, THREAD.modes = THREAD.modes, []
+    try:
+        yield modes
+    finally:
+        THREAD.modes = modes
+
+
+def asked(operator: Any, args: tuple, kwargs: dict[str, Any]) -> Any:
+    """What the innermost mode gives, or the first class of wrappers among the arguments that has an
+    answer; the operator's own result if there are neither.
+
+    Raises:
+        TypeError: none has an answer.
+    """
+    types: list[type] = []
+    for each in tree_leaves((args, kwargs)):
+        kind = type(each)
+        if isinstance(each, Tensor) and each._device.asks and kind not in types:
+            later = (i for i, known in enumerate(types) if issubclass(kind, known))
+            types.insert(next(later, len(types)), kind)
+    if THREAD.modes:
+        with _innermost() as mode:
+            result = mode._answer(operator, args, kwargs, tuple(types))
+        if result is not NotImplemented:
+            return result
+    for kind in types:
+        asks, overriding.THREAD.asks = overriding.THREAD.asks, True  # as ever, for what it calls
+        try:
+            result = kind.__torch_dispatch__(operator, tuple(types), args, kwargs)  # type: ignore
+        finally:
+            overriding.THREAD.asks = asks
+        if result is not NotImplemented:
+            return result
+    if not types:
+        return operator(*args, **kwargs)
+    raise _unanswered(operator, [f"tensor subclass {kind}" for kind in types])
+
+
+def _unanswered(operator: Any, handlers: list[str]) -> TypeError:
+    return TypeError(
+        f"Multiple dispatch failed for 'torch._ops.{operator}'; all __torch_dispatch__ handlers "
+        f"returned NotImplemented: {', '.join(handlers)}"
+    )
 
 
 class TorchDispatchMode:
@@ -81,8 +140,17 @@ class TorchDispatchMode:
     ) -> Any:
         raise NotImplementedError
 
-    def _answer(self, operator: Any, args: tuple, kwargs: dict[str, Any]) -> Any:
-        return self.__torch_dispatch__(operator, (), args, kwargs)
+    def _answer(self, operator: Any, args: tuple, kwargs: dict[str, Any], types: tuple = ()) -> Any:
+        """What it gives; NotImplemented only where ``types`` may have an answer."""
+        if isinstance(getattr(self.__torch_dispatch__, "__self__", None), type):
+            raise RuntimeError(
+                f"{type(self).__name__}: a `__torch_dispatch__` of a mode that is a classmethod is "
+                "not supported, please make it a plain method"
+            )
+        result = self.__torch_dispatch__(operator, types, args, kwargs)
+        if result is NotImplemented and not types:
+            raise _unanswered(operator, [f"mode object {self}"])
+        return result
 
     def __enter__(self) -> Any:
         if not _entered:

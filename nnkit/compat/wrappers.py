@@ -16,13 +16,14 @@ from typing import Any
 
 import nnkit
 from nnkit import Tensor
-from nnkit.autograd.arguments.overriding import THREAD, DisableTorchFunctionSubclass
+from nnkit.autograd.arguments.overriding import DisableTorchFunctionSubclass
 from nnkit.autograd.forward.level import give_place
 from nnkit.autograd.op.promotion import ASKING, moved
 from nnkit.autograd.surface.copying import state_of
 from nnkit.autograd.tensor import blank, fill, wrap
 from nnkit.backend.algebra import CATALOGUE, Primitive
 from nnkit.backend.device import device
+from nnkit.compat.dispatch import asked, without_modes
 from nnkit.compat.operators import operator, translated
 from nnkit.torch_rebuild import _rebuild_from_type
 
@@ -33,10 +34,10 @@ class Held:
     Tensor and Held keep each other: results of primitives are known by their Held alone.
     """
 
-    __slots__ = ("__weakref__", "_geometry", "tensor")
+    __slots__ = ("__weakref__", "_geometry", "offset", "tensor")
 
-    def __init__(self, tensor: Tensor, geometry: Any) -> None:
-        self.tensor, self._geometry = tensor, geometry
+    def __init__(self, tensor: Tensor, geometry: Any, offset: int = 0) -> None:
+        self.tensor, self._geometry, self.offset = tensor, geometry, offset
 
     def __getattr__(self, name: str) -> Any:
         if name not in _GEOMETRY:
@@ -72,7 +73,7 @@ class _Place(device):
         held.tensor = tensor
 
     def detached(self, array: Held) -> Any:
-        return _array(_ask(operator("detach"), (array.tensor,), {}))
+        return _array(asked(operator("detach"), (array.tensor,), {}))
 
     def lift(self, value: Any) -> Any:
         """An ordinary tensor as one of this place, beside tensors of it."""
@@ -111,10 +112,13 @@ class _Asking:
         setattr(self, name, bound)
         return bound
 
+    def storage_offset(self, held: Held) -> int:
+        return held.offset
+
     def _call(self, primitive: Primitive, *arguments: Any) -> Any:
         if not any(each.__class__ is Held for each in _each(arguments)):
             return getattr(self.place.before.backend, primitive.name)(*arguments)
-        return translated(self._tensor, primitive, arguments, _ask, _array)
+        return translated(self._tensor, primitive, arguments, asked, _array)
 
     def _tensor(self, array: Any) -> Tensor:
         return array.tensor if array.__class__ is Held else wrap(array, self.place.before)
@@ -130,32 +134,6 @@ def _each(value: Any) -> Any:
 
 def _array(value: Any) -> Any:
     return value._array
-
-
-def _ask(operator: Any, args: tuple, kwargs: dict[str, Any]) -> Any:
-    """What the first class of the arguments that has an answer gives.
-
-    Raises:
-        TypeError: none has one.
-    """
-    types: list[Any] = []
-    for each in _each((args, *kwargs.values())):
-        kind = type(each)
-        if isinstance(each, Tensor) and each._array.__class__ is Held and kind not in types:
-            types.append(kind)
-    for kind in types:
-        asks, THREAD.asks = THREAD.asks, True  # what the class calls is asked for as ever
-        try:
-            result = kind.__torch_dispatch__(operator, tuple(types), args, kwargs)
-        finally:
-            THREAD.asks = asks
-        if result is not NotImplemented:
-            return result
-    if not types:  # all were lifted
-        return operator(*args, **kwargs)
-    names = [kind.__name__ for kind in types]
-    raise TypeError(f"no implementation found for '{operator}' on types that implement "
-                    f"__torch_dispatch__: {names}")  # fmt: skip
 
 
 _slot: Any = vars(Tensor)["_array"]
@@ -207,7 +185,8 @@ def _deep_copied(self: Any, memo: dict[int, Any]) -> Any:
     if type(made) is not type(self):
         raise RuntimeError(
             "The default implementation of __deepcopy__() for wrapper subclasses only works for "
-            f"subclass types that properly implement clone(): that of {type(self).__name__} gave "
+            "subclass types that properly implement clone() and for which cloning returns another "
+            f"instance of the same subclass: that of {type(self).__name__} gave "
             f"{type(made).__name__}"
         )
     made.__dict__.update(copy.deepcopy(self.__dict__, memo))
@@ -237,12 +216,13 @@ def make_wrapper_subclass(
         for name, own in (("__reduce_ex__", _reduced), ("__deepcopy__", _deep_copied)):
             if inspect.unwrap(getattr(cls, name)) is getattr(Tensor, name):
                 setattr(cls, name, own)
-    if strides is None:
-        like = nnkit.empty(tuple(size), dtype=dtype, device="meta")
-    else:
-        like = nnkit.empty_strided(tuple(size), tuple(strides), dtype=dtype, device="meta")
+    with without_modes():
+        if strides is None:
+            like = nnkit.empty(tuple(size), dtype=dtype, device="meta")
+        else:
+            like = nnkit.empty_strided(tuple(size), tuple(strides), dtype=dtype, device="meta")
     place = nnkit.device("cpu" if device is None else device)
     self: Any = blank(cls)
-    fill(self, Held(self, like._array), _Place(place))  # type: ignore[arg-type]
+    fill(self, Held(self, like._array, storage_offset or 0), _Place(place))  # type: ignore[arg-type]
     with DisableTorchFunctionSubclass():  # which may read what the object has not got yet
         return self.requires_grad_() if requires_grad else self

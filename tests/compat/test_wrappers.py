@@ -300,6 +300,75 @@ for make in (lambda: torch.Tensor._make_wrapper_subclass(None_, (2,)),
 """
     assert run(program).splitlines() == [
         "TypeError None_ must define __torch_dispatch__ to ",
-        "TypeError no implementation found for 'aten.add.Te",
+        "TypeError Multiple dispatch failed for 'torch._ops",
         "AttributeError Scaled: the attribute _array is nnkit's",
+    ]
+
+
+def test_modes_and_operators_of_programs_ask_wrappers() -> None:
+    program = f"""{GIVING}
+from torch.utils._mode_utils import no_dispatch
+from torch.utils._python_dispatch import TorchDispatchMode
+@torch.library.custom_op("of_wrappers::cube", mutates_args=())
+def cube(x: torch.Tensor) -> torch.Tensor:
+    return torch.from_numpy(x.numpy() ** 3)
+cube.register_autograd(lambda ctx, g: g * 2)
+asked.clear()
+made = cube(w)
+print(type(made).__name__, made._data.tolist(), made.requires_grad, asked)
+class Polite(TorchDispatchMode):
+    seen = ()
+    def __torch_dispatch__(self, func, types, args=(), kwargs=None):
+        self.seen += (types,)
+        return NotImplemented if types else func(*args, **(kwargs or {{}}))
+with Polite() as mode, torch.no_grad():
+    w.abs()
+    with no_dispatch():
+        torch.ones(1).abs()
+print([[kind.__name__ for kind in types] for types in mode.seen])
+class Second(Held): ...
+class Wrong(TorchDispatchMode):
+    __torch_dispatch__ = classmethod(lambda cls, *args: NotImplemented)
+class Silent(TorchDispatchMode):
+    __torch_dispatch__ = lambda self, *args: NotImplemented
+for attempt in (lambda: Wrong(), lambda: Silent()):
+    try:
+        with attempt():
+            torch.ones(1)
+    except (RuntimeError, TypeError) as error:
+        print(type(error).__name__, "make it a plain method" in str(error))
+print(torch.ops.aten.mm.default.__module__, torch.ops.aten.mm.__module__)
+"""
+    assert run(program).splitlines() == [
+        "Held [0.0, 1.0] True ['of_wrappers.cube.default']", "[['Held'], []]",
+        "RuntimeError True", "TypeError False", "torch._ops.aten torch._ops.aten",
+    ]  # fmt: skip
+
+
+def test_subclasses_are_asked_before_their_base_class() -> None:
+    program = f"""{WRAPPER}
+class Second(Held):
+    @classmethod
+    def __torch_dispatch__(cls, func, types, args=(), kwargs=None):
+        return super().__torch_dispatch__(func, types, args, kwargs) * len(types)
+x, y = Held(torch.ones(1)), Second(torch.ones(1))
+print(*((a + b).item() for a, b in ((x, x), (x, y), (y, x), (y, y))))
+"""
+    assert run(program) == "2.0 4.0 4.0 2.0"
+
+
+def test_what_wrappers_have_no_memory_for() -> None:
+    program = f"""{GIVING}
+strided = torch.Tensor._make_wrapper_subclass(Held, (2,), (3,), 5)
+print(strided.storage_offset(), strided.stride(), asked)
+for attempt in (w.tolist, w.detach().numpy):
+    try:
+        attempt()
+    except RuntimeError as error:
+        print(str(error).partition(",")[0])
+"""
+    assert run(program).splitlines() == [
+        "5 (3,) []",
+        ".tolist() is not supported for tensor subclasses",
+        ".numpy() is not supported for tensor subclasses",
     ]

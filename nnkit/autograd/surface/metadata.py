@@ -127,6 +127,15 @@ def check_has_memory(name: str, x: Tensor, error: type[Exception] = RuntimeError
         )
 
 
+def check_asks_not(name: str, x: Tensor) -> None:
+    """An error for a tensor without memory whose class answers for operators."""
+    if x._device.asks:
+        raise RuntimeError(
+            f".{name}() is not supported for tensor subclasses, got {type(x).__name__}, which has "
+            "no memory of its own"
+        )
+
+
 @public(namespace=False)
 def data_ptr(input: Tensor) -> int:
     """The address of the first element.

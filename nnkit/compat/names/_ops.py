@@ -16,7 +16,8 @@ class OpOverloadPacket:
 
     def __init__(self, name: str, function: Callable) -> None:
         self._qualified_op_name, self._function = name, function
-        self.__name__ = name.rpartition("::")[2]
+        space, _, self.__name__ = name.partition("::")
+        self.__module__ = f"torch._ops.{space}"
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         return self._function(*args, **kwargs)
@@ -38,6 +39,7 @@ class OpOverload:
         self.overloadpacket = packet
         self._overloadname = overload
         self.__name__ = f"{packet.__name__}.{overload}"
+        self.__module__ = packet.__module__
         self.namespace = packet._qualified_op_name.partition("::")[0]
 
     @property

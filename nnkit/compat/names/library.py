@@ -16,7 +16,8 @@ from typing import Any
 import nnkit
 from nnkit import Tensor
 from nnkit.autograd.graph import increment_version
-from nnkit.compat.dispatch import THREAD
+from nnkit.autograd.op.promotion import asking_among
+from nnkit.compat.dispatch import THREAD, asked
 from nnkit.compat.names._ops import OpOverloadPacket, ops
 from nnkit.compat.passing import nothing, unchanged
 from nnkit.utils._pytree import tree_flatten, tree_leaves, tree_unflatten
@@ -67,15 +68,11 @@ class CustomOpDef:
         return result
 
     def _answered(self, device: str, args: tuple, named: dict[str, Any]) -> Any:
-        """What the kernel gives, or the innermost mode, which answers as for one operator."""
-        if not THREAD.modes:
+        """What the kernel gives, or a mode or wrapper, which answers as for one operator."""
+        if not (THREAD.modes or asking_among((args, *named.values()))):
             return self._kernel(device)(*args, **named)
-        mode = THREAD.modes.pop()  # which is off while it answers
-        try:
-            space, _, name = self._qualname.partition("::")
-            return mode._answer(getattr(getattr(ops, space), name).default, args, named)
-        finally:
-            THREAD.modes.append(mode)
+        space, _, name = self._qualname.partition("::")
+        return asked(getattr(getattr(ops, space), name).default, args, named)
 
     def _bound(self, args: tuple, kwargs: dict[str, Any]) -> tuple[tuple, dict[str, Any]]:
         """The arguments as the formulas of derivatives are given them, with the defaults."""
@@ -296,10 +293,24 @@ def impl(where: Any, *what: Any, **kwargs: Any) -> Any:
     return given[0]
 
 
+def fallthrough_kernel(*args: Any, **kwargs: Any) -> Any:
+    """In place of a kernel: where it is registered, the operator is as if nothing were."""
+    raise NotImplementedError("fallthrough_kernel: it is registered, and not called")
+
+
 class Library:
-    """The operators of one name, to define them and to say what computes them."""
+    """The operators of one name, to define them and to say what computes them.
+
+    Raises:
+        ValueError: ``kind`` is none of ``"IMPL"``, ``"DEF"`` and ``"FRAGMENT"``, or ``ns`` is
+            reserved.
+    """
 
     def __init__(self, ns: str, kind: str = "DEF", dispatch_key: str = "") -> None:
+        if kind not in ("IMPL", "DEF", "FRAGMENT"):
+            raise ValueError(f"Unsupported kind: {kind}")
+        if ns == "prim" and kind != "IMPL":
+            raise ValueError(f"{ns} is a reserved namespace: choose another name for the library")
         self.ns, self.kind, self.dispatch_key = ns, kind, dispatch_key
 
     def define(self, schema: str, *args: Any, **kwargs: Any) -> str:
@@ -309,7 +320,18 @@ class Library:
         return name
 
     def impl(self, op_name: Any, fn: Any, dispatch_key: str = "", **kwargs: Any) -> None:
-        """Let a function compute an operator where the key of torch's dispatcher says."""
+        """Let a function compute an operator where the key of torch's dispatcher says.
+
+        Raises:
+            TypeError: ``fn`` is no function.
+        """
+        if not callable(fn):
+            raise TypeError(
+                "Library.impl: Input function is required to be a callable but found type "
+                f"{type(fn).__name__}"
+            )
+        if fn is fallthrough_kernel:
+            return
         name = op_name if isinstance(op_name, str) else op_name.__name__
         key = dispatch_key or self.dispatch_key or "CompositeImplicitAutograd"
         _register(f"{self.ns}::{name.rpartition('::')[2]}", key, fn)

@@ -12,7 +12,12 @@ from nnkit.autograd.ops.creation.conversion import clone, converted, to
 from nnkit.autograd.ops.exchange.dlpack import from_dlpack, is_capsule
 from nnkit.autograd.ops.indexing.expressions import as_subclass
 from nnkit.autograd.surface.limits import fitting
-from nnkit.autograd.surface.metadata import check_has_memory, is_conj, is_neg
+from nnkit.autograd.surface.metadata import (
+    check_asks_not,
+    check_has_memory,
+    is_conj,
+    is_neg,
+)
 from nnkit.autograd.surface.storage import Storage
 from nnkit.autograd.tensor import Size, Tensor, blank, fill, recast, wrap
 from nnkit.backend.device import cpu, get_default_device
@@ -465,6 +470,7 @@ def numpy(input: Tensor, *, force: bool = False) -> Any:
                 "which nobody may write. Use tensor.clone().numpy() instead."
             )
     check_has_memory("numpy", input)
+    check_asks_not("numpy", input)
     if input.dtype is bfloat16 or "float8" in input.dtype.kinds:
         raise TypeError(
             f"numpy(): got unsupported dtype {input.dtype.name}, use tensor.float().numpy()"
@@ -504,6 +510,7 @@ def tolist(input: Tensor) -> Any:
         >>> nnkit.tensor([[1, 2], [3, 4]]).tolist()
         [[1, 2], [3, 4]]
     """
+    check_asks_not("tolist", input)
     return input._device.backend.to_numpy(input._array).tolist()
 
 

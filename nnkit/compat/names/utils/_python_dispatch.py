@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import contextmanager
 from typing import Any
 
 from nnkit import Tensor
 from nnkit.compat.dispatch import THREAD
 from nnkit.compat.dispatch import BaseTorchDispatchMode as BaseTorchDispatchMode
 from nnkit.compat.dispatch import TorchDispatchMode as TorchDispatchMode
+from nnkit.compat.dispatch import without_modes as _disable_current_modes
+
+__all__ = ["_disable_current_modes"]
 
 
 def _get_current_dispatch_mode() -> Any:
@@ -28,16 +29,6 @@ def is_in_torch_dispatch_mode(include_infra_modes: bool = True) -> bool:
 
 
 _is_in_torch_dispatch_mode = any_torch_dispatch_mode_on_stack = is_in_torch_dispatch_mode
-
-
-@contextmanager
-def _disable_current_modes() -> Iterator[list[Any]]:
-    """A block in which no mode is asked."""
-    modes, THREAD.modes = THREAD.modes, []
-    try:
-        yield modes
-    finally:
-        THREAD.modes = modes
 
 
 def is_traceable_wrapper_subclass(t: object) -> bool:
