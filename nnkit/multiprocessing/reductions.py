@@ -3,16 +3,43 @@
 from __future__ import annotations
 
 import pickle
+import weakref
 from multiprocessing import reduction
 from typing import Any
 
-from nnkit.autograd.surface.storage import UntypedStorage
+from nnkit.autograd.surface.storage import Storage, UntypedStorage
 from nnkit.autograd.tensor import Tensor, wrap
 from nnkit.backend.device import cpu
 from nnkit.backend.dtype import dtype
-from nnkit.backend.memory import strided
+from nnkit.backend.memory import owner, strided
 from nnkit.backend.shared_memory import received
 from nnkit.nn.parameter import Parameter
+
+
+class StorageWeakRef:
+    """A reference that does not keep a storage alive, equal to others to the same memory.
+
+    Example:
+        >>> import nnkit
+        >>> x = nnkit.ones(3)
+        >>> reference = StorageWeakRef(x.untyped_storage())
+        >>> reference == StorageWeakRef(x[1:].untyped_storage()), reference.expired()
+        (True, False)
+    """
+
+    def __init__(self, storage: Storage) -> None:
+        self.cdata = storage._cdata
+        self._memory = weakref.ref(owner(storage._memory._array))
+
+    def expired(self) -> bool:
+        """Whether the memory is gone."""
+        return self._memory() is None
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, StorageWeakRef) and self.cdata == other.cdata
+
+    def __hash__(self) -> int:
+        return self.cdata
 
 
 def reduce_storage(storage: UntypedStorage) -> tuple:

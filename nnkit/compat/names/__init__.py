@@ -66,7 +66,7 @@ Tag = enum.IntEnum(  # what an operator says of itself to compilers, which nobod
     module="torch",
     start=0,
 )
-jagged = layout("jagged")  # of nested tensors: to compare with, no tensor has it
+jagged, _mkldnn = layout("jagged"), layout("_mkldnn")  # to compare with, no tensor has them
 
 
 def compile(

@@ -3,11 +3,16 @@
 from __future__ import annotations
 
 import enum
+import os
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import nnkit
 from nnkit import serialization, torch_checkpoint
+from nnkit.backend.warning import warn
+from nnkit.compat.archives import PyTorchFileReader, PyTorchFileWriter
 from nnkit.serialization import DEFAULT_PROTOCOL as DEFAULT_PROTOCOL
 from nnkit.torch_rebuild import _layout as _get_layout
 
@@ -26,12 +31,69 @@ def normalize_storage_type(storage_type: type) -> type:
     return getattr(nnkit, storage_type.__name__)
 
 
+@contextmanager
+def _open_file_like(name_or_buffer: Any, mode: str) -> Iterator[Any]:
+    """A file opened by its path, or what is open already."""
+    if isinstance(name_or_buffer, (str, os.PathLike)):
+        with open(name_or_buffer, mode) as file:
+            yield file
+    else:
+        yield name_or_buffer
+        if "w" in mode:
+            name_or_buffer.flush()
+
+
+@contextmanager
+def _open_zipfile_reader(name_or_buffer: Any) -> Iterator[PyTorchFileReader]:
+    """The records of an archive."""
+    yield PyTorchFileReader(name_or_buffer)
+
+
+@contextmanager
+def _open_zipfile_writer(name_or_buffer: Any) -> Iterator[PyTorchFileWriter]:
+    """An archive to which records are added, whole at the end of the block."""
+    writer = PyTorchFileWriter(name_or_buffer)
+    yield writer
+    writer.write_end_of_file()
+    if hasattr(name_or_buffer, "flush"):
+        name_or_buffer.flush()
+
+
 def _is_zipfile(f: Any) -> bool:
     """Whether what is read next begins as an archive of zip does, as a file of `torch.save`."""
     place = f.tell()
     begins = f.read(4) == b"PK\x03\x04"
     f.seek(place)
     return begins
+
+
+class SourceChangeWarning(Warning):
+    """The code of a module is not as it was when the module was saved."""
+
+
+def check_module_version_greater_or_equal(
+    module: Any, req_version_tuple: tuple, error_if_malformed: bool = True
+) -> bool:
+    """Whether the version of a module is at least that of a tuple of numbers.
+
+    Raises:
+        RuntimeError: the two cannot be compared; a warning and True without
+            ``error_if_malformed``.
+    """
+    version = module.__version__.split(".")
+    try:
+        return tuple(type(n)(part) for n, part in zip(req_version_tuple, version, strict=True)) >= (
+            req_version_tuple
+        )
+    except ValueError:
+        message = (
+            f"'{module.__name__}' module version string is malformed '{module.__version__}' and "
+            f"cannot be compared with tuple {req_version_tuple}"
+        )
+        if error_if_malformed:
+            raise RuntimeError(message) from None
+        warn(f"{message}, but continuing assuming that requirement is met")
+        return True
 
 
 class LoadEndianness(enum.Enum):

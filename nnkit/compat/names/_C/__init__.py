@@ -41,6 +41,14 @@ DispatchKey = enum.Enum(
     "CPU CUDA Meta Autograd AutogradCPU AutogradCUDA CompositeImplicitAutograd "
     "CompositeExplicitAutograd Autocast AutocastCPU AutocastCUDA AutocastXPU Python Undefined",
 )
+_ConvBackend = enum.Enum(  # of torch's kernels, by none of which anything is convolved here
+    "_ConvBackend",
+    "CudaDepthwise2d CudaDepthwise3d Cudnn CudnnTranspose Empty Miopen MiopenDepthwise "
+    "MiopenTranspose Mkldnn MkldnnTranspose MkldnnEmpty NnpackSpatial Overrideable Slow2d Slow3d "
+    "SlowDilated2d SlowDilated3d SlowTranspose2d SlowTranspose3d Winograd3x3Depthwise Xnnpack2d "
+    "Mps MpsTranspose",
+    start=0,
+)
 
 
 class DispatchKeySet(frozenset):
