@@ -60,14 +60,86 @@ print([dtype_to_type(getattr(torch, d)).__name__ for d in ("bool", "int8", "half
     ]  # fmt: skip
 
 
+def test_convolutions_have_torchs_names_of_kernels() -> None:
+    program = """
+import torch
+def name(shape, dilation=1, transposed=False):
+    n = len(shape) - 2
+    one, none, weight = (1,) * n, (0,) * n, torch.ones(6, 6, *[3] * n)
+    given = torch.ones(shape), weight, None, one, none, (dilation,) * n, transposed, none, 1
+    return torch._C._select_conv_backend(*given).name
+shapes = ((2, 6, 7), (2, 6, 7, 8), (2, 6, 7, 8, 9))
+print(*map(name, shapes), name((0, 6, 7)), *(name(shape, 2) for shape in shapes))
+print(*(name(shape, 2, True) for shape in shapes))
+"""
+    assert run(program).splitlines() == [
+        "Slow2d Slow2d Slow3d Empty SlowDilated2d SlowDilated2d SlowDilated3d",
+        "SlowTranspose2d SlowTranspose2d SlowTranspose3d",
+    ]
+
+
+def test_names_of_autograd_and_of_loaders() -> None:
+    program = """
+import gc
+import torch
+from torch._dynamo.testing import CompileCounter, CompileCounterWithBackend
+from torch.autograd import _calculate_shape
+from torch.autograd._functions.utils import check_onnx_broadcast
+from torch.autograd.profiler import emit_itt
+from torch.autograd.profiler_util import EventList, FunctionEvent, FunctionEventAvg, _format_time
+from torch.nn.parallel._functions import Broadcast
+from torch.testing._comparison import default_tolerances
+from torch.utils.data import IterDataPipe, MapDataPipe
+from torch.utils.data._utils import MP_STATUS_CHECK_INTERVAL
+from torch.utils.data.datapipes.iter import IterableWrapper
+from torch.utils.dlpack import DLDeviceType
+from torch.utils.weak import _WeakHashRef
+import torch.backends.quantized
+print(torch.backends.quantized.supported_engines, DLDeviceType.kDLCUDA + 0)
+print(_format_time(1500.0), MP_STATUS_CHECK_INTERVAL, isinstance([], IterDataPipe))
+try:
+    IterableWrapper([1])
+except NotImplementedError as error:
+    print(error)
+print(*map(tuple, _calculate_shape(torch.ones(2), torch.ones(3, 2), True)))
+print(check_onnx_broadcast((2, 3), (2, 3)), check_onnx_broadcast([2, 3], [3]),
+      check_onnx_broadcast((2,), (1, 1)))
+try:
+    check_onnx_broadcast((2, 3), (2, 1))
+except ValueError as error:
+    print("broadcast" in str(error))
+print(default_tolerances(torch.float16, torch.ones(1)), default_tolerances(torch.int8))
+counter = CompileCounterWithBackend("eager")
+print(counter(len, []) is len, counter.frame_count, counter.backend)
+class Key:
+    def __hash__(self):
+        return 7
+key = Key()
+first, second = _WeakHashRef(key), _WeakHashRef(key)
+print(hash(first), first == second, first == _WeakHashRef(Key()))
+"""
+    assert run(program).splitlines() == [
+        "[] 2", "1.500ms 5.0 False",
+        "torch.utils.data.datapipes.iter.IterableWrapper: nnkit has no data pipes",
+        "(2,) (2,)", "False True True", "True", "(0.001, 1e-05) (0.0, 0.0)", "True 1 eager",
+        "7 True False",
+    ]  # fmt: skip
+
+
 def test_where_a_call_was_made() -> None:
     program = """
 from torch._C._profiler import gather_traceback, symbolize_tracebacks
 def called():
     return gather_traceback(python=True, script=False, cpp=False)
 print(*(call["name"] for call in symbolize_tracebacks([called()])[0][:2]))
+from torch.utils._traceback import format_traceback_short, report_compile_source_on_error
+try:
+    with report_compile_source_on_error():
+        1 / 0
+except ZeroDivisionError as error:
+    print(format_traceback_short(error.__traceback__).rpartition(":")[2].split(" ", 1)[1])
 """
-    assert run(program) == "called <module>"
+    assert run(program).splitlines() == ["called <module>", "in <module>"]
 
 
 def test_references_to_storages() -> None:

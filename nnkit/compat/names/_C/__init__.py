@@ -26,6 +26,8 @@ from nnkit.backend.errors import DistBackendError, DistError, LinAlgError
 from nnkit.backend.errors import OutOfMemoryError as OutOfMemoryError
 from nnkit.compat.archives import PyTorchFileReader as PyTorchFileReader
 from nnkit.compat.archives import PyTorchFileWriter as PyTorchFileWriter
+from nnkit.compat.names._convolutions import _ConvBackend as _ConvBackend
+from nnkit.compat.names._convolutions import _select_conv_backend as _select_conv_backend
 from nnkit.compat.names._nodes import _autograd as _autograd
 from nnkit.compat.names._nodes import _current_graph_task_id as _current_graph_task_id
 from nnkit.compat.names._nodes import _functions as _functions
@@ -40,14 +42,6 @@ DispatchKey = enum.Enum(
     "DispatchKey",
     "CPU CUDA Meta Autograd AutogradCPU AutogradCUDA CompositeImplicitAutograd "
     "CompositeExplicitAutograd Autocast AutocastCPU AutocastCUDA AutocastXPU Python Undefined",
-)
-_ConvBackend = enum.Enum(  # of torch's kernels, by none of which anything is convolved here
-    "_ConvBackend",
-    "CudaDepthwise2d CudaDepthwise3d Cudnn CudnnTranspose Empty Miopen MiopenDepthwise "
-    "MiopenTranspose Mkldnn MkldnnTranspose MkldnnEmpty NnpackSpatial Overrideable Slow2d Slow3d "
-    "SlowDilated2d SlowDilated3d SlowTranspose2d SlowTranspose3d Winograd3x3Depthwise Xnnpack2d "
-    "Mps MpsTranspose",
-    start=0,
 )
 
 

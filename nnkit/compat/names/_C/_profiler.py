@@ -2,20 +2,14 @@
 
 from __future__ import annotations
 
-import traceback
 from typing import Any
 
-
-class CapturedTraceback:
-    """The lines of Python that are being run."""
-
-    def __init__(self) -> None:
-        self.frames = traceback.extract_stack()[:-2]
+from nnkit.compat.names.utils._traceback import CapturedTraceback
 
 
 def gather_traceback(python: bool, script: bool, cpp: bool) -> CapturedTraceback:
-    """Where a call was made."""
-    return CapturedTraceback()
+    """Where it is called."""
+    return CapturedTraceback.extract(skip=1)
 
 
 def symbolize_tracebacks(to_symbolize: list) -> list[list[dict[str, Any]]]:
@@ -23,7 +17,7 @@ def symbolize_tracebacks(to_symbolize: list) -> list[list[dict[str, Any]]]:
     return [
         [
             {"name": frame.name, "filename": frame.filename, "line": frame.lineno}
-            for frame in reversed(captured.frames)
+            for frame in reversed(captured.summary())
         ]
         for captured in to_symbolize
     ]

@@ -9,6 +9,11 @@ from nnkit.compat.names._nodes import _unsafe_set_version_counter
 from nnkit.profiler import _watches
 
 
+def _calculate_shape(output: Any, grad: Any, is_grads_batched: bool) -> tuple[Any, Any]:
+    """The shapes of an output and of its gradient, without the dimension of a batch of those."""
+    return output.shape, grad.shape[1:] if is_grads_batched else grad.shape
+
+
 class _unsafe_preserve_version_counter:
     """A block whose writes to some tensors are not counted."""
 

@@ -27,6 +27,17 @@ class WeakIdRef(weakref.ref):
         return self is other if mine is None or theirs is None else mine is theirs
 
 
+class _WeakHashRef(WeakIdRef):
+    """The same, that hashes as the object does."""
+
+    __slots__ = ()
+
+    def __new__(cls, key: Any, callback: Any = None) -> Any:
+        self = super().__new__(cls, key, callback)
+        self._id = hash(key)
+        return self
+
+
 class WeakIdKeyDictionary(MutableMapping):
     """A dictionary by the identity of its keys, which leave it when nothing else keeps them.
 

@@ -1,0 +1,1 @@
+"""torch.autograd._functions: what old functions shared."""

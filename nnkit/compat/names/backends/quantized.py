@@ -1,0 +1,6 @@
+"""torch.backends.quantized: what multiplies quantized numbers, of which there are none here."""
+
+from __future__ import annotations
+
+engine = "none"
+supported_engines: list[str] = []
