@@ -186,8 +186,8 @@ def _survey(data: Any, found: set, d: dtype_type | None, depth: int, leads: bool
         elif _is_array(item):
             if getattr(item, "ndim", 0) and item.size:
                 warn_once(
-                    "tensor(): creating a tensor from a list of numpy.ndarrays is extremely slow: "
-                    "make one array of the list first, by numpy.array()"
+                    "Creating a tensor from a list of numpy.ndarrays is extremely slow: make one "
+                    "array of the list first, by numpy.array()"
                 )
             found.add(OF_ARRAY[cpu.backend.from_numpy(cpu.backend.as_array(item)).dtype])
         elif isinstance(item, (str, bytes)):
