@@ -101,8 +101,8 @@ def make_dual(tensor: Tensor, tangent: Tensor, *, level: int | None = None) -> T
             "make_dual(): Trying to set a forward gradient that has a different size than that of "
             f"the original Tensor: got {list(tangent.shape)} for {list(tensor.shape)}"
         )
-    value = here.lower(tensor)[0]
-    return here.point(value, tangent) if MODE.carries else here.lift(value)
+    value, moved = here.lower(tensor)[0], here.lower(tangent)[0]
+    return here.point(value, moved) if MODE.carries else here.lift(value)
 
 
 def unpack_dual(tensor: Tensor, *, level: int | None = None) -> UnpackedDualTensor:

@@ -172,6 +172,22 @@ def test_what_is_unpacked_is_a_view_and_the_very_tangent(lib: ModuleType) -> Non
             fa.make_dual(x, dual)
 
 
+def test_a_tangent_may_have_been_made_within_the_level(lib: ModuleType) -> None:
+    """It is a constant there, of which gradients can be taken as of any other."""
+    forward = import_module(f"{lib.__name__}.autograd.forward_ad")
+    x, w = lib.ones(1, 1, 3, requires_grad=True), lib.ones(1, 1, 2, requires_grad=True)
+    with forward.dual_level():
+        pair = [forward.make_dual(value, lib.ones_like(value)) for value in (x, w)]
+        out = lib.nn.functional.conv1d(*pair)
+        moving = forward.make_dual(lib.ones_like(out), lib.ones_like(out) * 2)
+        found = lib.autograd.grad(out, [x, w], moving)
+        assert [forward.unpack_dual(g).tangent.tolist() for g in found] == [
+            [[[3.0, 6.0, 3.0]]], [[[6.0, 6.0]]]
+        ]  # fmt: skip
+        (found,) = lib.autograd.grad(lib.nn.functional.conv1d(x, w), x, moving)
+        assert forward.unpack_dual(found).tangent.tolist() == [[[2.0, 4.0, 2.0]]]
+
+
 def test_a_tangent_lies_in_its_storage_as_the_primal_does(lib: ModuleType) -> None:
     fa, v = forward_ad(lib), lib.ones(4)
     with fa.dual_level():

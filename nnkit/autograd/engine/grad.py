@@ -74,7 +74,8 @@ def grad(
     given = materialize_grads if allow_unused is None else allow_unused
     allow_unused = flag("allow_unused", given)
     retain = create_graph if retain_graph is None else flag("retain_graph", retain_graph)
-    if MODE.derivatives and any(getattr(t, "_device", cpu).by_hand for t in outputs):
+    dual = (getattr(t, "_device", cpu).by_hand for t in (*outputs, *grad_outputs))
+    if MODE.derivatives and any(dual):
         return _with_tangents(
             outputs, inputs, grad_outputs, retain, create_graph, allow_unused, materialize_grads
         )
