@@ -223,6 +223,7 @@ def make_wrapper_subclass(
             like = nnkit.empty_strided(tuple(size), tuple(strides), dtype=dtype, device="meta")
     place = nnkit.device("cpu" if device is None else device)
     self: Any = blank(cls)
-    fill(self, Held(self, like._array, storage_offset or 0), _Place(place))  # type: ignore[arg-type]
+    held: Any = Held(self, like._array, storage_offset or 0)
+    fill(self, held, _Place(place))
     with DisableTorchFunctionSubclass():  # which may read what the object has not got yet
         return self.requires_grad_() if requires_grad else self

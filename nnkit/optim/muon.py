@@ -77,7 +77,9 @@ class Muon(Optimizer):
         for group in self.param_groups:
             for p in group["params"]:
                 if p.ndim != 2:
-                    raise ValueError(f"Muon: parameters must be matrices, got {list(p.shape)}")
+                    raise ValueError(
+                        f"Muon only supports 2D parameters, which are matrices, got {list(p.shape)}"
+                    )
 
     @no_grad()
     def step(  # pyright: ignore[reportIncompatibleMethodOverride]
