@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 import functools
 import threading
+import warnings
 from types import ModuleType
 from typing import Any
 
@@ -303,6 +304,10 @@ def test_what_is_asked_for_indices_and_operands(lib: Any) -> None:
     x = lib.tensor([5])
     answers, silent = lib.ones(1).as_subclass(Answers), lib.ones(1).as_subclass(Silent)
     assert x[answers] == x[0, answers] == x[answers, ...] == "__getitem__"
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # lists that hold tensors are deprecated in torch
+        assert x[[answers]] == x[[0, answers]] == "__getitem__"
+        x[[answers]] = 1
     x[answers] = x[0, answers] = 1
     assert x.tolist() == [5]
     assert silent ** lib.ones(1).as_subclass(Reflected) == "reflected"

@@ -104,7 +104,7 @@ _slice_scatter = rule(
 
 def _is_plain_index(index: Any) -> bool:
     """Whether neither an index nor its items can override functions (``__torch_function__``)."""
-    if index.__class__ is tuple:
+    if index.__class__ in (tuple, list):
         return PLAIN.issuperset(map(type, index))
     return index.__class__ in PLAIN
 
