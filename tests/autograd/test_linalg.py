@@ -337,3 +337,13 @@ def test_lu_writes_into_tensors_of_any_size(lib: ModuleType) -> None:
     with pytest.raises(TypeError):
         lib.lu(x, get_infos=True, out=out)
     assert lib.lu(lib.zeros(2, 2), get_infos=True).info.item() == 1
+
+
+@pytest.mark.filterwarnings("error")
+@pytest.mark.parametrize("size", [3, 4, 6])
+def test_a_determinant_beyond_its_dtype_is_infinite_without_a_word(size: int) -> None:
+    x = (nnkit.eye(size) * 1e20).requires_grad_()
+    out = nnkit.linalg.det(x)
+    assert out.item() == math.inf
+    out.backward()
+    assert x.grad is not None and x.grad[0, 0].item() == math.inf

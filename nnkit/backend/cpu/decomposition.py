@@ -72,10 +72,11 @@ def solve(x: np.ndarray, y: np.ndarray) -> np.ndarray:
 
 
 def det(x: np.ndarray) -> np.ndarray:
-    if _is_eliminated(x):
-        pivots, sign = _pivots(x)
-        return np.asarray(sign * pivots.prod(-1))
-    return np.asarray(np.where(_is_nan(x), x.dtype.type(np.nan), linalg.det(x)))
+    with np.errstate(over="ignore", invalid="ignore"):  # in NumPy's own frames
+        if _is_eliminated(x):
+            pivots, sign = _pivots(x)
+            return np.asarray(sign * pivots.prod(-1))
+        return np.asarray(np.where(_is_nan(x), x.dtype.type(np.nan), linalg.det(x)))
 
 
 def slogdet(x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -137,7 +138,8 @@ def adjugate(x: np.ndarray) -> np.ndarray:
     sizes = [np.abs(m).sum(-1).max(-1, initial=0) for m in (wide, inverse)]
     if not (sizes[0] * sizes[1] < _FAR_FROM_SINGULAR).all():
         return _adjugate_of_any(x)
-    return (linalg.det(wide)[..., None, None] * inverse).astype(x.dtype)
+    with np.errstate(over="ignore", invalid="ignore"):
+        return (linalg.det(wide)[..., None, None] * inverse).astype(x.dtype)
 
 
 def _adjugate_of_any(x: np.ndarray) -> np.ndarray:
