@@ -25,7 +25,7 @@ from nnkit.backend.dtype import dtype
 
 ROOT = Path(__file__).parent.parent
 HEAD = '"""{subject}\n\nGenerated from the running package: ``python -m tools.stubs``.\n"""\n\n'
-SLOTS = ("__dict__", "__weakref__")
+PYTHONS = ("__dict__", "__weakref__", "__firstlineno__", "__static_attributes__")  # in any class
 FUNCTION = (
     types.FunctionType,
     type(nnkit.sum),
@@ -163,12 +163,13 @@ class Stub:
         members = [
             (name, member)
             for name, member in sorted(vars(made).items())
-            if "nnkit.compat" not in str(getattr(member, "__module__", ""))  # torch's alone
+            if name not in PYTHONS
+            and "nnkit.compat" not in str(getattr(member, "__module__", ""))  # torch's alone
         ]
         for name, annotation in inspect.get_annotations(made).items():
             self.lines.append(f"    {name}: {self.type(_evaluated(annotation, made))}")
         for name, member in members:
-            if isinstance(member, types.MemberDescriptorType) and name not in SLOTS:
+            if isinstance(member, types.MemberDescriptorType):
                 self.lines.append(f"    {name}: {self.type(Any)}")
             elif isinstance(member, int):
                 self.lines.append(f"    {name}: {self.type(type(member))}")
