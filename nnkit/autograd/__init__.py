@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import gc
 import os
 from importlib import import_module
 
@@ -35,18 +34,13 @@ from nnkit.autograd.gradcheck import GradcheckError, gradcheck, gradgradcheck
 from nnkit.autograd.tensor import Size, Tensor
 from nnkit.autograd.variable import Variable
 
-# Each file enters what it offers by name. What an import makes stays: to look for garbage meanwhile
-# would take an eighth of the time.
-_collects = gc.isenabled()
-gc.disable()
+# Each file enters what it offers by name.
 for _room in (forward, op, ops, surface, batch):
     for _folder, _, _files in sorted(os.walk(_room.__path__[0])):
         _package = _room.__name__ + _folder.removeprefix(_room.__path__[0]).replace(os.sep, ".")
         for _file in sorted(_files):
             if _file.endswith(".py") and _file != "__init__.py":
                 import_module(f"{_package}.{_file[:-3]}")
-if _collects:
-    gc.enable()
 
 __all__ = [
     "Function",
