@@ -6,6 +6,9 @@ from types import ModuleType
 
 import pytest
 
+import nnkit
+from nnkit.autograd.op.public import METHODS
+
 REFUSED = {
     # A method takes sizes one by one, a function and a keyword as one sequence.
     "T.reshape(T.ones(2, 3), 3, 2)": TypeError,
@@ -264,3 +267,10 @@ def test_integers_stay_float32_beside_half(lib: ModuleType) -> None:
     """The exponential of integers is float32, whatever they meet afterwards."""
     loss = lib.nn.functional.poisson_nll_loss(lib.ones(2).byte(), lib.ones(2).half())
     assert loss.dtype is lib.float32
+
+
+def test_an_unknown_argument_is_refused_in_public_words() -> None:
+    for name, method in METHODS.items():
+        with pytest.raises(TypeError) as error:
+            method(nnkit.ones(2, 2), unknown=1)
+        assert "<locals>" not in str(error.value), name

@@ -100,7 +100,7 @@ def _refusal(name: str, wanted: str, doc: str) -> None:
     def refuse(input: Tensor) -> Any:
         raise RuntimeError(f"{name} expected {wanted} tensor layout but got Strided")
 
-    refuse.__name__ = name
+    refuse.__name__ = refuse.__qualname__ = name
     refuse.__doc__ = f"{doc}\n\n    Raises:\n        RuntimeError: it is strided.\n    "
     public(refuse, namespace=False)
 
@@ -120,7 +120,7 @@ for _name, _wanted, _doc in (
 
 def _unavailable(refuse: Callable, name: str) -> None:
     """Register a method that sparse tensors alone have, with the parameters of ``refuse``."""
-    refuse.__name__ = name
+    refuse.__name__ = refuse.__qualname__ = name
     refuse.__doc__ = "Sparse tensors alone have it."
     public(refuse, namespace=False)
 

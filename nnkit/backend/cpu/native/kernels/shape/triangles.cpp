@@ -40,17 +40,33 @@ template <bool lower, bool in_place> PyObject* triangle(Arguments arguments) {
     return result.release();
 }
 
-template <class T>
-void list_elements(Index rows, Index columns, Index offset, bool lower, Index count, T* out) {
-    for (Index row = 0; row < rows; ++row) {
-        const Index edge = edge_of(row, offset, columns);
-        const Index begin = lower ? 0 : edge, end = lower ? edge : columns;
-        std::fill(out, out + (end - begin), static_cast<T>(row));
-        for (Index column = begin; column < end; ++column) {
-            out[count + column - begin] = static_cast<T>(column);
+// How many elements the lower triangle has in the rows before this one.
+Index count_before(Index row, Index columns, Index offset) {
+    const Index first = std::max<Index>(0, -offset);                // row that has an element,
+    const Index whole = std::max<Index>(first, columns - offset - 1);  // and that has all
+    const Index growing = std::min(row, whole) - std::min(row, first);
+    return growing * (first + offset + 1) + growing * (growing - 1) / 2 +
+           (row - std::min(row, whole)) * columns;
+}
+
+template <bool lower, class T>
+void list_elements(Index rows, Index columns, Index offset, Index count, T* out) {
+    // No row without elements is visited: there may be any number of them.
+    const Index first = lower ? std::max<Index>(0, -offset) : 0;
+    const Index last = lower ? rows : std::min(rows, columns - offset - 1);
+    const Index grain = std::max<Index>(1, moves_of_piece / columns);
+    parallel_for(last - first, grain, [=](Index begin, Index end) {
+        for (Index row = first + begin; row < first + end; ++row) {
+            const Index edge = edge_of(row, offset, columns);
+            const Index below = count_before(row, columns, offset);
+            const Index left = lower ? 0 : edge, right = lower ? edge : columns;
+            T* to = out + (lower ? below : row * columns - below);
+            for (Index column = left; column < right; ++column, ++to) {
+                to[0] = static_cast<T>(row);
+                to[count] = static_cast<T>(column);
+            }
         }
-        out += end - begin;
-    }
+    });
 }
 
 // tril_indices(; rows, columns, offset, dtype), triu_indices(...): row by row.
@@ -59,22 +75,19 @@ template <bool lower> PyObject* indices(Arguments arguments) {
     const Index offset = arguments.integer(2) - (lower ? 0 : 1);
     if (!PyArray_DescrCheck(arguments[3])) return decline();
     auto* descriptor = reinterpret_cast<PyArray_Descr*>(arguments[3]);
-    Index count = 0;
-    for (Index row = 0; row < rows; ++row) {
-        const Index edge = edge_of(row, offset, columns);
-        count += lower ? edge : columns - edge;
-    }
+    const Index below = count_before(rows, columns, offset);
+    const Index count = lower ? below : rows * columns - below;
     const npy_intp shape[] = {2, count};
     Py_INCREF(descriptor);
     Owned result(empty(2, shape, descriptor));
     if (!result) return nullptr;
     Array out = result.array();
+    if (out.type() != Type::int64 && out.type() != Type::int32) return decline();
+    if (count == 0) return result.release();
     if (out.type() == Type::int64) {
-        list_elements(rows, columns, offset, lower, count, out.data<std::int64_t>());
-    } else if (out.type() == Type::int32) {
-        list_elements(rows, columns, offset, lower, count, out.data<std::int32_t>());
+        list_elements<lower>(rows, columns, offset, count, out.data<std::int64_t>());
     } else {
-        return decline();
+        list_elements<lower>(rows, columns, offset, count, out.data<std::int32_t>());
     }
     return result.release();
 }
