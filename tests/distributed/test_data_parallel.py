@@ -33,9 +33,9 @@ CASES = (
 
 
 @needs_mpi
-def test_the_same_weights_as_one_process_with_the_whole_batch() -> None:
-    # On other numbers of ranks: `python -m tests.distributed`.
-    assert succeed("data_parallel", 3, "nnkit", *CASES).count("passed") == 3
+@pytest.mark.parametrize("ranks", [2, 3])
+def test_the_same_weights_as_one_process_with_the_whole_batch(ranks: int) -> None:
+    assert succeed("data_parallel", ranks, "nnkit", *CASES).count("passed") == ranks
 
 
 @needs_mpi
