@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import math
 from collections.abc import Callable, Sequence
 from typing import Any, NoReturn
 
@@ -22,6 +23,8 @@ from nnkit.autograd.tensor import Tensor, wrap
 from nnkit.backend.dtype import complex128, float64
 from nnkit.backend.memory import has_expanded, sparse_coo, strided
 from nnkit.backend.warning import warn
+
+GOLDEN_RATIO = (1 + math.sqrt(5)) / 2
 
 
 class GradcheckError(RuntimeError):
@@ -58,10 +61,10 @@ def _direction(t: Tensor) -> Tensor:
 
 
 def _pattern(like: Tensor, seed: int) -> Tensor:
-    """A number for each element, in [0.25, 1.25], that repeats nowhere nearby."""
-    return (
-        arange(like._array.size, dtype=float64, device=like.device) * 7 + 3 * seed
-    ) % 11 / 11 + 0.25
+    """A number for each element, in [0.25, 1.25), of its own: multiples of the golden ratio have
+    other fractions each."""
+    steps = arange(like._array.size, dtype=float64, device=like.device)
+    return (steps * GOLDEN_RATIO + 0.3 * seed) % 1 + 0.25
 
 
 def _wide(t: Tensor) -> Tensor:

@@ -236,6 +236,15 @@ def test_gradcheck_along_one_direction(lib: ModuleType, dtype: str) -> None:
     assert x.tolist() == kept
 
 
+@pytest.mark.parametrize("apart", [1, 2, 11, 22])
+def test_one_direction_tells_elements_apart(apart: int) -> None:
+    order = list(range(30))
+    order[3], order[3 + apart] = order[3 + apart], order[3]
+    x = nnkit.ones(30, dtype=nnkit.float64, requires_grad=True)
+    with pytest.raises(RuntimeError, match="Jacobian mismatch"):
+        nnkit.autograd.gradcheck(function(nnkit, lambda g: 2 * g[order]), x, fast_mode=True)
+
+
 @pytest.mark.parametrize("fast", [False, True])
 @pytest.mark.filterwarnings("ignore")
 def test_gradcheck_of_nothing(lib: ModuleType, fast: bool) -> None:
