@@ -54,6 +54,9 @@ def public(
     own = name or function.__name__
     if function.__doc__ is None:  # the method of a public function that takes arguments otherwise
         function.__doc__ = PUBLIC[own].__doc__
+    for part, called in ((function, own), (in_place, f"{own}_"), (prepare, f"{own}_")):
+        if callable(part):  # what Python tells of a wrong call begins with this name
+            part.__qualname__ = called
     offered = held(function, own, out=out, lax=lax)
     for each in (own, *aliases):
         if namespace:

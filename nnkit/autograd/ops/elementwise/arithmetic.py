@@ -307,7 +307,6 @@ def _in_place_of(plain: Any, by: Any) -> Callable:
         compute = lambda x, y: plain.promoted(by.op, x, y, alpha)
         return write(self, name, compute, other, kernel=kernel)
 
-    write_in_place.__name__ = write_in_place.__qualname__ = name
     return write_in_place
 
 
@@ -496,7 +495,6 @@ def _in_place_by_value(apply: Any) -> Callable:
             return out
         return write(self, name, PUBLIC[plain], tensor1, tensor2, value=value)
 
-    write_in_place.__name__ = write_in_place.__qualname__ = name
     return write_in_place
 
 

@@ -111,7 +111,6 @@ def _in_place_of(name: str, apply: Any) -> Any:
         compute = functools.partial(_running, name, apply)
         return write(self, f"{name}_", compute, dim, self.dtype)
 
-    write_in_place.__name__ = write_in_place.__qualname__ = f"{name}_"
     return write_in_place
 
 

@@ -65,7 +65,6 @@ def _cut_in_place(name: str) -> Callable[..., Tensor]:
         kernel = getattr(self._device.backend, operation)
         return write(self, operation, cut, diagonal, kernel=kernel, prepare=prepare)
 
-    write_in_place.__name__ = write_in_place.__qualname__ = operation
     return write_in_place
 
 
