@@ -22,8 +22,7 @@ ON_TOP = tuple(  # torch's names for what stands above its own package
     f"nnkit.distributed.{name}." for name in ("checkpoint", "fsdp", "optim")
 )
 
-each_module = pytest.mark.parametrize("path", PACKAGE, ids=lambda p: str(p.relative_to(ROOT)))
-each_source = pytest.mark.parametrize("path", SOURCES, ids=lambda p: str(p.relative_to(ROOT)))
+LIBRARIES = {"numpy": "nnkit.backend", "cupy": "nnkit.backend.cuda", "mpi4py": "nnkit.backend"}
 
 
 def module_name(path: Path) -> str:
@@ -58,21 +57,26 @@ def floor(name: str) -> int:
     return len(FLOORS)
 
 
-@each_module
-def test_imports_go_down(path: Path) -> None:
-    own = floor(module_name(path))
-    upward = [n for n in imports(path) if n.split(".")[0] == "nnkit" and floor(n) > own]
-    assert upward == [], f"{module_name(path)} imports from a floor above"
+def test_imports_go_down() -> None:
+    """No module imports from a floor above its own."""
+    upward = [
+        f"{module_name(path)} imports {name}"
+        for path in PACKAGE
+        for name in imports(path)
+        if name.split(".")[0] == "nnkit" and floor(name) > floor(module_name(path))
+    ]
+    assert upward == []
 
 
-@each_module
-@pytest.mark.parametrize(
-    ("library", "home"),
-    [("numpy", "nnkit.backend"), ("cupy", "nnkit.backend.cuda"), ("mpi4py", "nnkit.backend")],
-)
-def test_libraries_stay_behind_the_door(path: Path, library: str, home: str) -> None:
-    used = [name for name in imports(path) if name.split(".")[0] == library]
-    assert not used or f"{module_name(path)}.".startswith(f"{home}.")
+def test_libraries_stay_behind_the_door() -> None:
+    outside = [
+        f"{module_name(path)} imports {name}"
+        for path in PACKAGE
+        for name in imports(path)
+        if (home := LIBRARIES.get(name.split(".")[0]))
+        and not f"{module_name(path)}.".startswith(f"{home}.")
+    ]
+    assert outside == []
 
 
 def data_of(expression: ast.AST) -> bool:
@@ -99,12 +103,8 @@ def _is_bound(name: ast.Name) -> bool:
     return isinstance(name.ctx, ast.Store)
 
 
-@pytest.mark.parametrize(
-    "path", [p for p in PACKAGE if floor(module_name(p))], ids=lambda p: str(p.relative_to(ROOT))
-)
-def test_arrays_are_sealed_above_the_door(path: Path) -> None:
-    """No attribute of an array but those of `nnkit.backend.array.Array` is used; what else there
-    is to know, the backend knows (tests/test_sealed.py)."""
+def used_of_arrays(path: Path) -> list[str]:
+    """Where a file uses attributes of arrays but those of `nnkit.backend.array.Array`."""
     public = {name for name in vars(Array) if not name.startswith("_")} | {"__class__"}
     tree = ast.parse(path.read_text())
     used = []
@@ -114,8 +114,14 @@ def test_arrays_are_sealed_above_the_door(path: Path) -> None:
             if isinstance(node, ast.Attribute) and node.attr not in public:
                 named = isinstance(node.value, ast.Name) and node.value.id in names
                 if named or data_of(node.value):
-                    used.append(f"line {node.lineno}: {ast.unparse(node)}")
-    assert used == []
+                    used.append(f"{path.relative_to(ROOT)}:{node.lineno}: {ast.unparse(node)}")
+    return used
+
+
+def test_arrays_are_sealed_above_the_door() -> None:
+    """What else there is to know of an array, the backend knows (tests/test_sealed.py)."""
+    above = [path for path in PACKAGE if floor(module_name(path))]
+    assert [used for path in above for used in used_of_arrays(path)] == []
 
 
 # Imports inside functions that would close a circle if they stood above.
@@ -202,9 +208,13 @@ def test_every_folder_is_a_package() -> None:
     assert sorted(folder for folder in folders if not (folder / "__init__.py").exists()) == []
 
 
-@each_source
-def test_files_stay_readable(path: Path) -> None:
-    lines = path.read_text().splitlines()
-    assert len(lines) <= 600, f"{len(lines)} lines"
-    long = [number for number, line in enumerate(lines, 1) if len(line) > 100]
-    assert long == [], "lines of more than 100 columns"
+def test_files_stay_readable() -> None:
+    """At most 600 lines, none of more than 100 columns."""
+    found = []
+    for path in SOURCES:
+        lines = path.read_text().splitlines()
+        if len(lines) > 600:
+            found.append(f"{path.relative_to(ROOT)}: {len(lines)} lines")
+        long = [number for number, line in enumerate(lines, 1) if len(line) > 100]
+        found += [f"{path.relative_to(ROOT)}:{number}" for number in long]
+    assert found == []
