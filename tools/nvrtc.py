@@ -2,12 +2,14 @@
 
     python -m tools.nvrtc                  everything, for sm_75, sm_80 and sm_90
     python -m tools.nvrtc softmax --target sm_80 --list
-    python -m tools.nvrtc --unoptimized    whether it compiles, in a fifth of the time
+    python -m tools.nvrtc --intermediate   to PTX alone, unoptimized, in a fraction of the time
     python -m tools.nvrtc --turn 0         each program for one GPU; turns 1 and 2 are the others
 
 Needs the wheel nvidia-cuda-nvrtc-cu12 (or -cu13). Prints for each source and target how many
 kernels were compiled, the most registers a thread takes, and every kernel that spills registers
-(of optimized code alone); exits with 1 if something does not compile.
+(of machine code alone); exits with 1 if something does not compile. What PTX says is checked when
+it becomes machine code; the few lines of it in the sources are in headers, and
+tests/cuda/test_compile.py compiles an instance of each kernel to the end.
 """
 
 from __future__ import annotations
@@ -119,25 +121,29 @@ def programs(subjects: list[str]) -> Iterator[tuple[Program, tuple[str, ...]]]:
                 yield program, TARGETS if dtype == np.float32 else TARGETS[1:2]
 
 
-def compile_one(job: tuple[Program, str, str]) -> tuple[Program, str, list[Usage], str]:
-    program, target, option = job
-    options = (*program.options, "--ptxas-options=-v", *option.split())
+def compile_one(job: tuple[Program, str, bool]) -> tuple[Program, str, list[Usage], str]:
+    program, target, intermediate = job
+    option = "--Ofast-compile=max" if intermediate else "--ptxas-options=-v"
+    code = target.replace("sm", "compute") if intermediate else target
+    options = (*program.options, option)
     try:
-        result = nvrtc.compile_kernels(program.text, program.names, program.label, target, options)
+        result = nvrtc.compile_kernels(program.text, program.names, program.label, code, options)
     except RuntimeError as error:
         return program, target, [], str(error)
+    if intermediate:
+        return program, target, [Usage(name, 0, 0) for name in result.names], ""
     return program, target, usages(result.log), ""
 
 
 def print_table(
-    table: dict[tuple[str, str], list[Usage]], unoptimized: bool, every_kernel: bool
+    table: dict[tuple[str, str], list[Usage]], intermediate: bool, every_kernel: bool
 ) -> None:
-    usage = "" if unoptimized else f" {'registers':>9} {'spilling':>8}"
+    usage = "" if intermediate else f" {'registers':>9} {'spilling':>8}"
     print(f"{'source':24} {'target':8} {'kernels':>7}{usage}")
     for (label, target), found in table.items():
-        spilling = [] if unoptimized else [u for u in found if u.spilled]
+        spilling = [u for u in found if u.spilled]
         most = max((u.registers for u in found), default=0)
-        usage = "" if unoptimized else f" {most:9} {len(spilling):8}"
+        usage = "" if intermediate else f" {most:9} {len(spilling):8}"
         print(f"{label:24} {target:8} {len(found):7}{usage}")
         for one in found if every_kernel else spilling:
             print(f"    {one.kernel}: {one.registers} registers, {one.spilled} bytes spilled")
@@ -150,8 +156,8 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("--turn", type=int, help="compile for one target each, by turns")
     parser.add_argument("--list", action="store_true", help="print every kernel")
     parser.add_argument(
-        "--unoptimized", action="store_const", const="--device-debug", default="",
-        help="do not optimize; registers and spills then say nothing",
+        "--intermediate", action="store_true",
+        help="compile to PTX alone, unoptimized: there are no registers and spills to tell",
     )  # fmt: skip
     options = parser.parse_args(arguments)
     jobs = []
@@ -159,7 +165,7 @@ def main(arguments: list[str] | None = None) -> int:
         wanted = targets(program.label, tuple(options.target or known))
         if wanted and options.turn is not None:
             wanted = wanted[(number + options.turn) % len(wanted) :][:1]
-        jobs += [(program, target, options.unoptimized) for target in wanted]
+        jobs += [(program, target, options.intermediate) for target in wanted]
     start = time.perf_counter()
     table: dict[tuple[str, str], list[Usage]] = {}
     failures = 0
@@ -169,7 +175,7 @@ def main(arguments: list[str] | None = None) -> int:
                 failures += 1
                 print(error, file=sys.stderr)
             table.setdefault((program.label, target), []).extend(found)
-    print_table(table, bool(options.unoptimized), options.list)
+    print_table(table, options.intermediate, options.list)
     count = sum(map(len, table.values()))
     print(f"{count} kernels in {time.perf_counter() - start:.0f} s, {failures} failures")
     return 1 if failures or not count else 0
