@@ -10,6 +10,7 @@ from types import ModuleType
 
 import numpy as np
 import pytest
+from _pytest.runner import runtestprotocol
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -40,6 +41,16 @@ def pytest_collection_finish() -> None:
     """Tens of thousands of tests stay until the end: no search for garbage looks at them again."""
     gc.collect()
     gc.freeze()
+
+
+def pytest_runtest_protocol(item: pytest.Item, nextitem: pytest.Item | None) -> bool:
+    """Report of most tests their call alone, without its setup and teardown: to tell the main
+    process of each costs as much as the shortest of them."""
+    for report in runtestprotocol(item, log=False, nextitem=nextitem):
+        if report.when == "call" or not report.passed:
+            item.ihook.pytest_runtest_logreport(report=report)
+    item.ihook.pytest_runtest_logfinish(nodeid=item.nodeid, location=item.location)
+    return True
 
 
 @pytest.fixture(scope="session")
