@@ -253,7 +253,10 @@ def steps_of(array: Any) -> tuple[int, ...]:
 def order_of_result(shape: tuple[int, ...], arrays: Sequence[Any]) -> tuple[int, ...] | None:
     """The dimensions from the slowest to the fastest in memory of what is computed from each
     element of some arrays; None for rows."""
-    return sort_axes(shape, [_steps_under(array, shape) for array in arrays if array.ndim])
+    arrays = [array for array in arrays if array.ndim]
+    if 1 not in shape and all(a.flags.c_contiguous and a.shape == shape for a in arrays):
+        return None
+    return sort_axes(shape, [_steps_under(array, shape) for array in arrays])
 
 
 def sort_axes(shape: tuple[int, ...], walks: Sequence[Sequence[int]]) -> tuple[int, ...] | None:

@@ -68,8 +68,9 @@ def test_torchs_numbers(name: str, options: dict, dtype: str, torch: ModuleType)
             assert x.is_leaf and x.requires_grad
             results.append((x.detach().numpy(), framework.get_rng_state().numpy()))
         (mine, state), (theirs, other) = results
-        rtol, atol = (2e-6, 1e-6) if dtype == "float32" else (1e-13, 1e-14)
-        np.testing.assert_allclose(mine, theirs, rtol, atol)
+        last = name == "orthogonal_"  # LAPACK's last bits
+        atol = 0.0 if not last else 1e-6 if dtype == "float32" else 1e-14
+        np.testing.assert_allclose(mine, theirs, 0, atol)
         np.testing.assert_array_equal(state[:5024], other[:5024])
 
 

@@ -54,18 +54,24 @@ inline double erfc(double x) { return std::erfc(x); }
 
 // The y with erf(y) = x: x P(w) with w = -log(1 - x^2), in the tails x Q(sqrt(w))
 // (M. Giles, "Approximating the erfinv function", 2011).
+// In double precision, so that it is rounded once, as torch's.
 inline float erfinv(float x) {
-    const float w = -log((1.0f - x) * (1.0f + x));
-    const float near = polynomial(where(w > 5.0f, 5.0f, w) * 0.4f - 1.0f, -3.333980931e-5f,
-                                  3.553137895e-5f, 0.0002840751529f, -0.0008455459389f,
-                                  -0.0004843499507f, 0.008529176355f, -0.01957419401f,
-                                  -0.02610868599f, 0.6166007235f, 1.50140936f);
-    const float root = (std::sqrt(w) - 3.118033989f) * 1.133830541f;  // sqrt(5) .. 4 as -1 .. 1
-    const float far = polynomial(root, 4.102664291e-5f, -6.669810989e-5f, -0.0001284878566f,
-                                 0.000624445751f, -0.001375876482f, 0.0023417155f,
-                                 -0.003709597672f, 0.005570271392f, 0.8851584566f, 2.95132856f);
-    const float value = x * (w > 5.0f ? far : near);
-    return std::fabs(x) == 1.0f ? std::copysign(Format<float>::infinity, x) : value;
+    const double wide = x, w = -log((1.0 - wide) * (1.0 + wide));
+    const double near = polynomial(
+        where(w > 5.0, 5.0, w) * 0.4 - 1.0, 1.6335380494319003e-07, -5.0497316108145964e-08,
+        -1.7954317344206318e-06, 3.0952563389233227e-06, 8.606797645482773e-06,
+        -4.160558984035741e-05, 2.0491465976282284e-05, 0.000292258875282433,
+        -0.0008341396736029983, -0.0004879123790397179, 0.008525401325553985,
+        -0.019573559782441536, -0.026108235787447746, 0.6166006918263983, 1.501409351110792);
+    const double root = (std::sqrt(w) - 3.118033988749895) * 1.1338305416416344;  // as -1 .. 1
+    const double far = polynomial(
+        root, -9.093909301805384e-08, -7.088886696741419e-07, 2.973032772148733e-06,
+        -5.176392727730076e-07, -1.7032246467107434e-05, 4.5905983099207844e-05,
+        -3.586403780415413e-05, -0.00013451914073931006, 0.000600816585934313,
+        -0.0013729858072052158, 0.0023495642394317216, -0.0037101408626904614,
+        0.00556933416453032, 0.8851584846183984, 2.951328578343118);
+    const double value = wide * (w > 5.0 ? far : near);
+    return std::fabs(x) == 1.0f ? std::copysign(Format<float>::infinity, x) : float(value);
 }
 
 // The same to double precision, with two pieces for the tails: sqrt(w) from 2.5 and from 4 on.
