@@ -119,6 +119,12 @@ COMPARED: dict[str, tuple[Any, Any, dict[str, Any]]] = {
     "one tolerance": (1.0, 1.0, {"rtol": 1.0}),
     "layouts": (lambda T: T.eye(2).to_sparse(), lambda T: T.eye(2), {}),
     "layouts, unchecked": (lambda T: T.eye(2).to_sparse(), lambda T: T.eye(2), {"check_layout": 0}),
+    "sparse layouts": (lambda T: T.eye(2).to_sparse(), lambda T: T.eye(2).to_sparse_csr(), {}),
+    "sparse layouts, unchecked": (
+        lambda T: T.eye(2).to_sparse_csr(),
+        lambda T: T.eye(2).to_sparse(),
+        {"check_layout": False},
+    ),
     "sparse values": (lambda T: T.eye(2).to_sparse(), lambda T: T.eye(2).mul(2).to_sparse(), {}),
     "sparse indices": (lambda T: T.eye(2).to_sparse(), lambda T: T.eye(2).flip(0).to_sparse(), {}),
     "sparse counts": (lambda T: T.eye(2).to_sparse(), lambda T: T.ones(2, 2).to_sparse(), {}),
