@@ -62,7 +62,9 @@ def adjugate(B, x):
 
 def solve_triangular(B, x, y, upper, unitriangular):
     """Substitution, a row at a time for the whole batch."""
-    n = x.shape[-1]
+    n, like = x.shape[-1], B.matmul(x, y)
+    if not n:
+        return like
     rows = [None] * n
     for i in reversed(range(n)) if upper else range(n):
         row = B.getitem(y, (..., i, slice(None)))
@@ -72,8 +74,8 @@ def solve_triangular(B, x, y, upper, unitriangular):
         if not unitriangular:
             row = B.div(row, B.unsqueeze(B.getitem(x, (..., i, i)), -1))
         rows[i] = row
-    shape = B.matmul(x, y).shape
-    return B.stack([B.expand(row, (*shape[:-2], shape[-1])) for row in rows], -2)
+    shape = (*like.shape[:-2], like.shape[-1])
+    return B.stack([B.expand(row, shape) for row in rows], -2)
 
 
 def cholesky_solve(B, x, y, upper):

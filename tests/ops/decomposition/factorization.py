@@ -67,6 +67,7 @@ def triangles(make: Maker) -> list[Sample]:
         Sample(x, y, upper=True, unitriangular=True),
         Sample(x, make(2, 3), upper=False, left=False),
         Sample(regular(make, 2, 3, 3), y, upper=True),
+        Sample(make(0, 0), make(0, 2), upper=True),
     ]
 
 
