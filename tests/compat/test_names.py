@@ -227,49 +227,6 @@ print(aten.slice(x, 1, 0, 2).tolist(), aten.index(x, [None, torch.tensor([2])]).
     ]  # fmt: skip
 
 
-def test_operators_of_a_program() -> None:
-    program = """
-import numpy, torch
-x = torch.linspace(0, 1, 3, requires_grad=True)
-@torch.library.custom_op("own::sin", mutates_args=())
-def sin(x: torch.Tensor, k: float = 2.0) -> torch.Tensor:
-    return torch.from_numpy(numpy.sin(x.numpy() * k))
-def setup(ctx, inputs, output):
-    ctx.save_for_backward(inputs[0])
-    ctx.k = inputs[1]
-def backward(ctx, g):
-    return g * ctx.k * torch.cos(ctx.saved_tensors[0] * ctx.k), None
-torch.library.register_autograd("own::sin", backward, setup_context=setup)
-for y in sin(x), torch.ops.own.sin.default(x, k=2.0):
-    expected = 2 * torch.cos(2 * x.detach())
-    print(torch.autograd.grad(y.sum(), x)[0].equal(expected), end=" ")
-print(torch.ops.own.sin, sin)
-
-@torch.library.custom_op("own::join", mutates_args=())
-def join(parts: list[torch.Tensor], *, scale: float) -> torch.Tensor:
-    return torch.cat(parts) * scale
-@join.register_kernel("cpu")
-def _(parts, *, scale): return torch.cat(parts) * (scale + 1)
-def setup(ctx, inputs, keyword_only_inputs, output): ctx.scale = keyword_only_inputs["scale"]
-join.register_autograd(lambda ctx, g: list(g.chunk(2)), setup_context=setup)
-print(torch.autograd.grad((join([x, x * 2], scale=1.0) * torch.arange(6.0)).sum(), x)[0].tolist())
-
-library = torch.library.Library("theirs", "DEF")
-library.define("f(Tensor x, int n=2) -> Tensor")
-@torch.library.impl(library, "f", "CPU")
-def f(x, n=2): return x * n
-torch.library.define("theirs::g", "(Tensor(a!) x) -> ()")
-@torch.library.impl("theirs::g", "default")
-def g(x): x.add_(1)
-z = torch.zeros(1)
-print(torch.autograd.grad(torch.ops.theirs.f(x).sum(), x)[0].tolist(), torch.ops.theirs.g(z), z)
-"""
-    assert run(program).splitlines() == [
-        "True True own.sin <CustomOpDef(own::sin)>", "[6.0, 9.0, 12.0]",
-        "[2.0, 2.0, 2.0] None tensor([1.])",
-    ]  # fmt: skip
-
-
 def test_private_names_that_libraries_take() -> None:
     program = """
 import torch, torch.distributed._tensor

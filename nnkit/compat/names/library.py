@@ -1,7 +1,7 @@
 """torch.library: operators that a program defines, and calls by ``torch.ops``.
 
 An operator is opaque, as in torch: what its function computes is not differentiated, the formula
-that was registered is. What is registered for tracing (fakes, batching) is not called.
+that was registered is. What is registered for tracing (fakes) is not called.
 """
 
 from __future__ import annotations
@@ -9,12 +9,13 @@ from __future__ import annotations
 import ast
 import inspect
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from itertools import zip_longest
 from typing import Any
 
 import nnkit
 from nnkit import Tensor
+from nnkit.autograd.batch.examples import BatchLevel
 from nnkit.autograd.graph import increment_version
 from nnkit.autograd.op.promotion import asking_among
 from nnkit.compat.dispatch import THREAD, asked
@@ -37,6 +38,7 @@ class CustomOpDef:
         self._written: set[str] = set()  # the parameters whose tensors are written
         self._backward: Callable | None = None
         self._setup: Callable | None = None
+        self._vmap: Callable | None = None
 
     def __repr__(self) -> str:
         return f"<CustomOpDef({self._qualname})>"
@@ -51,7 +53,8 @@ class CustomOpDef:
         leaves, structure = tree_flatten(args)
         tensors = [leaf for leaf in leaves if isinstance(leaf, Tensor)]
         needed = any(tensor.requires_grad for tensor in tensors) and nnkit.is_grad_enabled()
-        if self._opaque and needed:
+        batched = any(isinstance(tensor._device, BatchLevel) for tensor in tensors)
+        if self._opaque and (needed or batched) or batched and self._vmap is not None:
             return self._recorded(leaves, structure, named)
         kernel = None if self._opaque else self._kernels.get(_AUTOGRAD)
         if kernel is not None:
@@ -123,9 +126,19 @@ class CustomOpDef:
             found = found if isinstance(found, tuple) else (found,)
             return tuple(_gradients_of(tree_unflatten(leaves, structure), found))
 
+        def vmap(info: Any, in_dims: tuple, *inputs: Any) -> Any:
+            if operator._vmap is not None:
+                dims = tree_unflatten(in_dims, structure)
+                return operator._vmap(info, dims, *tree_unflatten(inputs, structure), **named)
+            rows = []
+            for i in range(info.batch_size):
+                one = [x if d is None else x.select(d, i) for x, d in zip(inputs, in_dims)]
+                rows.append(operator(*tree_unflatten(one, structure), **named))
+            return _stacked(rows), 0
+
         rules: dict[str, Any] = {
             "forward": staticmethod(forward), "setup_context": staticmethod(setup_context),
-            "backward": staticmethod(backward),
+            "backward": staticmethod(backward), "vmap": staticmethod(vmap),
         }  # fmt: skip
         name = f"GeneratedBackwardFor_{self._qualname.replace('::', '_')}_default"
         return type(name, (nnkit.autograd.Function,), rules).apply(*leaves)
@@ -143,7 +156,14 @@ class CustomOpDef:
         self._opaque = True
         self._backward, self._setup = backward, setup_context
 
-    register_fake = register_vmap = register_torch_dispatch = unchanged
+    def register_vmap(self, func: Callable | None = None, /) -> Callable:
+        """Let ``func(info, in_dims, *arguments)`` compute a batch: what it gives and its dims."""
+        if func is None:
+            return self.register_vmap
+        self._vmap = func
+        return func
+
+    register_fake = register_torch_dispatch = unchanged
     register_autocast = set_kernel_enabled = nothing
 
 
@@ -155,6 +175,13 @@ def _gradients_of(arguments: tuple, found: tuple) -> list[Any]:
         leaves = tree_leaves(gradient, is_leaf=lambda leaf: leaf is None)
         result += leaves if gradient is not None else [None] * len(tree_leaves(argument))
     return result
+
+
+def _stacked(rows: Sequence[Any]) -> Any:
+    """The results for each example as one: a tensor, several, or none."""
+    if isinstance(rows[0], (tuple, list)):
+        return type(rows[0])([_stacked(column) for column in zip(*rows, strict=True)])
+    return nnkit.stack(rows) if isinstance(rows[0], Tensor) else rows[0]
 
 
 def _is_one(kinds: Any) -> bool:
@@ -275,6 +302,14 @@ def register_autograd(
     found.register_autograd(backward, setup_context=setup_context)
 
 
+def register_vmap(op: Any, func: Callable | None = None, /, *, lib: Any = None) -> Any:
+    """Let ``func(info, in_dims, *arguments)`` compute an operator for a batch."""
+    if func is None:
+        return lambda f: register_vmap(op, f)
+    found = _operator(op)
+    return found.register_vmap(func) if isinstance(found, CustomOpDef) else func
+
+
 def define(qualname: str, schema: str, *, lib: Any = None, tags: Any = None) -> None:
     """Define an operator, whose functions `impl` registers."""
     _declare(qualname, schema)
@@ -353,6 +388,6 @@ def _registers(*args: Any, **kwargs: Any) -> Any:
     return next((a for a in args if callable(a) and not isinstance(a, CustomOpDef)), unchanged)
 
 
-register_fake = register_vmap = register_torch_dispatch = _registers
+register_fake = register_torch_dispatch = _registers
 impl_abstract = register_autocast = _registers
 wrap_triton = unchanged

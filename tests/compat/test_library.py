@@ -1,0 +1,92 @@
+"""Operators that a program defines: ``torch.library``."""
+
+from __future__ import annotations
+
+from tests.compat.test_install import run
+
+
+def test_operators_of_a_program() -> None:
+    program = """
+import numpy, torch
+x = torch.linspace(0, 1, 3, requires_grad=True)
+@torch.library.custom_op("own::sin", mutates_args=())
+def sin(x: torch.Tensor, k: float = 2.0) -> torch.Tensor:
+    return torch.from_numpy(numpy.sin(x.numpy() * k))
+def setup(ctx, inputs, output):
+    ctx.save_for_backward(inputs[0])
+    ctx.k = inputs[1]
+def backward(ctx, g):
+    return g * ctx.k * torch.cos(ctx.saved_tensors[0] * ctx.k), None
+torch.library.register_autograd("own::sin", backward, setup_context=setup)
+for y in sin(x), torch.ops.own.sin.default(x, k=2.0):
+    expected = 2 * torch.cos(2 * x.detach())
+    print(torch.autograd.grad(y.sum(), x)[0].equal(expected), end=" ")
+print(torch.ops.own.sin, sin)
+
+@torch.library.custom_op("own::join", mutates_args=())
+def join(parts: list[torch.Tensor], *, scale: float) -> torch.Tensor:
+    return torch.cat(parts) * scale
+@join.register_kernel("cpu")
+def _(parts, *, scale): return torch.cat(parts) * (scale + 1)
+def setup(ctx, inputs, keyword_only_inputs, output): ctx.scale = keyword_only_inputs["scale"]
+join.register_autograd(lambda ctx, g: list(g.chunk(2)), setup_context=setup)
+print(torch.autograd.grad((join([x, x * 2], scale=1.0) * torch.arange(6.0)).sum(), x)[0].tolist())
+
+library = torch.library.Library("theirs", "DEF")
+library.define("f(Tensor x, int n=2) -> Tensor")
+@torch.library.impl(library, "f", "CPU")
+def f(x, n=2): return x * n
+torch.library.define("theirs::g", "(Tensor(a!) x) -> ()")
+@torch.library.impl("theirs::g", "default")
+def g(x): x.add_(1)
+z = torch.zeros(1)
+print(torch.autograd.grad(torch.ops.theirs.f(x).sum(), x)[0].tolist(), torch.ops.theirs.g(z), z)
+"""
+    assert run(program).splitlines() == [
+        "True True own.sin <CustomOpDef(own::sin)>", "[6.0, 9.0, 12.0]",
+        "[2.0, 2.0, 2.0] None tensor([1.])",
+    ]  # fmt: skip
+
+
+def test_operators_of_a_program_in_batches() -> None:
+    program = """
+import numpy, torch
+@torch.library.custom_op("rows::twice", mutates_args=())
+def twice(x: torch.Tensor) -> torch.Tensor:
+    return torch.tensor(2 * x.numpy())
+twice.register_autograd(lambda ctx, g: twice(g))
+@torch.library.custom_op("rows::both", mutates_args=())
+def both(x: torch.Tensor, k: int) -> tuple[torch.Tensor, torch.Tensor]:
+    return torch.tensor(k + x.numpy()), torch.tensor(x.numpy().sum())
+@torch.library.custom_op("rows::joined", mutates_args=())
+def joined(parts: list[torch.Tensor], k: int) -> list[torch.Tensor]:
+    return [torch.from_numpy(k * numpy.concatenate([p.numpy() for p in parts]))]
+def check():
+    x = torch.arange(6.0).view(2, 3).requires_grad_()
+    y = torch.vmap(twice, in_dims=1)(x)
+    print(y.tolist(), torch.autograd.grad(y.sum(), x)[0].tolist())
+    print(torch.autograd.grad(twice(x), x, torch.ones(4, 2, 3), is_grads_batched=True)[0].shape)
+    print([y.tolist() for y in torch.vmap(both, in_dims=(1, None))(x.detach(), 3)])
+    print(torch.vmap(torch.vmap(twice), in_dims=1, out_dims=1)(x).tolist())
+check()
+@twice.register_vmap
+def _(info, in_dims, x):
+    print("rows:", info.batch_size, in_dims, end=" ")
+    return twice(x), in_dims[0]
+check()
+x = torch.ones(2, 3)
+@torch.library.register_vmap("rows::joined")
+def _(info, in_dims, parts, k):
+    print("rows:", info.batch_size, in_dims, end=" ")
+    return [x.new_zeros(info.batch_size) for x in parts], 0
+print(torch.vmap(lambda x, y: joined([x, y], 3), in_dims=(1, None))(x, x[0]))
+"""
+    twice = "[[0.0, 6.0], [2.0, 8.0], [4.0, 10.0]] [[2.0, 2.0, 2.0], [2.0, 2.0, 2.0]]"
+    both = "[[[3.0, 6.0], [4.0, 7.0], [5.0, 8.0]], [3.0, 5.0, 7.0]]"
+    nested = "[[0.0, 2.0, 4.0], [6.0, 8.0, 10.0]]"
+    assert run(program).splitlines() == [
+        twice, "torch.Size([4, 2, 3])", both, nested,
+        f"rows: 3 (1,) {twice}", "torch.Size([4, 2, 3])", both,
+        f"rows: 2 (0,) rows: 3 (1,) {nested}",
+        "rows: 3 ([1, None], None) [tensor([0., 0., 0.]), tensor([0., 0., 0.])]",
+    ]  # fmt: skip
