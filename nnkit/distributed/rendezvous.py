@@ -14,6 +14,7 @@ from nnkit.backend import ranks as world_of_ranks
 from nnkit.backend.ranks import World
 from nnkit.distributed.stores import FileStore, Store, TCPStore
 
+SCHEMES = "env", "tcp", "file"
 _handlers: dict[str, Callable[..., Iterator[tuple[Any, int, int]]]] = {}
 
 
@@ -27,7 +28,7 @@ def register_rendezvous_handler(scheme: str, handler: Callable) -> None:
     Raises:
         RuntimeError: the word is known.
     """
-    if scheme in _handlers or scheme in ("env", "tcp", "file"):
+    if scheme in _handlers or scheme in SCHEMES:
         raise RuntimeError(f"Rendezvous handler for {scheme}:// already registered")
     _handlers[scheme] = handler
 
@@ -51,14 +52,17 @@ def rendezvous(
     """
     scheme = urlparse(url).scheme
     if scheme in _handlers:
-        yield from _handlers[scheme](url, **kwargs)
-        return
-    rank, size = _place(url, rank, world_size)
-    if scheme == "file":
-        yield FileStore(urlparse(url).path, size), rank, size
-        return
-    timeout = kwargs.get("timeout") or Store._timeout
-    yield TCPStore(*_address(url), size, rank == 0, timeout, wait_for_workers=False), rank, size
+        return _handlers[scheme](url, **kwargs)
+    _check_scheme(scheme)
+    return _found(url, rank, world_size, kwargs.get("timeout") or Store._timeout)
+
+
+def _found(url: str, rank: int, size: int, timeout: timedelta) -> Iterator[tuple[Store, int, int]]:
+    rank, size = _place(url, rank, size)
+    if urlparse(url).scheme == "file":
+        yield FileStore(_path(url), size), rank, size
+    else:
+        yield TCPStore(*_address(url), size, rank == 0, timeout, wait_for_workers=False), rank, size
 
 
 def find_world(url: str, size: int, rank: int, store: Any, seconds: float) -> World:
@@ -80,7 +84,7 @@ def find_world(url: str, size: int, rank: int, store: Any, seconds: float) -> Wo
         return world_of_ranks.alone()
     if scheme != "file":
         return world_of_ranks.joined(*_address(url), rank, size, seconds)
-    path = urlparse(url).path
+    path = _path(url)
     world = _met_in(FileStore(path), rank, size, seconds)
     if rank == 0:
         with contextlib.suppress(OSError):  # so that it can be used again
@@ -120,8 +124,8 @@ def _place(url: str, rank: int, size: int) -> tuple[int, int]:
     if parts.scheme == "env":
         rank = int(_variable("RANK")) if rank < 0 else rank
         size = int(_variable("WORLD_SIZE")) if size < 0 else size
-    elif parts.scheme not in ("tcp", "file"):
-        raise RuntimeError(f"No rendezvous handler for {parts.scheme}://")
+    else:
+        _check_scheme(parts.scheme)
     for word, value in (("rank", rank), ("size", size)):
         if value < 0:
             raise ValueError(
@@ -129,6 +133,21 @@ def _place(url: str, rank: int, size: int) -> tuple[int, int]:
                 f"{word} parameter missing"
             )
     return rank, size
+
+
+def _check_scheme(scheme: str) -> None:
+    if scheme not in SCHEMES:
+        raise RuntimeError(f"No rendezvous handler for {scheme}://")
+
+
+def _path(url: str) -> str:
+    """The file in which the processes meet."""
+    path = urlparse(url).path
+    if not path:
+        raise ValueError(
+            "Error initializing torch.distributed using file:// rendezvous: path missing"
+        )
+    return path
 
 
 def _address(url: str) -> tuple[str, int]:

@@ -82,10 +82,14 @@ class _Table:
         return len(self._queues.get(key, ()))
 
 
-def _characters(value: str | bytes) -> str:
+def _bytes(value: str | bytes) -> bytes:
     if not isinstance(value, (str, bytes)):
         raise TypeError(f"a store holds str or bytes, got {type(value).__name__}")
-    return (value.encode() if isinstance(value, str) else value).decode("latin-1")
+    return value.encode() if isinstance(value, str) else value
+
+
+def _characters(value: str | bytes) -> str:
+    return _bytes(value).decode("latin-1")
 
 
 def _key(key: Any) -> str:
@@ -206,8 +210,8 @@ class Store:
         self.wait([f"{key}/done"], timeout)
 
     def has_extended_api(self) -> bool:
-        """Whether there are `append`, `multi_get` and `multi_set`."""
-        return True
+        """Whether there are `append`, `multi_get` and `multi_set`; a class of a program says so."""
+        return type(self)._ask is not Store._ask
 
     def clone(self) -> Store:
         """The same table, by a way of its own where there is one to be had."""
@@ -255,15 +259,43 @@ class PrefixStore(Store):
     def __init__(self, prefix: str, store: Store) -> None:
         self.prefix = prefix
         self.underlying_store = store
-        self._timeout = store.timeout
 
-    def _ask(self, *request: Any) -> Any:
-        operation, *arguments = request
-        if operation == "check":
-            arguments = [[f"{self.prefix}/{key}" for key in arguments[0]]]
-        elif arguments:
-            arguments[0] = f"{self.prefix}/{arguments[0]}"
-        return self.underlying_store._ask(operation, *arguments)
+    # Each goes through the same method of the other store, which may be of a program's own class.
+    timeout = property(lambda self: self.underlying_store.timeout)
+
+    def _within(self, key: str) -> str:
+        return f"{self.prefix}/{_key(key)}"
+
+    def set_timeout(self, timeout: timedelta) -> None:
+        self.underlying_store.set_timeout(timeout)
+
+    def set(self, key: str, value: str | bytes) -> None:
+        self.underlying_store.set(self._within(key), _bytes(value))
+
+    def get(self, key: str) -> bytes:
+        return self.underlying_store.get(self._within(key))
+
+    def add(self, key: str, amount: int) -> int:
+        return self.underlying_store.add(self._within(key), amount)
+
+    def append(self, key: str, value: str | bytes) -> None:
+        self.underlying_store.append(self._within(key), _bytes(value))
+
+    def compare_set(
+        self, key: str, expected_value: str | bytes, desired_value: str | bytes
+    ) -> bytes:
+        expected, desired = _bytes(expected_value), _bytes(desired_value)
+        return self.underlying_store.compare_set(self._within(key), expected, desired)
+
+    def wait(self, keys: list[str], timeout: timedelta | None = None) -> None:
+        given = () if timeout is None else (timeout,)
+        self.underlying_store.wait([self._within(key) for key in keys], *given)
+
+    def check(self, keys: list[str]) -> bool:
+        return self.underlying_store.check([self._within(key) for key in keys])
+
+    def delete_key(self, key: str) -> bool:
+        return self.underlying_store.delete_key(self._within(key))
 
     def list_keys(self) -> list[str]:
         """The keys of the values in this part."""
@@ -274,6 +306,28 @@ class PrefixStore(Store):
     def num_keys(self) -> int:
         """The number of values in the other store, of whatever part."""
         return self.underlying_store.num_keys()
+
+    def multi_get(self, keys: list[str]) -> list[bytes]:
+        return self.underlying_store.multi_get([self._within(key) for key in keys])
+
+    def multi_set(self, keys: list[str], values: list[str | bytes]) -> None:
+        inside = [self._within(key) for key in keys]
+        self.underlying_store.multi_set(inside, [_bytes(value) for value in values])
+
+    def queue_push(self, key: str, value: str | bytes) -> None:
+        self.underlying_store.queue_push(self._within(key), _bytes(value))
+
+    def queue_pop(self, key: str, block: bool = True) -> bytes:
+        return self.underlying_store.queue_pop(self._within(key), block)
+
+    def queue_len(self, key: str) -> int:
+        return self.underlying_store.queue_len(self._within(key))
+
+    def has_extended_api(self) -> bool:
+        return self.underlying_store.has_extended_api()
+
+    def clone(self) -> PrefixStore:
+        return PrefixStore(self.prefix, self.underlying_store.clone())
 
     @property
     def _underlying_non_prefix_store(self) -> Store:
@@ -349,14 +403,38 @@ class _Server(socketserver.ThreadingTCPServer):
     daemon_threads = True
     block_on_close = False
     allow_reuse_address = True
+    shared: dict[int, _Server] = {}
 
-    def __init__(self, port: int) -> None:
+    def __init__(self, port: int, listening: int | None) -> None:
         self.table = _Table()
         self.process = os.getpid()
-        super().__init__(("", port), _Client)
+        self.masters = 0
+        super().__init__(("", port), _Client, bind_and_activate=listening is None)
+        if listening is not None:
+            self.socket.close()
+            self.socket = socket.socket(fileno=listening)
+            self.server_address = self.socket.getsockname()
+            self.server_activate()
         threading.Thread(target=self.serve_forever, args=(0.05,), daemon=True).start()
 
-    def stop(self) -> None:
+    @classmethod
+    def of(cls, port: int, multi_tenant: bool, listening: int | None) -> _Server:
+        """The server of a port: a new one, or the one that masters in this process share."""
+        found = cls.shared.get(port) if multi_tenant else None
+        if found is None or found.process != os.getpid():
+            found = cls(port, listening)
+            if multi_tenant:
+                cls.shared[found.server_address[1]] = found
+        found.masters += 1
+        return found
+
+    def leave(self) -> None:
+        """Say that a master is gone; the last one stops the server."""
+        self.masters -= 1
+        if self.masters:
+            return
+        if self.shared.get(self.server_address[1]) is self:
+            del self.shared[self.server_address[1]]
         if os.getpid() == self.process:  # a forked process has a copy, but not the thread
             self.shutdown()
         self.server_close()
@@ -392,7 +470,9 @@ class TCPStore(Store):
         is_master: whether this process keeps the table.
         timeout: how long it waits, for the others and for keys.
         wait_for_workers: whether the master waits for ``world_size`` processes.
-        multi_tenant, master_listen_fd, use_libuv: accepted.
+        multi_tenant: whether masters of one process may share the port, and the table.
+        master_listen_fd: the descriptor of a socket that is bound to the port, to be taken over.
+        use_libuv: accepted, and told by ``libuvBackend``.
 
     Raises:
         DistNetworkError: the master cannot listen there, or nobody answers within ``timeout``.
@@ -412,16 +492,17 @@ class TCPStore(Store):
         use_libuv: bool = True,
     ) -> None:
         self.host = host_name
+        self.libuvBackend = use_libuv
         self._timeout = timeout
         if is_master:
             try:
-                server = _Server(port)
+                server = _Server.of(port, multi_tenant, master_listen_fd)
             except OSError as error:
                 raise DistNetworkError(
                     f"The server socket has failed to listen on any local network address. port: "
                     f"{port}: {error.strerror}"
                 ) from None
-            weakref.finalize(self, server.stop).atexit = False
+            weakref.finalize(self, server.leave).atexit = False
             port = server.server_address[1]
         self.port = port
         self._lock = threading.Lock()

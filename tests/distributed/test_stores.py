@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import gc
 import importlib
 import importlib.util
 import multiprocessing
+import socket
 import threading
 from collections.abc import Callable
 from datetime import timedelta
@@ -72,10 +74,10 @@ def test_queues_and_numbers(kind: str, tmp_path: Path) -> None:
     store.queue_push("q", b"2")
     assert store.queue_len("q") == 2 and store.check(["q"])
     assert [store.queue_pop("q"), store.queue_pop("q", False)] == [b"1", b"2"]
-    with pytest.raises(dist.QueueEmptyError, match="'q' is empty"):
+    with pytest.raises(dist.QueueEmptyError, match="q' is empty"):
         store.queue_pop("q", False)
     store.set_timeout(SHORT)
-    with pytest.raises(dist.DistStoreError, match="waited 0.1 s for q"):
+    with pytest.raises(dist.DistStoreError, match="waited 0.1 s for .*q"):
         store.queue_pop("q")
     with pytest.raises(ValueError):
         store.multi_set(["a"], ["1", "2"])
@@ -94,6 +96,37 @@ def test_prefixes_and_clones() -> None:
     assert master.get("key") == b"there" and other.port == master.port
     with pytest.raises(NotImplementedError, match="Store lacks"):
         dist.Store().get("key")
+
+
+@pytest.mark.parametrize("framework", FRAMEWORKS)
+def test_a_part_of_a_store_of_a_program(framework: str) -> None:
+    d = importlib.import_module(f"{framework}.distributed")
+
+    class Own(d.Store):
+        def __init__(self) -> None:
+            super().__init__()
+            self.values: dict[str, bytes] = {}
+
+        def set(self, key: str, value: bytes) -> None:
+            self.values[key] = value
+
+        def get(self, key: str) -> bytes:
+            return self.values[key]
+
+        def wait(self, keys: list[str], timeout: timedelta | None = None) -> None:
+            assert self.check(keys)
+
+        def check(self, keys: list[str]) -> bool:
+            return all(key in self.values for key in keys)
+
+    own = Own()
+    part = d.PrefixStore("part", own)
+    part.set("key", "value")
+    assert own.values == {"part/key": b"value"} and part.get("key") == b"value"
+    part.wait(["key"])
+    part.wait(["key"], SHORT)
+    assert part.check(["key"]) and not part.check(["key", "other"])
+    assert not part.has_extended_api() and d.PrefixStore("a", d.HashStore()).has_extended_api()
 
 
 def count(store: Any, times: int) -> None:
@@ -150,6 +183,33 @@ def test_masters_and_clients() -> None:
         dist.FileStore("/nowhere/at/all").set("key", "value")
 
 
+@pytest.mark.parametrize("framework", FRAMEWORKS)
+def test_masters_that_share_a_port(framework: str) -> None:
+    d = importlib.import_module(f"{framework}.distributed")
+    first = d.TCPStore("localhost", 0, is_master=True, multi_tenant=True)
+    second = d.TCPStore("localhost", first.port, is_master=True, multi_tenant=True)
+    first.set("key", "value")
+    assert second.get("key") == b"value" and second.libuvBackend
+    del first
+    gc.collect()
+    assert second.get("key") == b"value"
+    port = second.port
+    del second
+    gc.collect()
+    assert not d.TCPStore("localhost", port, is_master=True, multi_tenant=True).check(["key"])
+
+
+@pytest.mark.parametrize("framework", FRAMEWORKS)
+def test_a_socket_that_is_taken_over(framework: str) -> None:
+    d = importlib.import_module(f"{framework}.distributed")
+    bound = socket.socket()
+    bound.bind(("localhost", 0))
+    port = bound.getsockname()[1]
+    store = d.TCPStore("localhost", port, is_master=True, master_listen_fd=bound.detach())
+    store.set("key", "value")
+    assert d.TCPStore("localhost", port).get("key") == b"value"
+
+
 def test_a_barrier() -> None:
     store, passed = dist.HashStore(), []
 
@@ -175,7 +235,9 @@ def test_rendezvous(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     store, rank, size = next(dist.rendezvous("env://", 0, 1))
     assert isinstance(store, dist.TCPStore) and (rank, size) == (0, 1)
     with pytest.raises(RuntimeError, match="No rendezvous handler for own://"):
-        next(dist.rendezvous("own://", 0, 1))
+        dist.rendezvous("own://", 0, 1)
+    with pytest.raises(ValueError, match="path missing"):
+        next(dist.rendezvous("file://?rank=0&world_size=1"))
     dist.register_rendezvous_handler("own", lambda url, **kwargs: iter([(store, 0, 1)]))
     try:
         with pytest.raises(RuntimeError, match="already registered"):
