@@ -202,6 +202,13 @@ def test_counter_knows_convolutions() -> None:
     assert counter.flops["conv_transpose"] == 2 * x.numel() * (8 * 2 * 2)
 
 
+def test_counter_knows_contractions() -> None:
+    x, y = nnkit.randn(2, 3, 4), nnkit.randn(4, 3, 5)
+    assert counted(lambda: nnkit.tensordot(x, y, ([1, 2], [1, 0]))).flops["tensordot"] == 240
+    assert counted(lambda: nnkit.einsum("abc,cbd->ad", x, y)).flops["einsum"] == 240
+    assert counted(lambda: nnkit.einsum("a,b->ab", x[0, 0], y[0, 0])).flops["einsum"] == 20
+
+
 @pytest.mark.parametrize("causal, pairs", [(False, 2 * 3 * 25), (True, 2 * 3 * 15)])
 def test_counter_knows_attention(causal: bool, pairs: int) -> None:
     q, k, v = (nnkit.randn(2, 3, 5, 8).requires_grad_() for _ in range(3))

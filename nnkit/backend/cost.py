@@ -12,6 +12,7 @@ from typing import Any
 
 from nnkit.backend.algebra import CATALOGUE
 from nnkit.backend.memory import owner
+from nnkit.backend.reference.linalg import einsum_flops
 
 
 def is_array(value: Any) -> bool:
@@ -87,6 +88,15 @@ def _matrix(call: dict, result: Any) -> int:
     return 2 * result.size * call["x"].shape[-1]
 
 
+def _tensordot(call: dict, result: Any) -> int:
+    return 2 * result.size * prod(call["x"].shape[axis] for axis in call["axes_x"])
+
+
+def _einsum(call: dict, result: Any) -> int:
+    shapes = tuple(tuple(x.shape) for x in call["operands"])
+    return einsum_flops(call["equation"], shapes) or max(result.size, *map(prod, shapes))
+
+
 def _linear(call: dict, result: Any) -> int:
     bias = 0 if call["bias"] is None else result.size
     return 2 * result.size * call["x"].shape[-1] + bias
@@ -137,6 +147,8 @@ def _recurrent_grad(call: dict, result: Any) -> int:
 PRODUCTS: dict[str, Callable[[dict, Any], int]] = {
     **dict.fromkeys("matmul mm bmm mv dot vdot".split(), _matrix),
     **dict.fromkeys(("addmm", "baddbmm"), _matrix_and_sum),
+    "tensordot": _tensordot,
+    "einsum": _einsum,
     "linear": _linear,
     "linear_grad_weight": lambda call, result: 2 * call["g"].size * call["x"].shape[-1],
     "conv": _conv,

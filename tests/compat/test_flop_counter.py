@@ -37,6 +37,40 @@ for target in (torch.relu, torch.ops.aten.mm):
     except (ValueError, RuntimeError) as error:
         print(type(error).__name__)
 """
+PRODUCTS = """
+import torch
+from torch.utils.flop_counter import FlopCounterMode, sdpa_flop_count
+x, y, z = torch.ones(2, 3, 4, 5), torch.ones(2, 3, 5, 6), torch.ones(5, 6)
+for f in (
+    lambda: x @ y,
+    lambda: x @ z,
+    lambda: torch.einsum("ij,jk->ik", z, z.T),
+    lambda: torch.einsum("bhqd,bhdk,kl->bhql", x, y, z.T),
+    lambda: torch.einsum("i,j->ij", z[0], z[1]),
+    lambda: torch.tensordot(y, z, 2),
+    lambda: torch.nn.GRU(3, 4)(torch.ones(5, 2, 3)),
+    lambda: torch.nn.MultiheadAttention(4, 2)(*torch.ones(3, 5, 2, 4)),
+):
+    with FlopCounterMode(display=False) as counter:
+        f()
+    print(counter.get_total_flops(), *[k for k, n in counter.flop_counts["Global"].items() if n])
+print(sdpa_flop_count((2, 4, 3, 8), (2, 2, 5, 8), (2, 2, 5, 6)))
+try:
+    sdpa_flop_count((2, 4, 3, 8), (2, 3, 5, 8), (2, 3, 5, 6))
+except AssertionError:
+    print("unfit")
+"""
+COUNTED = """\
+1440 aten.bmm
+1440 aten.mm
+300 aten.bmm
+2880 aten.bmm
+0
+360 aten.mm
+1680 aten.addmm
+2080 aten.addmm aten.bmm
+3360
+unfit"""
 PRINTED = """\
 Module                            FLOP    % Total
 -----------------------------  -------  ---------
@@ -83,3 +117,7 @@ RuntimeError"""
 
 def test_counts_and_tables() -> None:
     assert run(PROGRAM) == PRINTED
+
+
+def test_products_by_whatever_name() -> None:
+    assert run(PRODUCTS) == COUNTED

@@ -78,11 +78,16 @@ def einsum(B: Any, operands: tuple, equation: str) -> Any:
     # A size that is traced is an int of another class, which a plan that is kept would forget.
     are_plain = all(size.__class__ is int for shape in shapes for size in shape)
     plan = _planned if are_plain else _planned.__wrapped__
-    steps, last = plan(equation, shapes)
+    steps, last, _ = plan(equation, shapes)
     arrays = list(operands)
     for name, places, statics in steps:
         arrays.append(getattr(B, name)(*[arrays[k] for k in places], *statics))
     return arrays[last]
+
+
+def einsum_flops(equation: str, shapes: tuple) -> int:
+    """The operations of the matrix products in `einsum`."""
+    return _planned(equation, shapes)[2]
 
 
 class _Planner:
@@ -90,6 +95,7 @@ class _Planner:
 
     def __init__(self, shapes: tuple) -> None:
         self.steps: list[tuple] = []
+        self.flops = 0
         self.operands = [_Planned(shape, k) for k, shape in enumerate(shapes)]
 
     def _note(self, shape: tuple, name: str, operands: tuple, *statics: Any) -> _Planned:
@@ -116,6 +122,7 @@ class _Planner:
         return self._note(shape, "mul", (x, y))
 
     def bmm(self, x: _Planned, y: _Planned) -> _Planned:
+        self.flops += 2 * math.prod(x.shape) * y.shape[2]
         return self._note((*x.shape[:2], y.shape[2]), "bmm", (x, y))
 
 
@@ -127,11 +134,12 @@ class _Planned(NamedTuple):
 
 
 @functools.lru_cache(maxsize=256)
-def _planned(equation: str, shapes: tuple) -> tuple[tuple, int]:
-    """The calls that contract operands of these shapes, and the place of the result."""
+def _planned(equation: str, shapes: tuple) -> tuple[tuple, int, int]:
+    """The calls that contract operands of these shapes, the place of the result, and what its
+    matrix products cost."""
     B = _Planner(shapes)
     result = _contracted(B, tuple(B.operands), equation)
-    return tuple(B.steps), result.place
+    return tuple(B.steps), result.place, B.flops
 
 
 def _contracted(B: Any, operands: tuple, equation: str) -> Any:

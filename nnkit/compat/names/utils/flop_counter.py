@@ -9,6 +9,8 @@ from math import prod
 from typing import Any
 
 from nnkit import Tensor
+from nnkit.backend.cost import flops
+from nnkit.backend.reference.linalg import einsum_flops
 from nnkit.backend.warning import warn
 from nnkit.compat.dispatch import TorchDispatchMode
 from nnkit.compat.names._ops import OpOverloadPacket, ops
@@ -115,8 +117,49 @@ def _moved_flop(x_shape: Any, w_shape: Any, *args: Any, **kwargs: Any) -> int:
     return conv_flop_count(x_shape, w_shape, None, transposed=True)
 
 
-# Primitives that are no operators of torch, and what their operations are counted for.
+def sdpa_flop_count(query_shape: Any, key_shape: Any, value_shape: Any) -> int:
+    """Those of attention, whose keys may have fewer heads than the queries.
+
+    Raises:
+        AssertionError: the shapes do not fit.
+    """
+    batch, heads, queries, size = query_shape
+    inside, (keys, width) = tuple(key_shape[:2]), value_shape[2:]
+    fits = inside == tuple(value_shape[:2]) and inside[0] == batch and not heads % inside[1]
+    if not fits or tuple(key_shape[2:]) != (keys, size):
+        raise AssertionError(
+            "sdpa_flop_count: the shapes of query, key and value are incompatible, got "
+            f"{tuple(query_shape)}, {tuple(key_shape)} and {tuple(value_shape)}"
+        )
+    return 2 * batch * heads * queries * keys * (size + width)
+
+
+def _matmul_flop(a_shape: Any, b_shape: Any, out_shape: Any) -> int:
+    return 2 * prod(out_shape) * a_shape[-1] if min(len(a_shape), len(b_shape)) > 1 else 0
+
+
+def _einsum_flop(shapes: Any, equation: str, out_shape: Any) -> int:
+    return einsum_flops(equation, tuple(tuple(shape) for shape in shapes))
+
+
+def _by_cost(name: str) -> Callable:
+    """The operations of a primitive as the door counts them."""
+
+    def count(*args: Any, out_val: Any) -> int:
+        args, out = tree_map(lambda t: t._array if isinstance(t, Tensor) else t, (args, out_val))
+        return flops(name, args, out)
+
+    return count
+
+
+# Primitives that are no operators of torch, and what their operations are counted for. Those of
+# LSTMs are counted for none, as in torch on the CPU.
 _OWN = {
+    "matmul": (aten.bmm, shape_wrapper(_matmul_flop)),
+    "einsum": (aten.bmm, shape_wrapper(_einsum_flop)),
+    "tensordot": (aten.mm, _by_cost("tensordot")),
+    **{f"{kind}_layer": (aten.addmm, _by_cost(f"{kind}_layer")) for kind in ("rnn", "gru")},
+    **{f"{kind}_layer_grad": (aten.mm, _by_cost(f"{kind}_layer_grad")) for kind in ("rnn", "gru")},
     "conv_grad_input": (aten.convolution_backward, shape_wrapper(_moved_flop)),
     "conv_grad_weight": (aten.convolution_backward, shape_wrapper(_weight_flop)),
     "conv_transpose": (aten.convolution, shape_wrapper(_moved_flop)),
@@ -198,10 +241,12 @@ class FlopCounterMode:
     def _count(self, func: Any, out: Any, args: tuple, kwargs: dict[str, Any]) -> None:
         packet = func.overloadpacket
         key, formula = packet, self.flop_registry.get(packet)
-        if formula is None and str(packet).startswith("nnkit."):
+        if formula is None:
             key, formula = _OWN.get(packet.__name__, (packet, None))
         if formula is None:
             return
+        if packet is aten.matmul and args[1].ndim == 2:
+            key = aten.mm
         count = formula(*args, **kwargs, out_val=out)
         for name in self.mod_tracker.parents:
             counts = self.flop_counts.setdefault(name, {})
