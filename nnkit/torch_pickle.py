@@ -15,7 +15,7 @@ from typing import Any, BinaryIO
 import nnkit
 from nnkit.autograd import Tensor
 from nnkit.autograd.sparse.tensor import SparseTensor
-from nnkit.autograd.surface.copying import state_of
+from nnkit.autograd.surface.copying import state_of, warn_if_has_hooks
 from nnkit.autograd.surface.metadata import is_conj, is_neg
 from nnkit.autograd.surface.storage import storage, storage_name, untyped_storage
 from nnkit.backend.dtype import dtype
@@ -146,6 +146,7 @@ def _reduce_tensor(value: Tensor) -> Any:
         if not attributes:
             return _REBUILD["_rebuild_parameter"], arguments
         return _REBUILD["_rebuild_parameter_with_state"], (*arguments, attributes)
+    warn_if_has_hooks(value)
     rebuild, arguments = _reduce_data(value)
     if kind is Tensor and not attributes:
         return rebuild, arguments

@@ -7,6 +7,7 @@ import weakref
 from multiprocessing import reduction
 from typing import Any
 
+from nnkit.autograd.surface.copying import warn_if_has_hooks
 from nnkit.autograd.surface.storage import Storage, UntypedStorage
 from nnkit.autograd.tensor import Tensor, wrap
 from nnkit.backend.device import cpu
@@ -76,6 +77,7 @@ def reduce_tensor(tensor: Tensor) -> tuple:
         )
     if tensor.device.type != "cpu" or tensor.layout is not strided:
         return tensor.__reduce_ex__(pickle.HIGHEST_PROTOCOL)
+    warn_if_has_hooks(tensor)
     plain = tensor.detach().resolve_conj().resolve_neg()
     place = plain.storage_offset(), plain.shape, plain.stride()
     storage = plain.untyped_storage()

@@ -169,6 +169,26 @@ def test_pickle_makes_leaves(lib: ModuleType) -> None:
     assert made.is_leaf and made.requires_grad and made.tolist() == [2, 2]
 
 
+@pytest.mark.filterwarnings("default:backward hook")
+def test_pickling_warns_of_hooks(lib: ModuleType) -> None:
+    hooks = import_module(f"{lib.__name__}.utils.hooks")
+    x, y = lib.ones(2, requires_grad=True), lib.nn.Parameter(lib.ones(2))
+    options = {"format": "torch"} if lib is nnkit else {}
+    meant = hooks.unserializable_hook(lambda g: g)
+    for tensor in (x, y):
+        tensor.register_hook(meant)
+    hooks.warn_if_has_hooks(x)
+    pickled(x)
+    handle = x.register_hook(lambda g: g)
+    y.register_hook(lambda g: g)
+    for save in (hooks.warn_if_has_hooks, pickled, lambda x: lib.save(x, io.BytesIO(), **options)):
+        with pytest.warns(UserWarning, match="backward hook .* on tensor will not be serialized"):
+            save(x)
+    pickled(y)  # of a parameter's hooks nothing is said
+    handle.remove()
+    pickled(x)
+
+
 def test_an_unpickled_tensor_computes(lib: ModuleType) -> None:
     """Its array comes with a dtype object of its own, which kernels must not take for another."""
     linear = pickled(lib.nn.Linear(2, 2))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from copy import deepcopy
 from typing import Any
 
@@ -13,6 +14,7 @@ from nnkit.autograd.tensor import Tensor, blank, fill
 from nnkit.backend.device import cpu
 from nnkit.backend.lazy import LazyPlace, alike, memory_of, plain, put_off
 from nnkit.backend.memory import extent
+from nnkit.backend.warning import warn
 
 
 def shallow_copy(self: Tensor) -> Tensor:
@@ -118,10 +120,28 @@ def rebuild(
     return tensor
 
 
+def unserializable_hook(f: Callable) -> Callable:
+    """Mark a hook of tensors as one that pickling may leave out without a warning."""
+    f.__torch_unserializable__ = True  # type: ignore[attr-defined]
+    return f
+
+
+def warn_if_has_hooks(tensor: Tensor) -> None:
+    """Warn of each hook of a tensor that is not marked by `unserializable_hook`."""
+    hooks = tensor._hooks and tensor._hooks.place
+    for hook in (hooks or {}).values():
+        if not hasattr(hook, "__torch_unserializable__"):
+            warn(
+                f"backward hook {hook!r} on tensor will not be serialized: decorate it with "
+                "utils.hooks.unserializable_hook if that is meant"
+            )
+
+
 def reduce(self: Tensor, protocol: int) -> tuple:
     """Pickle it as a leaf: its memory from the first to the last element, with the gaps that its
     strides leave; its device, ``requires_grad`` and attributes."""
     check_has_memory("__reduce_ex__", self, NotImplementedError)
+    warn_if_has_hooks(self)
     shape, strides, offset = source = geometry(self)
     place = self._device.home
     B, memory = place.backend, memory_of(self._array)
