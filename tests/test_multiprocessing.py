@@ -7,6 +7,7 @@ import os
 import pickle
 import sys
 import time
+from multiprocessing import reduction
 from typing import Any
 
 import pytest
@@ -215,3 +216,11 @@ def test_a_loader_s_batches_are_copies() -> None:
     data = nnkit.utils.data.TensorDataset(nnkit.arange(4.0))
     for (batch,) in nnkit.utils.data.DataLoader(data, 2, num_workers=1):
         assert not batch.is_shared()
+
+
+def test_sending_does_not_search_for_who_shares_memory(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delattr("gc.get_objects")
+    tensors = [nnkit.ones(2), nnkit.ones(2) + 1, nnkit.nn.Parameter(nnkit.ones(2))]
+    for tensor in tensors:
+        reduction.ForkingPickler.dumps(tensor)
+        assert tensor.is_shared()

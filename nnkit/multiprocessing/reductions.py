@@ -78,6 +78,8 @@ def reduce_tensor(tensor: Tensor) -> tuple:
     if tensor.device.type != "cpu" or tensor.layout is not strided:
         return tensor.__reduce_ex__(pickle.HIGHEST_PROTOCOL)
     warn_if_has_hooks(tensor)
+    if not (tensor.is_conj() or tensor.is_neg()):
+        tensor.share_memory_()  # before others look into it, who would have to be found
     plain = tensor.detach().resolve_conj().resolve_neg()
     place = plain.storage_offset(), plain.shape, plain.stride()
     storage = plain.untyped_storage()
