@@ -90,3 +90,32 @@ print(torch.vmap(lambda x, y: joined([x, y], 3), in_dims=(1, None))(x, x[0]))
         f"rows: 2 (0,) rows: 3 (1,) {nested}",
         "rows: 3 ([1, None], None) [tensor([0., 0., 0.]), tensor([0., 0., 0.])]",
     ]  # fmt: skip
+
+
+def test_operators_that_give_lists() -> None:
+    program = """
+import torch
+@torch.library.custom_op("parts::split", mutates_args=())
+def split(x: torch.Tensor, n: int) -> list[torch.Tensor]:
+    return [part.clone() for part in x.split(n)]
+def setup(ctx, inputs, output): ctx.n = len(output)
+def back(ctx, g): return torch.cat(g) * ctx.n, None
+split.register_autograd(back, setup_context=setup)
+@torch.library.custom_op("parts::counted", mutates_args=())
+def counted(x: torch.Tensor, n: int) -> tuple[list[torch.Tensor], int]:
+    return [part.clone() for part in x.split(n)], n
+counted.register_autograd(lambda ctx, g, n: (torch.cat(g), None))
+x = torch.arange(4.0).requires_grad_()
+a, b = split(x, 2)
+print(type(split(x, 2)).__name__, torch.autograd.grad((a * 2 + b * 3).sum(), x)[0].tolist())
+print(torch.autograd.grad(split(x, 2)[1].sum(), x)[0].tolist())
+(a, b), n = counted(x, 2)
+print(n, torch.autograd.grad((a * 2 + b * 3).sum(), x)[0].tolist())
+@split.register_vmap
+def _(info, dims, x, n): return [part.clone() for part in x.movedim(dims[0], 1).split(n)], [1, 1]
+print([part.shape for part in torch.vmap(lambda x: split(x, 2), in_dims=1)(torch.ones(4, 3))])
+"""
+    assert run(program).splitlines() == [
+        "list [4.0, 4.0, 6.0, 6.0]", "[0.0, 0.0, 2.0, 2.0]", "2 [2.0, 2.0, 3.0, 3.0]",
+        "[torch.Size([3, 2]), torch.Size([3, 2])]",
+    ]  # fmt: skip

@@ -22,6 +22,7 @@ from nnkit.compat.dispatch import THREAD, asked
 from nnkit.compat.names._ops import OpOverloadPacket, ops
 from nnkit.compat.passing import nothing, unchanged
 from nnkit.utils._pytree import tree_flatten, tree_leaves, tree_unflatten
+from nnkit.utils._pytree.leaves import _broadcast_to_and_flatten
 
 _AUTOGRAD = "autograd"
 
@@ -104,17 +105,26 @@ class CustomOpDef:
     def _recorded(self, leaves: list[Any], structure: Any, named: dict[str, Any]) -> Any:
         """The result as one node of the graph, whose derivative is the registered formula."""
         operator = self
+        made: list[Any] = []  # how the results are nested, of which autograd knows the leaves
 
-        def forward(*inputs: Any) -> Any:
+        def flat(result: Any) -> tuple:
+            found, spec = tree_flatten(result)
+            made[:] = [spec]
+            return tuple(found)
+
+        def nested(found: tuple) -> Any:
+            return tree_unflatten(list(found), made[0])
+
+        def forward(*inputs: Any) -> tuple:
             device = next(leaf for leaf in inputs if isinstance(leaf, Tensor)).device.type
-            return operator._computed(device, tree_unflatten(inputs, structure), named)
+            return flat(operator._computed(device, tree_unflatten(inputs, structure), named))
 
         def setup_context(ctx: Any, inputs: tuple, output: Any) -> None:
             if operator._setup is None:
                 return
             told = {"keyword_only_inputs": named} if named else {}
             inputs = tree_unflatten(inputs, structure)
-            operator._setup(ctx=ctx, inputs=inputs, output=output, **told)
+            operator._setup(ctx=ctx, inputs=inputs, output=nested(output), **told)
 
         def backward(ctx: Any, *gradients: Any) -> Any:
             if operator._backward is None:
@@ -122,26 +132,28 @@ class CustomOpDef:
                     f"Trying to backward through {operator._qualname} but no autograd formula "
                     "was registered. Please use register_autograd to add one."
                 )
-            found = operator._backward(ctx, *gradients)
+            given = nested(gradients)
+            found = operator._backward(ctx, *(given if isinstance(given, tuple) else (given,)))
             found = found if isinstance(found, tuple) else (found,)
             return tuple(_gradients_of(tree_unflatten(leaves, structure), found))
 
         def vmap(info: Any, in_dims: tuple, *inputs: Any) -> Any:
             if operator._vmap is not None:
-                dims = tree_unflatten(in_dims, structure)
-                return operator._vmap(info, dims, *tree_unflatten(inputs, structure), **named)
+                told = tree_unflatten(in_dims, structure), *tree_unflatten(inputs, structure)
+                result, dims = operator._vmap(info, *told, **named)
+                return flat(result), tuple(_broadcast_to_and_flatten(dims, made[0]) or ())
             rows = []
             for i in range(info.batch_size):
                 one = [x if d is None else x.select(d, i) for x, d in zip(inputs, in_dims)]
                 rows.append(operator(*tree_unflatten(one, structure), **named))
-            return _stacked(rows), 0
+            return flat(_stacked(rows)), 0
 
         rules: dict[str, Any] = {
             "forward": staticmethod(forward), "setup_context": staticmethod(setup_context),
             "backward": staticmethod(backward), "vmap": staticmethod(vmap),
         }  # fmt: skip
         name = f"GeneratedBackwardFor_{self._qualname.replace('::', '_')}_default"
-        return type(name, (nnkit.autograd.Function,), rules).apply(*leaves)
+        return nested(type(name, (nnkit.autograd.Function,), rules).apply(*leaves))
 
     def register_kernel(self, device_types: Any, func: Callable | None = None, /) -> Callable:
         """Let a function compute the operator on devices of some kinds; None means all."""
