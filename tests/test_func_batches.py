@@ -133,6 +133,13 @@ READ_BY_RULES = {
 }
 
 
+def test_gradients_of_a_window_into_a_number() -> None:
+    x = nnkit.tensor(2.0, requires_grad=True)
+    y = x.unfold(0, 1, 1)
+    pulled = nnkit.vmap(lambda g: nnkit.autograd.grad(y, x, g)[0])(nnkit.tensor([[3.0], [4.0]]))
+    assert pulled.tolist() == [3, 4]
+
+
 @pytest.mark.parametrize("name", READ_BY_RULES)
 def test_second_derivatives_by_what_is_not_mapped(name: str) -> None:
     nnkit.manual_seed(0)

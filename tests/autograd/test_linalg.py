@@ -347,3 +347,10 @@ def test_a_determinant_beyond_its_dtype_is_infinite_without_a_word(size: int) ->
     assert out.item() == math.inf
     out.backward()
     assert x.grad is not None and x.grad[0, 0].item() == math.inf
+
+
+def test_a_product_of_no_reflections_has_a_history() -> None:
+    reflectors = nnkit.full((3, 2), nnkit.inf, requires_grad=True)
+    q = nnkit.linalg.householder_product(reflectors, nnkit.ones(0))
+    q.sum().backward()
+    assert q.tolist() == [[1, 0], [0, 1], [0, 0]] and not reflectors.grad.any()

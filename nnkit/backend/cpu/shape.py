@@ -369,8 +369,6 @@ def unfold_adjoint(y: Array, shape: tuple[int, ...], axis: int, size: int, step:
 
     As in torch one window after the other, and half precision is rounded after each addition.
     """
-    if not shape:
-        return np.asarray(y.sum(dtype=y.dtype))
     out = np.zeros(shape, y.dtype)
     lead = (slice(None),) * axis
     reach = (y.shape[axis] - 1) * step + 1

@@ -82,7 +82,7 @@ def _reflected(
             )
     check_dtype(name, input.dtype, COARSE)
     unit = eye(rows, dtype=input.dtype, device=input.device)
-    out = start
+    out = start if count else start + (input[..., :0].sum() + tau.sum())  # zero, with a history
     for i in reversed(range(count)):
         below = input[..., i + 1 :, i : i + 1]
         head = unit[: i + 1, i : i + 1].expand(*below._array.shape[:-2], i + 1, 1)

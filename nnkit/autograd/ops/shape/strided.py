@@ -118,7 +118,9 @@ _as_strided_scatter = rule(
 _unfold = rule(
     "unfold",
     view=True,
-    x=lambda B, g, x_shape, axis, size, step: B.unfold_adjoint(g, x_shape, axis, size, step),
+    x=lambda B, g, x_shape, axis, size, step: (
+        B.unfold_adjoint(g, x_shape, axis, size, step) if x_shape else B.sum(g, None, False)
+    ),
 )
 rule("unfold_adjoint", y=lambda B, g, axis, size, step: B.unfold(g, axis, size, step))
 _real = rule(
