@@ -8,7 +8,7 @@ import numbers
 from typing import Any
 
 from nnkit.autograd.arguments.dims import sizes_of
-from nnkit.autograd.arguments.sizes import check_shape
+from nnkit.autograd.arguments.sizes import MOST_DIMENSIONS, MOST_ELEMENTS, check_shape
 from nnkit.autograd.op.out import write_out
 from nnkit.autograd.tensor import Tensor, wrap
 from nnkit.backend.device import device as Device
@@ -90,7 +90,17 @@ def check_kind(name: str, dtype: Any, layout: Any, device: Any, out: Any) -> Non
 
 
 def shape_of(name: str, given: tuple, keyword: Any = None) -> tuple[int, ...]:
-    """Sizes as a tuple of non-negative ints."""
+    """Sizes as a tuple of non-negative ints: `check_shape` of `sizes_of`, which plain ints that
+    fit do without."""
+    sizes = given[0] if len(given) == 1 and isinstance(given[0], tuple) else given
+    count = 1
+    for n in sizes:
+        if n.__class__ is not int or n < 1:
+            break
+        count *= n
+    else:
+        if given and keyword is None and count <= MOST_ELEMENTS and len(sizes) <= MOST_DIMENSIONS:
+            return tuple(sizes)
     if not given and keyword is None:
         raise TypeError(f'{name}() missing 1 required positional arguments: "size"')
     return check_shape(name, sizes_of(name, given, keyword), "size")
