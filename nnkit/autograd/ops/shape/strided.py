@@ -116,12 +116,11 @@ _as_strided_scatter = rule(
     y=_strided_part,
 )  # fmt: skip
 _unfold = rule(
-    "unfold",
-    view=True,
+    "unfold", view=True,
     x=lambda B, g, x_shape, axis, size, step: (
         B.unfold_adjoint(g, x_shape, axis, size, step) if x_shape else B.sum(g, None, False)
     ),
-)
+)  # fmt: skip
 rule("unfold_adjoint", y=lambda B, g, axis, size, step: B.unfold(g, axis, size, step))
 _real = rule(
     "real", node="SelectBackward0", view=True,
