@@ -38,7 +38,7 @@ def _integer_of_history(d: Difference) -> bool:
     dtype = d.seen("dtype", d.wanted) or ""
     differentiable = "float" in dtype or "complex" in dtype
     return not differentiable and in_statement(
-        r"fill_\(|\] = |\.(eq|ge)_\(", "requires_grad", "is_leaf"
+        r"fill_\(|\] = |\.(eq|ne|[gl][et])_\(", "requires_grad", "is_leaf"
     )(d)
 
 

@@ -181,4 +181,11 @@ RULES: dict[str, Callable[[Difference], bool]] = {
     ),
     "torch has gradients of zeros without memory, which it cannot add to": _adds_to_zeros,
     "a third derivative that is zero depends on a point in form, or does not": _depends_in_form,
+    "torch's vmap cuts a triangle of vectors that lie above each other, across the examples": (
+        lambda d: (
+            re.search(VMAPS, d.statement) is not None
+            and re.search(r"\.tri[lu]\(", d.statement) is not None
+            and d.errors == (None, "RuntimeError")
+        )
+    ),
 }

@@ -196,4 +196,80 @@ x2 += [x0.expand(3, 2, 2) @ T.ones(2, 3), T.ones(4, 3, 2) @ x0.expand(4, 2, 2)]
 x2 += [x0.expand(4, 2, 2) @ T.ones(2, 1, 2, 2), T.bmm(T.ones(1, 3, 2), x0.expand(1, 2, 2))]
 x3 = [x.grad_fn.name() for x in x2]
 """,
+    "a singular matrix' logarithm of the determinant has the gradient that substitution leaves": """
+x0 = [[[1.0, 2.0], [2.0, 4.0]], [[0.0, 0.0], [0.0, 0.0]], [[1.0, 1.0], [0.0, 0.0]]]
+x0 = [*map(T.tensor, x0), T.tensor(x0), T.tensor(x0[:1]).double(), T.tensor([[0.0]])]
+x0 += [T.arange(1.0, 10.0).reshape(3, 3), T.eye(2)[None] * T.arange(2.0)[:, None, None]]
+x1 = []
+for x in x0:
+    x.requires_grad_()
+    for f in (T.logdet, lambda x: T.slogdet(x)[1], lambda x: T.linalg.slogdet(x)[1] * 2):
+        x1.append(T.autograd.grad(f(x).sum(), x))
+        try:
+            x1.append(T.autograd.grad(f(x).sum(), x, create_graph=True))
+        except RuntimeError as error:
+            x1.append(type(error).__name__.lstrip("_"))
+""",
+    "what is conjugated in place and real passes its gradient on": """
+x0 = T.arange(6.0).reshape(2, 3).requires_grad_()
+x1 = (x0 * 1).conj_physical_()
+x2 = T.autograd.grad(x1, x0, T.ones(()).expand(2, 3), retain_graph=True)
+x3 = T.autograd.grad(x1, x0, T.ones(3, 2).mT, create_graph=True)
+x4 = (T.autograd.grad(x1, x0, x1, create_graph=True)[0] * x1).sum()
+x5 = T.autograd.grad(x4, x0)
+x6 = T.arange(3).conj_physical_()
+x7 = T.func.jvp(lambda t: (t * 1).conj_physical_(), (x0.detach(),), (x0.detach(),))
+x8 = T.func.vmap(lambda t: (t * 1).conj_physical_())(x0)
+""",
+    "an axis that interpolation leaves as it is makes NaN of infinities": """
+x0 = T.tensor([[[1.0, float('inf'), 2.0]]], requires_grad=True)
+x1, x2 = [], []
+for n in (2, 3, 5):
+    for m in ('linear', 'nearest', 'area', 'nearest-exact'):
+        x1.append(F.interpolate(x0, size=n, mode=m))
+    for m in ('bilinear', 'bicubic', 'nearest'):
+        x2 += [F.interpolate(x0[None], size=(rows, n), mode=m) for rows in (1, 2)]
+x3 = F.interpolate(x0[None, None], size=(1, 1, 5), mode='trilinear')
+x4 = F.interpolate(x0[None, None].half(), size=(2, 1, 3), mode='trilinear')
+x5 = F.interpolate(x0[None].double(), size=(1, 3), mode='bilinear', align_corners=True)
+x6 = T.autograd.grad(F.interpolate(x0, size=3, mode='linear'), x0, x0)
+x7 = x0[None].expand(1, 4, 1, 3).contiguous(memory_format=T.channels_last)
+x7 = F.interpolate(x7, size=(2, 3), mode='bilinear')
+x8 = F.interpolate(x0[None], size=(1, 3), mode='bilinear', antialias=True)
+""",
+    "least squares of one vector for each matrix, and of rows that are taken for a batch": """
+x0 = [T.ones(1, 3, 2) + T.eye(3, 2), T.ones(2, 3, 2) + T.eye(3, 2), T.ones(3, 2) + T.eye(3, 2)]
+x1 = []
+for a in x0:
+    for b in ((3,), (3, 1), (3, 3), (2, 3), (1, 3), (2, 3, 1), (1, 3, 2)):
+        b = T.ones(b).flatten().cumsum(0).reshape(b)
+        for driver in ('gels', 'gelsy', 'gelsd', 'gelss'):
+            try:
+                x1.append(T.linalg.lstsq(a, b, driver=driver))
+            except RuntimeError:
+                x1.append(None)
+""",
+    "what sees inference tensors that require grad, rounds or joins them, records nothing": """
+with T.inference_mode():
+    x0 = [T.tensor([0.25, 0.5], dtype=d).requires_grad_() for d in (T.half, T.bfloat16, T.float32)]
+x1 = [(x.round(decimals=d), x.clone().round_(decimals=d)) for x in x0 for d in (1, -1, 0)]
+x2 = [x.requires_grad for pair in x1 for x in pair]
+x3 = []
+for f in (T.hstack, T.vstack, T.row_stack, T.dstack, T.column_stack, T.stack, T.cat):
+    for x in (x0[2], x0[2].clone(), x0[2][None], x0[2][0]):
+        for out in (T.zeros(0), T.zeros(0, requires_grad=True)):
+            try:
+                x3.append(f([x, x], out=out).requires_grad)
+            except RuntimeError:
+                x3.append(None)
+for f in (T.diff, lambda x, out: T.kron(x, x, out=out)):
+    try:
+        x3.append(f(x0[2], out=T.zeros(0)).requires_grad)
+    except RuntimeError:
+        x3.append(None)
+x4 = T.tensor([0.25, 0.5], dtype=T.half, requires_grad=True)
+x5 = T.autograd.grad(x4.round(decimals=1), x4, T.ones(2, dtype=T.half), create_graph=True)
+x6 = (x4 * 1).round_(decimals=1)
+x7 = T.func.jvp(lambda t: t.round(decimals=1), (x4,), (x4,))
+""",
 }

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -87,6 +88,12 @@ LOGICAL = frozenset(("all", "any"))
 JOINING = frozenset(
     "cat concat concatenate stack hstack vstack row_stack dstack column_stack".split()
 )
+# Those that see operands of fewer dimensions through views, which have no history where they are of
+# inference tensors.
+THROUGH_VIEWS = {
+    "hstack": 1, "vstack": 2, "row_stack": 2, "column_stack": 2, "dstack": 3, "kron": math.inf,
+    "diff": math.inf,
+}  # fmt: skip
 # Those whose ``out`` lies by rows when it gets a new size, however their result does.
 RESIZED_BY_ROWS = frozenset(
     "stack kron quantile nanquantile cholesky cholesky_solve linalg.tensorinv".split()
@@ -150,6 +157,10 @@ def call_into(out: Any, function: Callable, name: str, arguments: tuple, options
     return type(result)(out)
 
 
+def _is_unseen(argument: Any) -> bool:
+    return isinstance(argument, Tensor) and argument.is_inference()
+
+
 def check_out(
     out: Any, result: Tensor, name: str, several: bool = False, arguments: tuple = (),
     part: str = "out",
@@ -169,11 +180,12 @@ def check_out(
     gradients = MODE.enabled and (result._requires_grad or out._requires_grad)
     if name == "matmul" and is_grad_enabled():  # which asks for itself, whatever autograd sees
         gradients = out.requires_grad or any(t.requires_grad for t in arguments)
-    unseen = result.dtype.category >= FLOATING and any(
-        isinstance(a, Tensor) and a.is_inference() for a in arguments
-    )  # inference tensors alone, which out= is none of
+    # Inference tensors alone, which out= is none of.
+    unseen = result.dtype.category >= FLOATING and any(map(_is_unseen, arguments))
     if unseen or name in IN_DTYPE_OF_OUT:  # no gradient passes through integers of the result
-        gradients = gradients or wants_history(out, arguments)
+        below = THROUGH_VIEWS.get(name, 0)
+        seen = [a for a in arguments if not (_is_unseen(a) and a.ndim < below)]
+        gradients = gradients or wants_history(out, seen)
     overload = _overload(name, several, arguments)
     if gradients and not (name in UNSEEN or overload in ENDING or name in COPYING):
         raise RuntimeError(

@@ -35,7 +35,11 @@ def _samples(B, old, new, scale, mode, aligned, x_dtype):
     """Pairs: an index of the input's samples, and their weights (None for ones)."""
     dtype = _work(x_dtype)
     if old == new and (mode not in ("nearest", "bicubic") or x_dtype == uint8.array):
-        return [(B.arange(0, new, 1, int64.array), None)]  # whatever the scale, as in torch
+        index = B.arange(0, new, 1, int64.array)  # whatever the scale, as in torch
+        if x_dtype == uint8.array or mode == "nearest-exact" or mode.endswith("-antialias"):
+            return [(index, None)]
+        way = B.full((new,), 0.0, dtype)  # of infinities torch makes NaN: it adds 0 times them
+        return [(index, weight) for _, weight in _linear(B, way)]
     if mode.endswith("-antialias"):
         return _smoothed(B, old, new, scale, mode, aligned, dtype)
     position = _positions(B, old, new, scale, mode, aligned, dtype)

@@ -15,6 +15,7 @@ from nnkit.autograd.ops.elementwise.bounds import maximum
 from nnkit.autograd.ops.elementwise.comparison import where
 from nnkit.autograd.ops.linalg.products import check_operands, matmul
 from nnkit.autograd.ops.padding import constant_pad_nd
+from nnkit.autograd.ops.shape.reshaping import broadcast_shapes
 from nnkit.autograd.surface import return_types
 from nnkit.autograd.surface.limits import finfo
 from nnkit.autograd.tensor import Tensor, on_its_own
@@ -173,13 +174,16 @@ def lstsq(A: Tensor, B: Tensor, rcond: float | None = None, *, driver: str | Non
             "linalg.lstsq: input.dim() must be that of other, or greater by one for one vector for "
             f"each matrix, got shapes {list(A.shape)} and {list(B.shape)}"
         )
-    if B.shape != A.shape[:-1] if lacking else B.shape[-2] != m:
+    vectors = B.ndim == 1 or B.shape == A.shape[:-1]
+    if B.shape[-1] != m if vectors else B.shape[-2] != m:
         raise RuntimeError(
             f"linalg.lstsq: input.size(-2) should match other.size({-1 if B.ndim == 1 else -2}), "
             f"got shapes {list(A.shape)} and {list(B.shape)}"
         )
-    if lacking:
+    if vectors:
         B = B.unsqueeze(-1)
+    elif lacking:  # whose rows torch takes for a batch
+        B = B.expand(*broadcast_shapes(A.shape[:-2], B.shape[:-1]), *B.shape[-2:])
     if driver == "gelsd" and rcond is not None and not 0 < rcond < 1:
         rcond = finfo(A.dtype).eps  # which LAPACK then takes
     solution = matmul(pinv(A, rtol=rcond), B)
@@ -194,8 +198,8 @@ def lstsq(A: Tensor, B: Tensor, rcond: float | None = None, *, driver: str | Non
         solution = on_its_own(whole.narrow(-2, 0, n))
     else:
         solution = column_major(solution)
-    if lacking:
-        solution, residuals = solution.squeeze(-1), residuals.squeeze(-1)
+    if vectors:
+        solution = solution.squeeze(-1)
     fixed, none = A.detach(), A.new_empty(0).abs()
     singular = rules.svd(fixed, False)[1] if driver in ("gelsd", "gelss") else none
     if driver == "gels":

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from typing import Any
 
+from nnkit.autograd.op.registry import Lifted
 from nnkit.autograd.op.rule import rule
 from nnkit.autograd.op.single import single
 from nnkit.autograd.tensor import Tensor
@@ -150,10 +151,27 @@ def _grad_solve_triangular(
 
 def _grad_slogdet(B: Any, g_sign: Any, g_logabsdet: Any, x: Any, sign: Any) -> Any:
     g = g_logabsdet
-    x = B.masked_fill(x, B.unsqueeze(B.unsqueeze(B.eq(sign, 0), -1), -1), math.nan)  # singular
     if sign.dtype != g.dtype:  # complex: the sign turns with the imaginary part of the logarithm
         g = B.make_complex(g, B.neg(B.imag(B.mul(B.conj(g_sign), sign))))
-    return B.mul(B.unsqueeze(B.unsqueeze(g, -1), -1), B.inverse(B.mH(x)))
+    g = B.unsqueeze(B.unsqueeze(g, -1), -1)
+    if isinstance(B, Lifted):
+        return B.mul(g, B.inverse(B.mH(x)))  # which refuses singular matrices
+    singular = B.unsqueeze(B.unsqueeze(B.eq(sign, 0), -1), -1)
+    out = B.mul(g, B.inverse(B.mH(B.masked_fill(x, singular, math.nan))))
+    if sign.dtype != g_logabsdet.dtype or not B.item(B.any(singular, None, False)):
+        return out
+    return B.where(singular, _substituted(B, B.mT(x), g), out)
+
+
+def _substituted(B: Any, x: Any, scale: Any) -> Any:
+    """``scale * inverse(x)``; of a singular matrix what its substitution divides by zero, which is
+    what torch gives where it records nothing."""
+    n = x.shape[-1]
+    factors, pivots, _ = B.lu_factor(x)
+    rows = B.expand(B.unsqueeze(B.pivot_order(pivots, n), -1), x.shape)
+    y = B.gather(B.mul(scale, B.eye(n, n, x.dtype)), rows, len(x.shape) - 2)
+    y = B.solve_triangular(factors, y, False, True)
+    return B.solve_triangular(factors, y, True, False)
 
 
 def _grad_cholesky_solve(

@@ -22,6 +22,7 @@ from nnkit.autograd.op.promotion import check_dtype, check_steps, promote, promo
 from nnkit.autograd.op.public import PUBLIC, public
 from nnkit.autograd.op.registry import OPS
 from nnkit.autograd.op.rule import rule
+from nnkit.autograd.op.single import single
 from nnkit.autograd.ops.creation.conversion import converted
 from nnkit.autograd.surface.limits import LARGEST, check_numbers, fitting
 from nnkit.autograd.tensor import Tensor
@@ -418,9 +419,14 @@ def round(
     if not decimals:
         return _round(input)
     if input.dtype.array in HALF:
-        return converted(round(converted(input, float32), decimals=decimals), input.dtype)
+        return _round_half_precision(input, decimals)
     finer, coarser = 10.0 ** max(decimals, 0), 10.0 ** max(-decimals, 0)
     return _round_to(input, finer, coarser)
+
+
+@single(node="RoundBackward1", saves=False)
+def _round_half_precision(input: Tensor, decimals: int) -> Tensor:
+    return converted(round(converted(input, float32), decimals=decimals), input.dtype)
 
 
 def _attempt_by_weight(attempts: tuple, input: Tensor, end: Tensor, weight: Any) -> Tensor | None:

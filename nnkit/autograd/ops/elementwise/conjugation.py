@@ -27,6 +27,10 @@ _conj_physical = pointwise(
     "conj", lambda x: fn.conj(x), function=False, node="ConjPhysicalBackward0",
     x=lambda g: fn.conj(g),
 )
+_conj_of_real = pointwise(
+    "conj_of_real", lambda x: fn.conj(x), function=False, node="ConjPhysicalBackward0",
+    x=lambda g: g,
+)
 
 
 def _view(name: str, node: str, rule: Callable, **marks: bool) -> Callable:
@@ -80,7 +84,8 @@ conj.op = _put_off_conj.op
 
 
 def _conj_physical_in_place(self: Tensor) -> Tensor:
-    return write(self, "conj_physical_", _conj_physical)  # of real numbers too, as in torch
+    of_real = not self.is_complex()  # which torch records too, and has the gradient itself
+    return write(self, "conj_physical_", _conj_of_real if of_real else _conj_physical)
 
 
 @public(out=True, in_place=_conj_physical_in_place)

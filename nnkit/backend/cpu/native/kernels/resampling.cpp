@@ -47,7 +47,7 @@ bool fill(Index old, Index fresh, PyObject* factor, Mode mode, bool aligned, Tab
         scale = fresh > 1 ? static_cast<double>(old - 1) / static_cast<double>(fresh - 1) : 0;
     }
     table->old = old, table->fresh = fresh;
-    table->weighs = between && !stays;
+    table->weighs = between;
     table->taps = !table->weighs ? 1 : mode == Mode::linear ? 2 : 4;
     for (int k = 0; k < table->taps; ++k) {
         table->places[k].resize(static_cast<std::size_t>(fresh));
@@ -68,7 +68,7 @@ bool fill(Index old, Index fresh, PyObject* factor, Mode mode, bool aligned, Tab
         const Index first = static_cast<Index>(whole) - (mode == Mode::cubic ? 1 : 0);
         for (int k = 0; k < table->taps; ++k) {
             const auto at = static_cast<std::size_t>(i);
-            const Index place = std::clamp<Index>(first + k, 0, old - 1);
+            const Index place = stays ? i : std::clamp<Index>(first + k, 0, old - 1);
             table->places[k][at] = static_cast<std::int32_t>(place);
             if (table->weighs) table->weights[k][at] = (mode == Mode::cubic ? cubic : linear)[k];
         }
