@@ -272,4 +272,34 @@ x5 = T.autograd.grad(x4.round(decimals=1), x4, T.ones(2, dtype=T.half), create_g
 x6 = (x4 * 1).round_(decimals=1)
 x7 = T.func.jvp(lambda t: t.round(decimals=1), (x4,), (x4,))
 """,
+    "powers are joined to a column of ones, as hooks see": """
+seen = []
+x0 = [T.ones(s, requires_grad=True) for s in ((2, 3), (0, 3), (4,))]
+x1 = [T.linalg.vander(x) for x in x0]
+for x in x1:
+    x.grad_fn.register_hook(lambda given, _: seen.append([g.detach().clone() for g in given]))
+x2 = [T.autograd.grad(y.sum(), x) for x, y in zip(x0, x1)]
+x3 = T.linalg.vander(T.tensor([2, 3], dtype=T.int32), N=4)
+""",
+    "what out= resizes lies by rows where torch has computed it so": """
+x0 = T.arange(24.0).reshape(4, 2, 3).permute(1, 2, 0)
+x1 = [f(x0, out=T.empty(0)) for f in (T.fft.hfft, T.fft.irfft2, T.abs)]
+x1 += [f(x0, out=T.empty(0, dtype=T.complex64)) for f in (T.fft.fft, T.fft.rfft, T.fft.ihfft)]
+x1 += [T.fft.ifft(x, out=T.empty(0, dtype=T.complex64)) for x in (x0, x0 * 1j)]
+x1 += [T.abs(x0 * 1j, out=T.empty(0)), T.nanmedian(x0, 1, out=(T.empty(0), T.empty(0).long()))]
+x2 = T.linalg.matrix_power((x0[:, :2, :2] + T.eye(2)).mT, -1, out=T.empty(0))
+x3 = [T.empty(0) for _ in range(3)]
+T.unbind_copy(x0, 1, out=x3)
+""",
+    "incomplete gamma functions of single numbers, bags of no indices": """
+x0 = [T.tensor(a) for a in (0.0, 0.5, 3.0, 2e4)]
+x1 = [f(a, b) for f in (T.igamma, T.igammac) for a in x0 for b in x0]
+x2 = [a.clone().igamma_(b) for a in x0 for b in x0]
+x3 = []
+for s in ((0, 0), (2, 0), (0, 2)):
+    try:
+        x3.append(F.embedding_bag(T.ones(s, dtype=T.int64), T.ones(3, 2)))
+    except RuntimeError:
+        x3.append(None)
+""",
 }

@@ -96,8 +96,14 @@ THROUGH_VIEWS = {
 }  # fmt: skip
 # Those whose ``out`` lies by rows when it gets a new size, however their result does.
 RESIZED_BY_ROWS = frozenset(
-    "stack kron quantile nanquantile cholesky cholesky_solve linalg.tensorinv".split()
+    """
+    chain_matmul cholesky cholesky_solve fft.fft fft.fft2 fft.fftn fft.hfft fft.hfft2 fft.hfftn
+    fft.ifft2 fft.ifftn fft.ihfft2 fft.ihfftn fft.irfft fft.irfft2 fft.irfftn fft.rfft fft.rfft2
+    fft.rfftn kron linalg.cond linalg.matrix_power linalg.tensorinv matrix_power median nanmedian
+    nanquantile quantile split_with_sizes_copy stack unbind_copy
+    """.split()
 )
+COMPLEX_BY_ROWS = frozenset(("abs", "absolute", "fft.ifft"))  # of complex numbers alone
 # Those that are computed in the dtype of ``out``.
 IN_DTYPE_OF_OUT = frozenset("sum prod nansum nanmean cumsum cumprod".split())
 # Those that take it where dimensions are named; what they reduce to one number goes without.
@@ -224,7 +230,7 @@ def check_out(
     if x.shape != shape and name in FIRST_RESIZED:
         check_change(out, name, arguments)
         check_writable(out, name)
-        B, axes = out._device.backend, _axes_resized(name, result._array)
+        B, axes = out._device.backend, _axes_resized(name, result._array, arguments)
         resized = None if name == "kthvalue" else resized_span(B, x, shape, axes)
         for operand in arguments:
             if isinstance(operand, Tensor):
@@ -329,9 +335,10 @@ def _needs_same_dtype(out: Tensor, name: str, several: bool, arguments: tuple) -
     return several and name not in SEVERAL_CAST or name in SAME_DTYPE
 
 
-def _axes_resized(name: str, result: Any) -> tuple[int, ...] | None:
+def _axes_resized(name: str, result: Any, arguments: tuple) -> tuple[int, ...] | None:
     """The memory order of an ``out`` that is resized to the shape of a result."""
-    return None if name in RESIZED_BY_ROWS else order_of_result(result.shape, (result,))
+    by_rows = name in COMPLEX_BY_ROWS and arguments[0].is_complex() or name in RESIZED_BY_ROWS
+    return None if by_rows else order_of_result(result.shape, (result,))
 
 
 def write_out(out: Any, result: Tensor, name: str, arguments: tuple = ()) -> Tensor:
@@ -363,7 +370,7 @@ def _write(out: Tensor, result: Tensor, name: str, arguments: tuple = ()) -> Ten
                 f"{list(source.shape)}. It is deprecated to give one that is neither of that shape "
                 "nor empty"
             )
-        resize(out, source.shape, _axes_resized(name, source))
+        resize(out, source.shape, _axes_resized(name, source, arguments))
     if name in COPYING:
         return write(out, "copy", OPS["overwrite"], result)
     B.copy_(out._array, source)

@@ -108,7 +108,7 @@ def _bags(input: Tensor, offsets: Any, include_last_offset: bool, whole: bool) -
             )
         ops.check_indices("embedding_bag", input, "input")
         count, length = input.shape
-        if count and not length:
+        if not length:
             raise RuntimeError(
                 f"embedding_bag: step must be nonzero, got an input of shape {[count, length]}, "
                 "whose bags have no indices"

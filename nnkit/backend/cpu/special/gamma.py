@@ -240,7 +240,7 @@ def _share(a: np.ndarray, x: np.ndarray, upper: bool, out: np.ndarray | None) ->
     a, x = _wide(dtype, a, x)
     value = np.full(a.shape, np.nan)
     inside = (x > 0) & (a > 0) & np.isfinite(a) & np.isfinite(x)
-    large = inside & (a > 1e4)
+    large = np.asarray(inside & (a > 1e4))  # of one number too
     large[large] = np.abs(x[large] - a[large]) < 0.3 * a[large]
     if large.any():
         value[large] = _of_large(a[large], x[large], upper)
