@@ -196,15 +196,13 @@ x2 += [x0.expand(3, 2, 2) @ T.ones(2, 3), T.ones(4, 3, 2) @ x0.expand(4, 2, 2)]
 x2 += [x0.expand(4, 2, 2) @ T.ones(2, 1, 2, 2), T.bmm(T.ones(1, 3, 2), x0.expand(1, 2, 2))]
 x3 = [x.grad_fn.name() for x in x2]
 """,
-    "a singular matrix' logarithm of the determinant has the gradient that substitution leaves": """
+    "a gradient of the logarithm of a singular determinant is refused where it is recorded": """
 x0 = [[[1.0, 2.0], [2.0, 4.0]], [[0.0, 0.0], [0.0, 0.0]], [[1.0, 1.0], [0.0, 0.0]]]
 x0 = [*map(T.tensor, x0), T.tensor(x0), T.tensor(x0[:1]).double(), T.tensor([[0.0]])]
-x0 += [T.arange(1.0, 10.0).reshape(3, 3), T.eye(2)[None] * T.arange(2.0)[:, None, None]]
 x1 = []
 for x in x0:
     x.requires_grad_()
     for f in (T.logdet, lambda x: T.slogdet(x)[1], lambda x: T.linalg.slogdet(x)[1] * 2):
-        x1.append(T.autograd.grad(f(x).sum(), x))
         try:
             x1.append(T.autograd.grad(f(x).sum(), x, create_graph=True))
         except RuntimeError as error:

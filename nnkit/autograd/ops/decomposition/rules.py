@@ -157,21 +157,7 @@ def _grad_slogdet(B: Any, g_sign: Any, g_logabsdet: Any, x: Any, sign: Any) -> A
     if isinstance(B, Lifted):
         return B.mul(g, B.inverse(B.mH(x)))  # which refuses singular matrices
     singular = B.unsqueeze(B.unsqueeze(B.eq(sign, 0), -1), -1)
-    out = B.mul(g, B.inverse(B.mH(B.masked_fill(x, singular, math.nan))))
-    if sign.dtype != g_logabsdet.dtype or not B.item(B.any(singular, None, False)):
-        return out
-    return B.where(singular, _substituted(B, B.mT(x), g), out)
-
-
-def _substituted(B: Any, x: Any, scale: Any) -> Any:
-    """``scale * inverse(x)``; of a singular matrix what its substitution divides by zero, which is
-    what torch gives where it records nothing."""
-    n = x.shape[-1]
-    factors, pivots, _ = B.lu_factor(x)
-    rows = B.expand(B.unsqueeze(B.pivot_order(pivots, n), -1), x.shape)
-    y = B.gather(B.mul(scale, B.eye(n, n, x.dtype)), rows, len(x.shape) - 2)
-    y = B.solve_triangular(factors, y, False, True)
-    return B.solve_triangular(factors, y, True, False)
+    return B.mul(g, B.inverse(B.mH(B.masked_fill(x, singular, math.nan))))
 
 
 def _grad_cholesky_solve(

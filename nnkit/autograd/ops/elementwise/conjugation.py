@@ -15,6 +15,7 @@ from nnkit.autograd.op.pointwise import fn, pointwise
 from nnkit.autograd.op.public import attach, public
 from nnkit.autograd.op.registry import OPS
 from nnkit.autograd.op.rule import Op, connect
+from nnkit.autograd.op.single import single
 from nnkit.autograd.ops.creation.conversion import clone, composite_operands
 from nnkit.autograd.surface.metadata import is_conj, is_neg
 from nnkit.autograd.tensor import Tensor, wrap
@@ -27,10 +28,7 @@ _conj_physical = pointwise(
     "conj", lambda x: fn.conj(x), function=False, node="ConjPhysicalBackward0",
     x=lambda g: fn.conj(g),
 )
-_conj_of_real = pointwise(
-    "conj_of_real", lambda x: fn.conj(x), function=False, node="ConjPhysicalBackward0",
-    x=lambda g: g,
-)
+_conj_of_real = single(clone, name="conj_physical", node="ConjPhysicalBackward0", saves=False)
 
 
 def _view(name: str, node: str, rule: Callable, **marks: bool) -> Callable:
