@@ -122,6 +122,26 @@ def test_an_output_that_is_not_differentiable_has_no_tangent(lib: ModuleType) ->
         lib.func.jvp(apply, (x,), (x,))
 
 
+def test_gradients_of_examples_within_others(lib: ModuleType) -> None:
+    """A backward that calls a Function with examples of the outer vmap, inside of the inner."""
+
+    def backward(ctx: Any, g: Any) -> tuple:
+        x, y = ctx.saved_tensors
+        return apply(g, y), apply(g, x)
+
+    apply = function(lib, forward=lambda x, y: x * y, backward=backward).apply
+    x, y = lib.tensor([1.0, 2.0], requires_grad=True), lib.tensor([3.0, 5.0], requires_grad=True)
+    out = apply(x, y)
+
+    def gradient(g: Any, other: Any) -> tuple:
+        return lib.autograd.grad(out, (x, y), g, retain_graph=True)
+
+    inner = lib.func.vmap(gradient, (None, 0))
+    found = lib.func.vmap(inner, (0, None))(lib.tensor([[1.0, 2.0], [3.0, 4.0]]), lib.ones(1, 2))
+    assert found[0].tolist() == [[[3.0, 10.0]], [[9.0, 20.0]]]
+    assert found[1].tolist() == [[[1.0, 4.0]], [[3.0, 8.0]]]
+
+
 def test_a_vmap_of_its_own(lib: ModuleType) -> None:
     told = []
 

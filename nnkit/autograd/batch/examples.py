@@ -144,13 +144,14 @@ class BatchLevel(Level):
     @contextmanager
     def outside(self) -> Iterator[None]:
         """A block in which operations are computed outside the level."""
+        inner = MODE.wrapping  # maybe a level that was entered inside of it
         MODE.wrapping = self.around
         MODE.transforms -= 1
         MODE.batches -= 1
         try:
             yield
         finally:
-            MODE.wrapping = self
+            MODE.wrapping = inner
             MODE.transforms += 1
             MODE.batches += 1
 
