@@ -248,3 +248,59 @@ def test_what_torch_writes_without_a_look_is_written(lib: ModuleType) -> None:
     of(lib).grad(function)(x)
     assert weight.grad.abs().max() <= 0.01 and c.tolist() == [0.0, 0.0] and x.tolist() == [2.0, 2.0]
     assert before.shape == layer.parametrizations.weight[0]._u.shape
+
+
+DATA_SET: dict[str, Callable[[ModuleType, Any], Any]] = {
+    "the argument": lambda lib, x: x,
+    "a result": lambda lib, x: x * 2,
+    "what was detached": lambda lib, x: x.detach(),
+    "the argument's data": lambda lib, x: x.data,
+    "what is made": lambda lib, x: lib.ones(3),
+    "a parameter": lambda lib, x: lib.nn.Parameter(lib.ones(3)),
+}
+
+
+@pytest.mark.parametrize("transform", TRANSFORMS)
+@pytest.mark.parametrize("name", DATA_SET)
+def test_data_is_not_set(lib: ModuleType, name: str, transform: str) -> None:
+    def function(x: Any) -> Any:
+        DATA_SET[name](lib, x).data = lib.zeros(3)
+        return (x * x).sum()
+
+    with raises(lib, RuntimeError, "mutating directly with `.data` inside functorch transform"):
+        transforms(lib, function)[transform]()
+
+
+def test_data_of_an_argument_of_a_transform_around_is_not_set(lib: ModuleType) -> None:
+    def function(x: Any) -> Any:
+        def inner(y: Any) -> Any:
+            x.data = lib.zeros(3)
+            return y.sum()
+
+        return of(lib).grad(inner)(lib.ones(3)).sum() + x.sum()
+
+    with raises(lib, RuntimeError, "mutating directly with `.data` inside functorch transform"):
+        of(lib).grad(function)(lib.ones(3))
+
+
+def test_data_of_examples_is_not_set(lib: ModuleType) -> None:
+    def function(x: Any) -> Any:
+        x.data = lib.zeros(3)
+        return x.sum()
+
+    f = of(lib)
+    mapped = f.vmap(function)
+    for run in (mapped, f.grad(lambda x: mapped(x).sum())):
+        with raises(lib, RuntimeError, "mutating directly with `.data` under vmap transform"):
+            run(lib.ones(2, 3))
+
+
+@pytest.mark.parametrize("transform", TRANSFORMS)
+def test_data_of_what_is_captured_is_set(lib: ModuleType, transform: str) -> None:
+    def function(x: Any) -> Any:
+        c.data = zeros
+        return (x * x).sum()
+
+    c, zeros = lib.ones(3), lib.zeros(3)
+    transforms(lib, function)[transform]()
+    assert c.tolist() == [0.0] * 3

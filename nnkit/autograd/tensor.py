@@ -191,11 +191,10 @@ class Tensor(Living):
     def data(self, new: Tensor) -> None:
         if not isinstance(new, Tensor):
             raise TypeError(f"Variable data has to be a tensor, but got {type(new).__name__}")
-        depth = self._device.depth or new._device.depth
-        if depth and not (self._device.by_hand or new._device.by_hand):
-            raise RuntimeError(
-                "data of a tensor cannot be set inside a function that nnkit.func transforms"
-            )
+        if MODE.captures is not None or self._device.depth or new._device.depth:
+            from nnkit.autograd.views.refusals import check_data_set
+
+            check_data_set(self, new)
         if not can_take_memory(self, new):
             raise RuntimeError(
                 "data set to an incompatible tensor type: got one of "

@@ -84,16 +84,36 @@ def was_written(view: Any) -> bool:
 def check_captured(x: Tensor, operation: str) -> None:
     """RuntimeError for a tensor captured by a function that `nnkit.func` differentiates: one that
     was made before and is not among its inputs."""
-    writes, level = x._writes, MODE.captures
-    while level is not None and writes.__class__ is list:
+    level = MODE.captures
+    while level is not None and x._writes.__class__ is list:
         number, inputs, level = level
-        if (writes[2] or 0) >= number:
-            return
-        # A view of an input shares its write counter, or at least its memory.
-        if not any(writes is own._writes or shares_memory(x, own) for own in inputs):
+        if not _is_of_transform(x, number, inputs):
             raise RuntimeError(
                 "During a grad (vjp, jvp, grad, etc) transform, the function provided attempted to "
                 f"call in-place operation ({operation}) that would mutate a captured Tensor. This "
                 "is not supported; please rewrite the function being transformed to explicitly "
                 "accept the mutated Tensor(s) as inputs."
             )
+
+
+def check_data_set(x: Any, new: Any) -> None:
+    """RuntimeError where the data of a tensor may not be set: a running function that `nnkit.func`
+    differentiates has made it or takes it, or either is of a level that is not entered by hand."""
+    places, level = (x._device, new._device), MODE.captures
+    place: Any = next((p for p in places if p.depth), None)
+    refused = place is not None and not any(p.by_hand for p in places)
+    mapped = refused and place.maps and place.captures is level
+    while level is not None and not refused:
+        number, inputs, level = level
+        refused = x._writes.__class__ is list and _is_of_transform(x, number, inputs)
+    if refused:
+        where = "under vmap" if mapped else "inside functorch"
+        raise RuntimeError(f"mutating directly with `.data` {where} transform is not allowed.")
+
+
+def _is_of_transform(x: Tensor, number: int, inputs: list) -> bool:
+    """Whether a transform has made a tensor or has it among its inputs."""
+    if (x._writes[2] or 0) >= number:
+        return True
+    # A view of an input shares its write counter, or at least its memory.
+    return any(x._writes is own._writes or shares_memory(x, own) for own in inputs)
