@@ -9,7 +9,7 @@ from types import ModuleType
 
 import pytest
 
-from tests.harness import cases, checks, expectations, surroundings
+from tests.harness import bools, cases, checks, expectations, surroundings
 from tests.harness.row import OpRow
 from tests.harness.table import ROWS, SUBJECT
 
@@ -91,6 +91,11 @@ def test_backward_again(framework: ModuleType, torch: ModuleType, row: OpRow) ->
 @each(lambda row: row.any_layout)
 def test_layouts(framework: ModuleType, row: OpRow) -> None:
     checks.layouts(framework, row)
+
+
+@each(lambda row: True)
+def test_bools_of_odd_bytes(framework: ModuleType, row: OpRow) -> None:
+    bools.check_odd_bytes(framework, row)
 
 
 @each(lambda row: row.out)

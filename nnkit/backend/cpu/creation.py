@@ -136,9 +136,11 @@ def contiguous(x: np.ndarray) -> np.ndarray:
 
 
 def copy_(x: np.ndarray, source: Any) -> np.ndarray:
-    if source.dtype.kind == "c" and x.dtype.kind not in "cb":
+    kind = source.dtype.kind
+    if kind == "c" and x.dtype.kind not in "cb":
         source = source.real
-    if x.dtype in (SATURATED, POWERS) and source.dtype is not x.dtype:
+    is_told = kind == "b" and x.dtype.isbuiltin == 2
+    if is_told or x.dtype in (SATURATED, POWERS) and source.dtype is not x.dtype:
         source = rounded(source, x.dtype)
     np.copyto(x, source, "unsafe")
     return x

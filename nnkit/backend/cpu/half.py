@@ -14,8 +14,16 @@ SATURATED = float8_e4m3fn.array  # it has no infinity: what is too large becomes
 POWERS = float8_e8m0fnu.array  # of two, without sign; the least one stands for zero
 
 
+def truth(x: Any) -> Any:
+    """An operand; of an array of bools one whose bytes are 0 and 1. Bytes viewed as bools may be
+    others, and NumPy, which takes these for true, compares, sorts and converts some as bytes."""
+    is_bool = x.__class__ is np.ndarray and x.dtype.kind == "b"
+    return np.logical_and(x, x) if is_bool else x
+
+
 def rounded(x: Any, dtype: np.dtype) -> np.ndarray:
     """The array in another dtype, as torch casts."""
+    x = truth(x) if dtype.isbuiltin == 2 else x  # 2: NumPy was told of it, and how it is cast to
     if dtype is SATURATED and x.dtype is not dtype:
         x = np.clip(x.astype(np.float32), -448, 448)
     elif dtype is POWERS:

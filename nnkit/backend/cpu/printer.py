@@ -17,7 +17,7 @@ from typing import Any
 
 import numpy as np
 
-from nnkit.backend.cpu.half import rounded
+from nnkit.backend.cpu.half import rounded, truth
 from nnkit.backend.cpu.memory import arranged
 from nnkit.backend.dtype import HALF, bfloat16
 from nnkit.backend.formula import Expression, Formula, Trace, interpret
@@ -43,6 +43,7 @@ ROUNDING = frozenset(("float16", "bfloat16"))
 COMPARISONS = frozenset(
     "lt le gt ge eq ne isnan isinf isfinite signbit logical_not logical_and logical_or".split()
 )
+OF_BYTES = frozenset("lt le gt ge eq ne logical_xor bitwise_xor".split())  # where two are bools
 
 
 class _Rounding:
@@ -113,7 +114,7 @@ def _namespace() -> dict[str, Any]:
         names.update({n: f for n, f in vars(module).items() if not n.startswith("_")})
     names.update(
         ndarray=np.ndarray, asarray=np.asarray, copyto=np.copyto, where=np.where,
-        zeros_like=np.zeros_like, HALF=HALF, narrow=narrow, arranged=arranged,
+        zeros_like=np.zeros_like, HALF=HALF, narrow=narrow, arranged=arranged, truth=truth,
         math=math, inf=math.inf, nan=math.nan,
         __name__="nnkit.backend.cpu.printed",
     )  # fmt: skip
@@ -275,7 +276,11 @@ def print_formula(name: str, formula: Formula) -> Callable:
         head = _head_of_several(name, formula, printer, narrowed)
         body = _in_blocks(printer, arrays, body)
     elif operations == 1:
-        head = _head_of_one(arrays, trace.outputs[0], narrowed)
+        root = trace.outputs[0]
+        head = _head_of_one(arrays, root, narrowed)
+        if root.function in OF_BYTES and len(arrays) == 2:
+            told = printer.infix(root, [f"truth({printer.leaf(a)})" for a in root.arguments])
+            body = [*lines, f"r = {told} if {_are_bools(arrays)} else {result}"]
     elif result in arrays:
         body = [f"r = {result}.copy()"]
     else:
@@ -353,6 +358,12 @@ def _head_of_one(arrays: tuple[str, ...], root: Expression, narrowed: str) -> li
     return head
 
 
+def _are_bools(arrays: tuple[str, ...]) -> str:
+    """Printed code: whether two operands, one maybe a number, may both be of bools."""
+    x, y = arrays
+    return f"({x} if {x}.__class__ is ndarray else {y}).dtype.kind == 'b'"
+
+
 def _lies_apart(operand: str, is_array: bool) -> str:
     """Printed code: whether an operand is an array whose elements do not lie by rows. Of those that
     do NumPy's results do too; of others it decides in another way than torch."""
@@ -381,6 +392,8 @@ def _print_inplace(name: str, formula: Formula, trace: Trace, parameters: str) -
             half = f"if {first}.dtype in HALF and ({' or '.join(numbers)}):" if numbers else ""
         else:
             half = f"if {first}.dtype in HALF:"
+        if root.function in OF_BYTES and numbers:
+            half = f"{half[:-1]} or {first}.dtype.kind == 'b':"
         # A number is not rounded to half precision before it is used.
         head = [half, f"    copyto({first}, {value}, casting='unsafe')", f"    return {first}"]
         body = [*(head if half else ()), *body]

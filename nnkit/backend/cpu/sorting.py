@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from nnkit.backend.cpu.half import truth
 from nnkit.backend.cpu.memory import arranged
 from nnkit.backend.dtype import HALF
 
@@ -19,7 +20,7 @@ Array = np.ndarray
 
 def _comparable(x: Array) -> Array:
     """bfloat16 sorts slowly or not at all, and float32 keeps the order of both half types."""
-    return x.astype(np.float32) if x.dtype in HALF else x
+    return x.astype(np.float32) if x.dtype in HALF else truth(x)
 
 
 def _pick(x: Array, order: Array, axis: int) -> Array:
