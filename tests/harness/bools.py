@@ -62,8 +62,9 @@ def _of_bools(row: OpRow) -> Iterator[Sample]:
 def _as_bools(sample: Sample, wanted: bool) -> Sample:
     """The sample with bools in place of floats, and, if they are not wanted, the opposite ones."""
     values = (sample.args, sample.kwargs)
-    found = {id(a): a for a in arrays_in(values) if getattr(a, "dtype", None) in AS_BOOLS}
-    bools = {key: (array > 0) == wanted for key, array in found.items()}  # one array stays one
+    found = {id(a): a for a in arrays_in(values) if isinstance(a, np.ndarray)}
+    # One array stays one.
+    bools = {key: (a > 0) == wanted for key, a in found.items() if a.dtype in AS_BOOLS}
     args, kwargs = replace_arrays(values, lambda array: bools.get(id(array), array))
     return Sample(*args, **kwargs)
 
