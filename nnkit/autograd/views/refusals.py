@@ -99,10 +99,10 @@ def check_captured(x: Tensor, operation: str) -> None:
 def check_data_set(x: Any, new: Any) -> None:
     """RuntimeError where the data of a tensor may not be set: a running function that `nnkit.func`
     differentiates has made it or takes it, or either is of a level that is not entered by hand."""
-    places, level = (x._device, new._device), MODE.captures
-    place: Any = next((p for p in places if p.depth), None)
+    places: list[Any] = [x._device, new._device]
+    place, level = next((p for p in places if p.depth), None), MODE.captures
     refused = place is not None and not any(p.by_hand for p in places)
-    mapped = refused and place.maps and place.captures is level
+    mapped = place is not None and place.maps and place.captures is level
     while level is not None and not refused:
         number, inputs, level = level
         refused = x._writes.__class__ is list and _is_of_transform(x, number, inputs)
