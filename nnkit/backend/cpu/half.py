@@ -18,7 +18,7 @@ def truth(x: Any) -> Any:
     """An operand; of an array of bools one whose bytes are 0 and 1. Bytes viewed as bools may be
     others, and NumPy, which takes these for true, compares, sorts and converts some as bytes."""
     is_bool = x.__class__ is np.ndarray and x.dtype.kind == "b"
-    return np.logical_and(x, x) if is_bool else x
+    return np.asarray(np.logical_and(x, x)) if is_bool else x
 
 
 def rounded(x: Any, dtype: np.dtype) -> np.ndarray:
