@@ -8,13 +8,14 @@ from pathlib import Path
 
 import pytest
 
+from tests.harness.forks import run_after
+
 START = "import nnkit.compat; nnkit.compat.install()\n"
 
 
 def run(program: str, *arguments: str, start: str = START) -> str:
     """What a program prints, in a process of its own: torch itself may be imported in this one."""
-    command = [sys.executable, "-c", start + program, *arguments]
-    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    done = run_after(start, program, *arguments)
     assert done.returncode == 0, done.stderr
     return "\n".join([done.stdout.strip(), *done.stderr.splitlines()]).strip()
 
