@@ -43,7 +43,7 @@ class _Server(NamedTuple):
 
 @cache
 def _server(start: str, _: int) -> _Server:
-    """The process from which others are forked, of this one, that has run the lines of ``start``."""
+    """The process, one of this process, that has run ``start`` and from which others are forked."""
     process = subprocess.Popen(
         [sys.executable, "-c", start + SERVER], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
         text=True,
