@@ -2,14 +2,12 @@
 
     python -m tools.nvrtc                  everything, for sm_75, sm_80 and sm_90
     python -m tools.nvrtc softmax --target sm_80 --list
-    python -m tools.nvrtc --intermediate   to PTX alone, unoptimized, in a fraction of the time
+    python -m tools.nvrtc --quick          whether it compiles, in a fraction of the time
     python -m tools.nvrtc --turn 0         each program for one GPU; turns 1 and 2 are the others
 
 Needs the wheel nvidia-cuda-nvrtc-cu12 (or -cu13). Prints for each source and target how many
 kernels were compiled, the most registers a thread takes, and every kernel that spills registers
-(of machine code alone); exits with 1 if something does not compile. What PTX says is checked when
-it becomes machine code; the few lines of it in the sources are in headers, and
-tests/cuda/test_compile.py compiles an instance of each kernel to the end.
+(of optimized code alone); exits with 1 if something does not compile.
 """
 
 from __future__ import annotations
@@ -122,28 +120,33 @@ def programs(subjects: list[str]) -> Iterator[tuple[Program, tuple[str, ...]]]:
 
 
 def compile_one(job: tuple[Program, str, bool]) -> tuple[Program, str, list[Usage], str]:
-    program, target, intermediate = job
-    option = "--Ofast-compile=max" if intermediate else "--ptxas-options=-v"
-    code = target.replace("sm", "compute") if intermediate else target
+    """The usages of a program's kernels, or the error.
+
+    Quickly, nothing is optimized, and formulas go as far as PTX. What remains can fail where a
+    source has PTX of its own or asks for shared memory; of theirs only the headers have any, and
+    tests/cuda/test_compile.py compiles one for each dtype that these treat apart to the end.
+    """
+    program, target, quick = job
+    option = "--Ofast-compile=max" if quick else "--ptxas-options=-v"
+    is_formula = program.label.startswith("formulas")
+    code = target.replace("sm", "compute") if quick and is_formula else target
     options = (*program.options, option)
     try:
         result = nvrtc.compile_kernels(program.text, program.names, program.label, code, options)
     except RuntimeError as error:
         return program, target, [], str(error)
-    if intermediate:
+    if quick:
         return program, target, [Usage(name, 0, 0) for name in result.names], ""
     return program, target, usages(result.log), ""
 
 
-def print_table(
-    table: dict[tuple[str, str], list[Usage]], intermediate: bool, every_kernel: bool
-) -> None:
-    usage = "" if intermediate else f" {'registers':>9} {'spilling':>8}"
+def print_table(table: dict[tuple[str, str], list[Usage]], quick: bool, every_kernel: bool) -> None:
+    usage = "" if quick else f" {'registers':>9} {'spilling':>8}"
     print(f"{'source':24} {'target':8} {'kernels':>7}{usage}")
     for (label, target), found in table.items():
         spilling = [u for u in found if u.spilled]
         most = max((u.registers for u in found), default=0)
-        usage = "" if intermediate else f" {most:9} {len(spilling):8}"
+        usage = "" if quick else f" {most:9} {len(spilling):8}"
         print(f"{label:24} {target:8} {len(found):7}{usage}")
         for one in found if every_kernel else spilling:
             print(f"    {one.kernel}: {one.registers} registers, {one.spilled} bytes spilled")
@@ -156,8 +159,8 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("--turn", type=int, help="compile for one target each, by turns")
     parser.add_argument("--list", action="store_true", help="print every kernel")
     parser.add_argument(
-        "--intermediate", action="store_true",
-        help="compile to PTX alone, unoptimized: there are no registers and spills to tell",
+        "--quick", action="store_true",
+        help="do not optimize, formulas to PTX alone: there are no registers and spills to tell",
     )  # fmt: skip
     options = parser.parse_args(arguments)
     jobs = []
@@ -165,7 +168,7 @@ def main(arguments: list[str] | None = None) -> int:
         wanted = targets(program.label, tuple(options.target or known))
         if wanted and options.turn is not None:
             wanted = wanted[(number + options.turn) % len(wanted) :][:1]
-        jobs += [(program, target, options.intermediate) for target in wanted]
+        jobs += [(program, target, options.quick) for target in wanted]
     start = time.perf_counter()
     table: dict[tuple[str, str], list[Usage]] = {}
     failures = 0
@@ -175,7 +178,7 @@ def main(arguments: list[str] | None = None) -> int:
                 failures += 1
                 print(error, file=sys.stderr)
             table.setdefault((program.label, target), []).extend(found)
-    print_table(table, options.intermediate, options.list)
+    print_table(table, options.quick, options.list)
     count = sum(map(len, table.values()))
     print(f"{count} kernels in {time.perf_counter() - start:.0f} s, {failures} failures")
     return 1 if failures or not count else 0

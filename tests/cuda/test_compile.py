@@ -15,7 +15,7 @@ from nnkit.backend.cuda import nvrtc
 from nnkit.backend.cuda.printer import Variant
 from nnkit.backend.cuda.source import FOLDER, OPTIONS, cache_folder, compiled, expanded, kernel
 from nnkit.backend.formula import Update
-from tests.cuda.instances import KERNELS, defined, names, targets
+from tests.cuda.instances import FLOATING, KERNELS, defined, names, targets
 
 
 def has_nvrtc() -> bool:
@@ -38,7 +38,7 @@ def test_every_kernel_is_listed(subject: str) -> None:
 @needs_nvrtc
 @pytest.mark.parametrize("subject", SOURCES)
 def test_sources_compile(subject: str) -> None:
-    """One instance of each kernel, for its oldest target; CI compiles all of them for sm_80."""
+    """One instance of each kernel, for its oldest target; `tools.nvrtc` compiles all of them."""
     target = targets(subject, ("sm_75", "sm_80"))[0]
     first = {name.partition("<")[0]: name for name in reversed(names(subject))}
     options = (*OPTIONS, "--ptxas-options=-v")
@@ -48,9 +48,10 @@ def test_sources_compile(subject: str) -> None:
 
 
 @needs_nvrtc
-@pytest.mark.parametrize(("dtype", "width"), [(np.float32, 4), (np.float16, 8), (np.int64, 1)])
-def test_strided_kernels_compile(dtype: type, width: int) -> None:
-    variant = Variant(FORMULAS["add"], (np.dtype(dtype),) * 2, (), None)
+@pytest.mark.parametrize("dtype", [*FLOATING, np.dtype(np.int64), np.dtype(np.bool_)], ids=str)
+def test_strided_kernels_compile(dtype: np.dtype) -> None:
+    variant = Variant(FORMULAS["add"], (dtype,) * 2, (), None)
+    width = max(1, 16 // dtype.itemsize)
     for wide in (False, True):
         one = variant.strided(wide, width, (False, width > 1))
         nvrtc.compile_kernels(one.text, (one.name,), one.file, "sm_80", one.options)

@@ -42,8 +42,8 @@ class _Server(NamedTuple):
 
 
 @cache
-def _server(start: str, _: int) -> _Server:
-    """The process, one of this process, that has run ``start`` and from which others are forked."""
+def _server(start: str, own: int) -> _Server:
+    """The process that has run ``start``, from which the process ``own`` has others forked."""
     process = subprocess.Popen(
         [sys.executable, "-c", start + SERVER], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
         text=True,
