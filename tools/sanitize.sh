@@ -1,21 +1,23 @@
 #!/usr/bin/env bash
 # Runs the tests of the compiled kernels under GCC's sanitizers.
 #
-#   tools/sanitize.sh address|thread [pytest's arguments]
-#   tools/sanitize.sh address|thread --fuzz geometry|calls [--seconds N] [--seed S] ...
+#   tools/sanitize.sh KIND [pytest's arguments]
+#   tools/sanitize.sh KIND --fuzz geometry|calls [--seconds N] [--seed S] ...
 #
 # The second form runs tests/fuzz/<name>.py without torch, which has sanitizers of its own.
-# `address` finds wrong reads and writes, and undefined behaviour; `thread` finds data races. The
-# kernels are compiled once more, in a folder of their own under build/: the ones in use stay.
+# KIND `address` finds wrong reads and writes, `undefined` undefined behaviour, `address,undefined`
+# both, compiled in twice the time; `thread` finds data races. The kernels are compiled once more,
+# in a folder of their own under build/: the ones in use stay.
 # LEVEL=-O0 in the environment compiles them in half the time, for few tests.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 root=$PWD
 
 case "${1:-}" in
-    address) flags="-fsanitize=address,undefined" runtime=asan ;;
-    thread) flags="-fsanitize=thread" runtime=tsan ;;
-    *) sed -n '2,11p' "$0" >&2; exit 2 ;;
+    address | address,undefined) runtime=asan ;;
+    undefined) runtime=ubsan ;;
+    thread) runtime=tsan ;;
+    *) sed -n '2,12p' "$0" >&2; exit 2 ;;
 esac
 kind=$1
 shift
@@ -25,7 +27,7 @@ else
     set -- -m pytest -q -p no:cacheprovider "$@"
     [[ "$*" == *tests/* ]] || set -- "$@" tests/backend  # where no tests are named
     # Those programs fork, and their Python threads hand each other the GIL, which is not instrumented.
-    [ $kind = address ] || set -- "$@" --ignore=tests/backend/test_native_faults.py
+    [ $kind != thread ] || set -- "$@" --ignore=tests/backend/test_native_faults.py
 fi
 
 # A copy of the sources, so that the extension lies beside its Python modules.
@@ -38,7 +40,7 @@ tar -c --exclude='*.so' --exclude=__pycache__ nnkit tests benchmarks setup.py se
 cd "$copy"
 export NNKIT_TARGETS=baseline
 # -O1 keeps the stacks readable; other instruction sets have the same sources.
-NNKIT_FLAGS="${LEVEL:--O1} -g1 -fno-omit-frame-pointer $flags" python setup.py -q build_ext --inplace
+NNKIT_FLAGS="${LEVEL:--O1} -g1 -fno-omit-frame-pointer -fsanitize=$kind" python setup.py -q build_ext --inplace
 ls nnkit/backend/cpu/native/*.so  # a file that does not compile leaves none
 
 # Leaks are looked for by tests that count references: CPython itself keeps much until the end.

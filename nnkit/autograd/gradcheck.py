@@ -126,15 +126,22 @@ def _unit(like: Tensor, place: tuple | None, unit: Any) -> Tensor:
     return moved
 
 
-def _analytical(outputs: tuple, x: Tensor, position: int, unit: Any, fast: bool) -> Tensor:
-    """Rows by places of output ``position``: the gradient of x for a unit gradient there."""
+def _analytical(
+    outputs: tuple, inputs: list[Tensor], position: int, unit: Any, fast: bool
+) -> list[Tensor]:
+    """For each input its gradients for a unit gradient at each place of output ``position``."""
     out = outputs[position]
-    rows = []
+    rows: list[list[Tensor]] = [[] for _ in inputs]
     for place in _places(out, fast):
-        (g,) = grad(out, x, _unit(out, place, unit), retain_graph=True, allow_unused=True)
-        rows.append(_zeros(x) if g is None else _values(g).detach())
-    found = _wide(stack(rows) if rows else _zeros(x)[None][:0]).reshape(len(rows), x._array.size)
-    return _along(found, x) if fast else found
+        found = grad(out, inputs, _unit(out, place, unit), retain_graph=True, allow_unused=True)
+        for kept, x, g in zip(rows, inputs, found, strict=True):
+            kept.append(_zeros(x) if g is None else _values(g).detach())
+    tables = []
+    for kept, x in zip(rows, inputs, strict=True):
+        table = _wide(stack(kept) if kept else _zeros(x)[None][:0])
+        table = table.reshape(len(kept), x._array.size)
+        tables.append(_along(table, x) if fast else table)
+    return tables
 
 
 def _along(rows: Tensor, of: Tensor) -> Tensor:
@@ -250,13 +257,13 @@ def _check(
         _compare(*found, atol=atol * wide, rtol=rtol)
 
     silent = _of_no_gradient(outputs, checked) if backwards else []
-    for k, x in varied if backwards else ():
-        for position, out in enumerate(outputs):
-            for unit in reversed(_steps(out)):  # in torch's order
-                analytical, again = [
-                    _analytical(outputs, x, position, unit, fast) for _ in range(2)
-                ]
-                if ((analytical - again).abs() > nondet_tol).any():
+    for position, out in enumerate(outputs) if backwards and varied else ():
+        for unit in reversed(_steps(out)):  # in torch's order
+            pulled, again = [
+                _analytical(outputs, [x for _, x in varied], position, unit, fast) for _ in range(2)
+            ]
+            for (k, x), analytical, second in zip(varied, pulled, again, strict=True):
+                if ((analytical - second).abs() > nondet_tol).any():
                     raise GradcheckError(f"Backward is not reentrant: input {k}, output {position}")
                 parts = (tables[k][positions[position]] * unit.conjugate()).real
                 parts = _along(parts, out) if fast else parts

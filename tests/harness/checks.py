@@ -84,7 +84,8 @@ def inputs_unmodified(framework: ModuleType, row: OpRow) -> None:
 
 
 def gradcheck(framework: ModuleType, row: OpRow, order: int) -> None:
-    """The analytical derivative against finite differences, in double precision."""
+    """The analytical derivative against finite differences, in double precision: of few elements by
+    each of them, of many along one direction."""
     check = framework.autograd.gradcheck if order == 1 else framework.autograd.gradgradcheck
     # torch has no forward mode for some ops.
     forwards = {"check_forward_ad": True} if order == 1 and framework.__name__ != "torch" else {}
@@ -94,12 +95,19 @@ def gradcheck(framework: ModuleType, row: OpRow, order: int) -> None:
             call = Call(framework, row, sample, track=True)
             function = call.differentiable()
             if function is not None:
+                many = sum(leaf.numel() for leaf in call.leaves) > 20
+                # Some of torch's gradients are not exact enough.
+                how = ALONG_A_DIRECTION if many and framework.__name__ != "torch" else {}
                 with warnings.catch_warnings():
                     if framework.__name__ == "torch":
                         warnings.simplefilter("ignore")
-                    assert check(function, call.leaves, **forwards)
+                    assert check(function, call.leaves, **forwards, **how)
                 checked += 1
         assert checked, f"{row.name}: no sample in {dtype} has a gradient; is it differentiable?"
+
+
+# So strict that it finds an error of a hundredth in one of fifty elements, as one by one does.
+ALONG_A_DIRECTION = {"fast_mode": True, "atol": 1e-7, "rtol": 1e-5}
 
 
 def layouts(framework: ModuleType, row: OpRow) -> None:
