@@ -48,6 +48,10 @@ def numbers(shape: tuple[int, ...], dtype: Any = np.float32, edges: bool = False
         return values.astype(dtype)
 
 
+def address(array: np.ndarray) -> int:
+    return array.__array_interface__["data"][0]
+
+
 def place(
     values: np.ndarray, strides: tuple[int, ...], offset: int = 0, fill: int = 0xA5
 ) -> np.ndarray:
@@ -57,7 +61,7 @@ def place(
     low = -sum(min(r, 0) for r in reach)
     total = low + sum(max(r, 0) for r in reach) + values.itemsize
     buffer = np.full(total + 256, fill, np.uint8)
-    start = 64 + low + (offset - low - buffer.ctypes.data) % 64
+    start = 64 + low + (offset - low - address(buffer)) % 64
     result = np.ndarray(values.shape, values.dtype, buffer, start, strides)
     result[...] = values
     return result
@@ -137,7 +141,7 @@ def copy_alike(value: Any) -> Any:
         return type(value)(copy_alike(v) for v in value)
     if not isinstance(value, np.ndarray):
         return value
-    result = place(value, value.strides, value.ctypes.data % 64)
+    result = place(value, value.strides, address(value) % 64)
     result.flags.writeable = value.flags.writeable
     return result
 
@@ -163,12 +167,17 @@ class Watched:
                 self._inputs.append((array, buffer.copy(), i in written))
 
     def check(self) -> None:
+        """Assert that nothing else was written; what was is as before the call again."""
         for array, before, may_be_written in self._inputs:
             buffer: Any = array.base if array.base is not None else array
+            found = buffer
             if may_be_written:
-                start = array.ctypes.data - buffer.ctypes.data
-                np.ndarray(array.shape, array.dtype, before, start, array.strides)[...] = array
-            assert (before == buffer).all(), "bytes outside the results were written"
+                found = buffer.copy()
+                start = address(array) - address(buffer)
+                layout = array.shape, array.dtype, found, start, array.strides
+                buffer[:] = before
+                np.ndarray(*layout)[...] = array
+            assert (before == found).all(), "bytes outside the results were written"
 
 
 @contextmanager
@@ -249,17 +258,18 @@ def compare(
     watched = Watched(arguments, written)
     expected = _results(kernel.twin(*watched.arguments), watched, written)
     first: list[bytes] = []
+    watched = Watched(arguments, written)
     for count in THREADS:
         with threads(count):
-            watched = Watched(arguments, written)
             results = _results(kernel(*watched.arguments), watched, written)
-        watched.check()
-        first = first or [bits(r) for r in results]
-        assert [bits(r) for r in results] == first, f"{count} threads change the bits"
+        found = [bits(r) for r in results]
+        first = first or found
+        assert found == first, f"{count} threads change the bits"
         if count == THREADS[0]:
             assert len(results) == len(expected)
             for got, want in zip(results, expected):
                 assert_equal(got, want, tolerance, same_order)
+        watched.check()
 
 
 def _results(returned: Any, watched: Watched, written: set[int]) -> list[np.ndarray]:

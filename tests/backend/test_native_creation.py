@@ -21,24 +21,29 @@ DTYPES = [
         "complex64", "complex128",
     )
 ]  # fmt: skip
-LARGE = (3, 701, 409)
+
+
+def shapes(dtype: np.dtype) -> tuple:
+    """The usual ones, and one of up to 3.4 MB."""
+    return (*SHAPES, (3, 701, 409 * 4 // max(dtype.itemsize, 4)))
 
 
 def zeros_cases(dtype: np.dtype) -> Iterator[tuple]:
-    for shape in (*SHAPES, LARGE):
+    for shape in shapes(dtype):
         yield shape, dtype
 
 
 def full_cases(dtype: np.dtype) -> Iterator[tuple]:
-    for shape in (*SHAPES, LARGE):
+    for shape in shapes(dtype):
         for value in (0, 1, 3, True) + (() if dtype.kind in "iu" else (0.1, np.inf, np.nan)):
             yield shape, value, dtype
 
 
 def like_cases(dtype: np.dtype) -> Iterator[tuple]:
-    for shape in (*SHAPES, LARGE):
+    for shape in shapes(dtype):
+        values = numbers(shape, dtype)
         for layout in LAYOUTS.values():
-            yield (layout(numbers(shape, dtype)),)
+            yield (layout(values),)
 
 
 def fill_cases(dtype: np.dtype) -> Iterator[tuple]:
@@ -89,12 +94,13 @@ def test_equals_twin(name: str, dtype: np.dtype) -> None:
 
 @pytest.mark.parametrize("dtype", DTYPES, ids=str)
 def test_empty(dtype: np.dtype) -> None:
-    for shape in (*SHAPES, LARGE):
+    for shape in shapes(dtype):
         made = B.empty(shape, dtype)
         assert (made.shape, made.dtype) == (shape, dtype)
         assert made.flags.c_contiguous and made.flags.writeable
+        values = numbers(shape, dtype)
         for name, layout in LAYOUTS.items():
-            x = layout(numbers(shape, dtype))
+            x = layout(values)
             like, twin = B.empty_like(x), B.empty_like.twin(x)
             assert (like.shape, like.dtype) == (twin.shape, twin.dtype), name
             assert like.strides == twin.strides or name in FOREIGN or x.size < 2, name
