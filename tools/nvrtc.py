@@ -59,7 +59,7 @@ def kernel_programs(subject: str) -> Iterator[Program]:
 def formula_programs(dtype: np.dtype) -> Iterator[Program]:
     """All formulas that this dtype has, in wide loads and along strides."""
     head = expanded("elementwise.cuh")
-    structs, kernels = [], []
+    structs = []
     for name, formula in FORMULAS.items():
         if isinstance(formula, Update) or (dtype in FLOATING and name.startswith("bitwise")):
             continue
@@ -67,27 +67,31 @@ def formula_programs(dtype: np.dtype) -> Iterator[Program]:
             variant = Variant(formula, (dtype,) * len(formula.arrays), (), None)
         except RuntimeError:
             continue  # a derivative that there is not
-        struct = f"formula_{name}"
-        structs.append(variant.text.removeprefix(head).replace("Formula", struct))
         width = max(1, 16 // dtype.itemsize)
-        linear = variant.linear(width, (False,) * len(formula.arrays)).name
-        kernels.append(linear.replace("nnkit::Formula", f"nnkit::{struct}"))
-        if len(kernels) == PART:
-            yield Program(f"formulas {dtype}", head + "".join(structs), tuple(kernels), FLAGS)
-            structs, kernels = [], []
-    if kernels:
-        yield Program(f"formulas {dtype}", head + "".join(structs), tuple(kernels), FLAGS)
-
-
-FLAGS = (*OPTIONS, "--fmad=false")
+        kernel = variant.linear(width, (False,) * len(formula.arrays)).name
+        struct = f"formula_{name}"
+        text = variant.text.removeprefix(head).replace("Formula", struct)
+        structs.append((text, kernel.replace("nnkit::Formula", f"nnkit::{struct}")))
+    yield from parts(f"formulas {dtype}", head, structs)
 
 
 def update_programs(dtype: np.dtype) -> Iterator[Program]:
+    head = expanded("update.cuh")
     for update in FORMULAS.values():
         if isinstance(update, Update):
-            for variant in every_variant(update, dtype):
+            structs = []
+            for number, variant in enumerate(every_variant(update, dtype)):
                 kernel = variant.kernel()
-                yield Program(f"update {update.name}", kernel.text, (kernel.name,), kernel.options)
+                text = kernel.text.removeprefix(head).replace("struct Update", f"struct U{number}")
+                structs.append((text, kernel.name.replace("nnkit::Update", f"nnkit::U{number}")))
+            yield from parts(f"update {update.name}", head, structs)
+
+
+def parts(label: str, head: str, structs: list[tuple[str, str]]) -> Iterator[Program]:
+    """Structs, each with the kernel that is made of it, as programs of some of them."""
+    for start in range(0, len(structs), PART):
+        texts, kernels = zip(*structs[start : start + PART])
+        yield Program(label, head + "".join(texts), kernels, (*OPTIONS, "--fmad=false"))
 
 
 def usages(log: str) -> list[Usage]:
