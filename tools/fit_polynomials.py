@@ -63,25 +63,24 @@ def fit(
 
 def main() -> None:
     mp.dps = 60
-    single, double = 10, 17
+    single, wide, double = 10, 13, 17  # wide: in double precision, for results of float
     half = mpmath.log(2) / 2 * mpf("1.0005")
     for digits, degree in ((single, 5), (double, 9)):
         fit("(exp(r) - 1 - r) / r^2", lambda r: (mpmath.expm1(r) - r) / r**2, -half, half, degree,
             digits, weight=lambda r: r**2)  # fmt: skip
+    fit("(exp(r) - 1) / r", lambda r: mpmath.expm1(r) / r if r else mpf(1), -half, half, 6, wide)
     fit("(2^r - 1) / r", lambda r: mpmath.expm1(r * mpmath.log(2)) / r, mpf("-0.5001"),
         mpf("0.5001"), 5, single, weight=abs)  # fmt: skip
-
-    low, high = mpmath.sqrt(0.5) - 1, mpmath.sqrt(2) - 1
-    fit("(log(1 + f) - f + f^2 / 2) / f^3", lambda f: (mpmath.log1p(f) - f + f**2 / 2) / f**3,
-        low, high, 8, single, weight=lambda f: f**2)  # fmt: skip
 
     def root(function: Function) -> Function:
         return lambda z: function(mpmath.sqrt(z))
 
-    fit("(2 atanh(s) - 2 s) / s^3 in s^2", root(lambda s: 2 * (mpmath.atanh(s) - s) / s**3), 0,
-        (high / (2 + high)) ** 2 * mpf("1.001"), 6, double, weight=lambda z: z / 2)  # fmt: skip
+    high = mpmath.sqrt(2) - 1  # log(1 + f) is wanted for f up to here, and for all shares
+    near = (high / (2 + high)) ** 2 * mpf("1.001")
+    for end, degree, digits in ((near, 6, double), (near, 3, wide), (mpf(1) / 9, 5, wide)):
+        fit("(2 atanh(s) - 2 s) / s^3 in s^2", root(lambda s: 2 * (mpmath.atanh(s) - s) / s**3), 0,
+            end, degree, digits, weight=lambda z: z / 2)  # fmt: skip
     tanh = root(lambda x: (mpmath.tanh(x) - x) / x**3)
-    fit("(tanh(x) - x) / x^3 in x^2", tanh, 0, mpf("0.625") ** 2, 5, single, weight=lambda z: z)
     fit("(tanh(x) - x) / x^3 in x^2", tanh, 0, mpf("0.625") ** 2, 2, double, 3,
         weight=lambda z: z)  # fmt: skip
 

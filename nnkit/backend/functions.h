@@ -62,19 +62,20 @@ NNKIT_INLINE float exponent(float x) { return float(exponent(double(x))); }
 
 // log(1 / (1 + e^-x)), without overflow
 template <typename T>
-NNKIT_INLINE T log_sigmoid(T x) { return minimum(x, T(0)) - log1p(exp(-abs(x))); }
+NNKIT_INLINE T log_sigmoid(T x) { return T(minimum(x, T(0)) - log1p_exp(-abs(x))); }
 
 // log(e^x + e^y) = max + log(1 + e^-|x - y|); equal infinities have no difference.
 template <typename T>
 NNKIT_INLINE T logaddexp(T x, T y) {
-    const T value = maximum(x, y) + log1p(exp(-abs(x - y)));
+    const auto value = T(maximum(x, y) + log1p_exp(-abs(x - y)));
     return x == y ? x + T(log_2) : value;
 }
 
 // The same to base 2
 template <typename T>
 NNKIT_INLINE T logaddexp2(T x, T y) {
-    const T value = maximum(x, y) + log1p(exp2(-abs(x - y))) * T(1 / log_2);
+    const auto more = log1p_exp2(-abs(x - y));
+    const auto value = T(maximum(x, y) + more * decltype(more)(1 / log_2));
     return x == y ? x + T(1) : value;
 }
 

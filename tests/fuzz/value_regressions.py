@@ -457,4 +457,9 @@ for dtype in (T.bfloat16, T.float16, T.float32):
         x2, = T.autograd.grad(T.renorm(x1, power, 0, 1.0), x1, x0.flip(0).to(dtype))
         x4 += [x2.view(T.int32 if dtype == T.float32 else T.int16)]
 """,
+    "softplus is 0 where it is too small for a number": """
+x0 = T.tensor([-float("inf"), -1e30, -104.0, -103.0, 0.0, 25.0, float("inf"), float("nan")])
+x1 = [T.signbit(f(x)) for f in (F.softplus, F.logsigmoid) for x in (x0, -x0, x0.double())]
+x2 = [f(x0) for f in (F.softplus, F.logsigmoid)]
+""",
 }

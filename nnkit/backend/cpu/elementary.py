@@ -69,6 +69,21 @@ def fmin(x: Any, y: Any, out: Any = None) -> Any:
     return _written(np.where((x > y) | (x != x), y, x), out)
 
 
+def _in_double(ufunc: Any) -> Any:
+    """A function of two numbers that rounds float32 once: its terms may cancel."""
+
+    def compute(x: Any, y: Any, out: Any = None) -> Any:
+        if np.result_type(x, y) != np.float32:
+            return ufunc(x, y, out=out)
+        wide = ufunc(x, y, dtype=np.float64)
+        return wide.astype(np.float32) if out is None else _written(wide, out)
+
+    return compute
+
+
+logaddexp, logaddexp2 = _in_double(np.logaddexp), _in_double(np.logaddexp2)
+
+
 def _written(result: Any, out: Any) -> Any:
     if out is None:
         return result

@@ -100,8 +100,7 @@ silu = pointwise(
 
 
 def _softplus(x: Any) -> Any:
-    # log(1 + e^x) without overflow, to any order of derivative.
-    return fn.maximum(x, 0) + fn.log1p(fn.exp(-fn.abs(x)))
+    return 0 - fn.log_sigmoid(-x)  # not -0 where it is 0
 
 
 mish = pointwise(
@@ -115,7 +114,7 @@ mish = pointwise(
 softplus = pointwise(
     "softplus",
     lambda x, beta, threshold: fn.where(
-        x * beta > threshold, x, fn.log1p(fn.exp(fn.minimum(x * beta, threshold))) / beta
+        x * beta > threshold, x, _softplus(x * beta) / beta
     ),
     scalars=("beta", "threshold"), function=False,
     stepwise=(),

@@ -199,6 +199,10 @@ template <class T> __device__ T sigmoid(T x) {
     return (x < T(0) ? e : T(1)) / (T(1) + e);
 }
 
+// log(1 + e^x) for x <= 0, and the same of 2^x
+template <class T> __device__ T log1p_exp(T x) { return log1p(exp(x)); }
+template <class T> __device__ T log1p_exp2(T x) { return log1p(exp2(x)); }
+
 }  // namespace math
 }  // namespace nnkit
 

@@ -1,8 +1,8 @@
 // Exponentials, logarithms and what follows from them.
 //
 // The methods are standard: W. J. Cody and W. Waite, "Software Manual for the Elementary
-// Functions" (1980). tools/fit_polynomials.py computes the polynomials. Where a float function
-// would need care against cancellation, double precision serves instead.
+// Functions" (1980). tools/fit_polynomials.py computes the polynomials. Most float functions are
+// computed in double precision with short polynomials, so that they are rounded once, as torch's.
 #pragma once
 
 #include "math_format.h"
@@ -94,36 +94,52 @@ inline T exp_of_moderate(T x) {
 }
 
 // 2^n (e^r - 1) + (2^n - 1), both halved since the highest 2^n overflows.
-template <typename T>
-inline T expm1(T x) {
-    using F = Format<T>;
-    const PowerOfE<T> power(x);
-    const T scale = power_of_two(power.shifted, -1);
-    const T half = (scale * power.high + (scale - T(0.5))) + scale * power.low;
-    const T value = std::copysign(T(2) * half, x);
-    return within(x, T(-40), T(F::bias) * T(log_2) + T(1), T(-1), value, F::infinity);
+inline double expm1(double x) {
+    using F = Format<double>;
+    const PowerOfE<double> power(x);
+    const double scale = power_of_two(power.shifted, -1);
+    const double half = (scale * power.high + (scale - 0.5)) + scale * power.low;
+    return within(x, -40.0, 710.0, -1.0, std::copysign(2.0 * half, x), F::infinity);
 }
 
-// 2^x = 2^n 2^r with r = x - n, which is exact.
-struct PowerOfTwo {
-    float shifted, fraction;
+// e^x = 2^n + 2^n (e^r - 1) for a result that is rounded to float
+struct WidePowerOfE {
+    double whole, more;
 
-    explicit PowerOfTwo(float x) : shifted(x + Format<float>::rounder) {
-        const float r = x - (shifted - Format<float>::rounder);
-        fraction = 1.0f + r * polynomial(r, 0.0001545318283f, 0.001339088633f, 0.00961808252f,
-                                         0.05550357071f, 0.2402265076f, 0.693147188f);
+    explicit WidePowerOfE(double x) {
+        const double shifted = x * (1 / log_2) + Format<double>::rounder;
+        const double r = x - (shifted - Format<double>::rounder) * log_2;
+        whole = power_of_two(shifted);
+        more = whole * (r * polynomial(r, 0.0001989933205656, 0.001394116075383, 0.008333298413941,
+                                       0.04166635226808, 0.1666666671915, 0.5000000047259, 1.0));
     }
+    double less_one() const { return (whole - 1.0) + more; }
 };
 
+inline float expm1(float x) {
+    const float above = -40.0f > x ? -40.0f : x;  // where it rounds to -1
+    const WidePowerOfE power(89.0f < above ? 89.0f : above);
+    return std::copysign(float(power.less_one()), x);
+}
+
+// 2^x = 2^n 2^r with r = x - n, which is exact, and 2^r = 1 + high + low; ``high`` is exact too.
 inline float exp2(float x) {
-    const PowerOfTwo power(x);
-    const float value = times_power_of_two(power.fraction, power.shifted);
+    constexpr float log_2_high = 0x1.62ep-1f, log_2_low = log_2 - log_2_high;
+    const float shifted = x + Format<float>::rounder, r = x - (shifted - Format<float>::rounder);
+    const float first = from_bits<float>(bits_of(r) & 0xfffff000u), high = first * log_2_high;
+    const float tail = polynomial(r, 0.0001545318283f, 0.001339088633f, 0.00961808252f,
+                                  0.05550357071f, 0.2402265076f);
+    const float low = (r - first) * log_2_high + r * log_2_low + r * r * tail;
+    const float sum = 1.0f + high, lost = high - (sum - 1.0f);
+    const float value = times_power_of_two(sum + (lost + low), shifted);
     return within(x, -151.0f, 129.0f, 0.0f, value, Format<float>::infinity);
 }
-// The same bits where 2^n is a normal number: for x from -126 to 127.
+// The same with less precision where 2^n is a normal number: for x from -126 to 127.
 inline float exp2_of_moderate(float x) {
-    const PowerOfTwo power(x);
-    return power.fraction * power_of_two(power.shifted);
+    const float shifted = x + Format<float>::rounder, r = x - (shifted - Format<float>::rounder);
+    const float power = 1.0f + r * polynomial(r, 0.0001545318283f, 0.001339088633f, 0.00961808252f,
+                                              0.05550357071f, 0.2402265076f, 0.693147188f);
+    return power * power_of_two(shifted);
 }
 inline double exp2(double x) { return std::exp2(x); }
 
@@ -154,22 +170,8 @@ inline T log_of_special(T x, T value) {
     return x < T(0) ? Format<T>::nan : value;
 }
 
-// log(1 + f) is f - f^2 / 2 and this, f^3 P(f).
-inline float log_tail(float f) {
-    const float tail = polynomial(f, 0.06971611471f, -0.1147973385f, 0.1168541992f, -0.1242568733f,
-                                  0.1424905765f, -0.1666780232f, 0.2000071575f, -0.2499999696f,
-                                  0.3333333118f);
-    return tail * f * (f * f);
-}
-
-// e log(2) + log(1 + f)
-inline float log_of_parts(float f, float e) {
-    const float low = log_tail(f) + e * Format<float>::log_2_low;
-    return (f + (low - 0.5f * (f * f))) + e * Format<float>::log_2_high;
-}
-
-// The same with log(1 + f) = 2 atanh(s), s = f / (2 + f); since 2 s = f - s f, the rounding of s
-// is made small (P. T. P. Tang's and the Sun library's arrangement).
+// e log(2) + log(1 + f) with log(1 + f) = 2 atanh(s), s = f / (2 + f); since 2 s = f - s f, the
+// rounding of s is made small (P. T. P. Tang's and the Sun library's arrangement).
 inline double log_of_parts(double f, double e) {
     const double half_square = 0.5 * f * f, s = f / (2.0 + f), z = s * s;
     const double tail = z * polynomial(z, 0.14617807153417325, 0.15331611722055008,
@@ -180,55 +182,70 @@ inline double log_of_parts(double f, double e) {
     return e * Format<double>::log_2_high - ((half_square - low) - f);
 }
 
-template <typename T>
-inline T log(T x) {
-    constexpr T lift = T(typename Format<T>::Bits(1) << (Format<T>::mantissa + 1));
-    const Split<T> split(x, x < std::numeric_limits<T>::min() ? lift : T(1));  // subnormal
-    return log_of_special(x, log_of_parts(split.m - T(1), split.e));
+inline double log(double x) {
+    const bool is_subnormal = x < std::numeric_limits<double>::min();
+    const Split<double> split(x, is_subnormal ? 0x1p53 : 1.0);
+    return log_of_special(x, log_of_parts(split.m - 1.0, split.e));
 }
 
 // log(u) with u = 1 + x, whose rounding error, divided by 2^e, is given back to f.
-template <typename T>
-inline T log1p(T x) {
-    using F = Format<T>;
-    const T u = T(1) + x, lost = x - (u - T(1));
-    const Split<T> split(u);
+inline double log1p(double x) {
+    using F = Format<double>;
+    const double u = 1.0 + x, lost = x - (u - 1.0);
+    const Split<double> split(u);
     const auto biased = bits_of(F::rounder) - bits_of(split.e + F::rounder) + (F::bias + 1);
-    const T scale = from_bits<T>(biased << F::mantissa);  // 2^(1 - e), as 2^-e may be subnormal
-    const T f = (split.m - T(1)) + lost * scale * T(0.5);
+    // 2^(1 - e), as 2^-e may be subnormal
+    const double scale = from_bits<double>(biased << F::mantissa);
+    const double f = (split.m - 1.0) + lost * scale * 0.5;
     return std::copysign(log_of_special(u, log_of_parts(f, split.e)), x);
 }
 
-// What a logarithm to another base is made of: the logarithm of 2 to that base, and 1 / log(base),
-// both as a few bits, by which products are exact, and the rest.
-struct Base2 {
-    static constexpr float of_2_high = 1, of_2_low = 0;
-    static constexpr float inverse_high = 0x1.716p+0f, inverse_low = -0x1.7135a8p-13f;
-};
-struct Base10 {
-    static constexpr float of_2_high = 0x1.3441p-2f, of_2_low = 0x1.a84fbcp-21f;
-    static constexpr float inverse_high = 0x1.bccp-2f, inverse_low = -0x1.09d5b2p-15f;
-};
-
-// The logarithm to a base: log(1 + f) as 12 bits and the rest, in which what is added up loses
-// nothing that the result would show (the Sun library's arrangement).
-template <class Base>
-inline float log_to(float x) {
-    constexpr float lift = 0x1p24f;
-    const Split<float> split(x, x < std::numeric_limits<float>::min() ? lift : 1.0f);  // subnormal
-    const float f = split.m - 1.0f, half_square = 0.5f * (f * f);
-    const float high = from_bits<float>(bits_of(f - half_square) & 0xfffff000u);
-    const float low = ((f - high) - half_square) + log_tail(f);
-    const float whole = split.e * Base::of_2_high, share = high * Base::inverse_high;
-    const float sum = whole + share, lost = (whole - sum) + share;
-    const float rest = (low + high) * Base::inverse_low + low * Base::inverse_high;
-    return log_of_special(x, sum + (lost + (split.e * Base::of_2_low + rest)));
+// scale log(1 + f) for a result that is rounded to float
+inline double wide_log(double f, double scale = 1) {
+    const double s = f / (2.0 + f), z = s * s;
+    return s * (2.0 * scale + z * polynomial(z, 0.2333161447184 * scale, 0.2855077863319 * scale,
+                                             0.4000012221181 * scale, 0.6666666655404 * scale));
 }
 
-inline float log2(float x) { return log_to<Base2>(x); }
+// The logarithm to a base, of which that of 2 and 1 / log(base) are given.
+inline float log_to(float x, double of_2, double inverse) {
+    const bool is_subnormal = x < std::numeric_limits<float>::min();
+    const Split<float> split(x, is_subnormal ? 0x1p24f : 1.0f);
+    return log_of_special(x, float(split.e * of_2 + wide_log(split.m - 1.0f, inverse)));
+}
+
+inline float log(float x) { return log_to(x, log_2, 1); }
+inline float log2(float x) { return log_to(x, 1, 1 / log_2); }
 inline double log2(double x) { return std::log2(x); }
-inline float log10(float x) { return log_to<Base10>(x); }
+inline float log10(float x) { return log_to(x, log_2 / log_10, 1 / log_10); }
 inline double log10(double x) { return std::log10(x); }
+
+// log(u) with u = 1 + x, which may have lost x where it is near 1.
+inline float log1p(float x) {
+    const double wide = x, u = 1.0 + wide;
+    const Split<double> split(u);
+    const double f = split.e == 0.0 ? wide : split.m - 1.0;
+    const auto value = float(split.e * log_2 + wide_log(f));
+    return std::copysign(log_of_special(float(u), value), x);
+}
+
+// log(1 + e^x) = 2 atanh(s), s = e^x / (2 + e^x), for x <= 0 and a result that is rounded to float
+inline double wide_log1p_exp(double x) {
+    const WidePowerOfE power(x);
+    const double share = power.whole + power.more, s = share / (2.0 + share), z = s * s;
+    const double value = s * (2.0 + z * polynomial(z, 0.2078761685575, 0.1746470246544,
+                                                   0.22264711209, 0.2857030572188, 0.4000001076995,
+                                                   0.6666666665002));
+    return x < -150 * log_2 ? 0.0 : value;  // it rounds to 0 there
+}
+
+// log(1 + e^x) for x <= 0, of a float in double precision
+inline double log1p_exp(double x) { return log1p(exp(x)); }
+inline double log1p_exp(float x) { return wide_log1p_exp(x); }
+
+// The same of 2^x
+inline double log1p_exp2(double x) { return log1p(exp2(x)); }
+inline double log1p_exp2(float x) { return wide_log1p_exp(x * log_2); }
 
 // 1 / (1 + e^-x), of which both parts are made smaller by 2^-drop: e^-x may overflow where the
 // quotient is not yet 0. The exponential's last sum is a plain one.
@@ -243,18 +260,15 @@ inline T sigmoid(T x) {
     return one / (one + (T(1) + (power.high + power.low)) * power_of_two(power.shifted, -drop));
 }
 
-// Near 0 x + x^3 P(x^2), elsewhere 1 - 2 / (e^(2 x) + 1), which is 1 from 10 on.
+// p / (2 + p) with p = e^(2 x) - 1, which is 1 from 10 on.
 inline float tanh(float x) {
-    const float size = std::fabs(x), z = x * x;
-    const float near = size + size * z * polynomial(z, 0.002292744816f, -0.008343945516f,
-                                                    0.02176891865f, -0.05395925958f,
-                                                    0.1333330356f, -0.3333333317f);
-    const float power = exp_of_moderate(2.0f * (size > 10.0f ? 10.0f : size));
-    const float far = 1.0f - 2.0f / (power + 1.0f);
-    return std::copysign(size < 0.625f ? near : far, x);
+    const float size = std::fabs(x);
+    const double power = WidePowerOfE(2.0f * (size > 10.0f ? 10.0f : size)).less_one();
+    return std::copysign(float(power / (2.0 + power)), x);
 }
 
-// The same with a quotient P / Q near 0; both regions share one division. It is 1 from 20 on.
+// Near 0 x + x^3 P(x^2) / Q(x^2), elsewhere 1 - 2 / (e^(2 x) + 1), which is 1 from 20 on; both
+// regions share one division.
 inline double tanh(double x) {
     const double size = std::fabs(x), z = x * x;
     const double p = polynomial(z, -0.0001991780435861287, -0.020498799708498873,

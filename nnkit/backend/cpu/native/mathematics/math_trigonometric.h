@@ -57,17 +57,14 @@ struct NearAngle {
 };
 
 // sin and cos of |r| <= pi / 4
-template <typename T>
-inline T sine(T r) {
-    const T z = r * r;
-    const T value = r + r * z * polynomial(z, T(2.724962e-6), T(-0.0001984008438), 0.00833333187,
-                                           -0.1666666666);
-    return r == T(0) ? r : value;  // the sum forgets a negative zero
+inline double sine(double r) {
+    const double z = r * r;
+    return r * (1.0 + z * polynomial(z, 2.724962e-6, -0.0001984008438, 0.00833333187,
+                                     -0.1666666666));
 }
-template <typename T>
-inline T cosine(T r) {
-    const T z = r * r;
-    return T(1) + z * polynomial(z, T(2.454768971e-5), T(-0.001388830187), 0.04166666465, -0.5);
+inline double cosine(double r) {
+    const double z = r * r;
+    return 1.0 + z * polynomial(z, 2.454768971e-5, -0.001388830187, 0.04166666465, -0.5);
 }
 
 // sin of an angle ``quarters`` quarter turns on: quadrants 1 and 3 take the cosine, 2 and 3 the
@@ -75,8 +72,8 @@ inline T cosine(T r) {
 template <class Angle>
 inline float sin_from(const Angle& angle, std::uint32_t quarters) {
     const std::uint32_t quadrant = angle.quadrant + quarters;
-    const float r = float(angle.r), s = sine(r), c = cosine(r);
-    const float value = quadrant & 1 ? c : s;
+    const double s = sine(angle.r), c = cosine(angle.r);
+    const auto value = float(quadrant & 1 ? c : s);
     return from_bits<float>(bits_of(value) ^ ((quadrant & 2) << 30));
 }
 
