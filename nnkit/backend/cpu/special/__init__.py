@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from nnkit.backend.cpu.special.bessel import i0, i0e, i1, i1e
 from nnkit.backend.cpu.special.elementary import (
+    absolute,
     entr,
     expm1,
     exponent,
@@ -35,7 +36,7 @@ from nnkit.backend.cpu.special.polynomial import (
 )
 
 __all__ = [
-    "chebyshev_polynomial_t", "chebyshev_polynomial_u", "chebyshev_polynomial_v",
+    "absolute", "chebyshev_polynomial_t", "chebyshev_polynomial_u", "chebyshev_polynomial_v",
     "chebyshev_polynomial_w", "digamma", "entr", "erf", "erfc", "erfcx", "erfinv", "expm1",
     "exponent", "frac", "hermite_polynomial_h", "hermite_polynomial_he", "i0", "i0e", "i1", "i1e",
     "igamma", "igammac", "laguerre_polynomial_l", "legendre_polynomial_p", "lgamma", "log1p",

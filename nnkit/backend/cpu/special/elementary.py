@@ -14,6 +14,14 @@ def reciprocal(x, out=None):
     return np.true_divide(1, x, out=out) if x.dtype.kind == "c" else np.reciprocal(x, out=out)
 
 
+def absolute(x, out=None):
+    """|x|, of complex numbers rounded once: their squares are added in double precision."""
+    if getattr(x, "dtype", None) != np.complex64:
+        return np.absolute(x, out=out)
+    size = np.absolute(x, signature="D->d")
+    return np.positive(size, out=out, dtype=np.float32, casting="same_kind")
+
+
 def sign(x, out=None):
     """-1, 0 or 1; 0 at NaN, as in torch."""
     if x.dtype.kind == "b":
@@ -25,13 +33,17 @@ def sgn(x, out=None):
     """sign(x); for complex numbers x / |x|, and 0 at 0."""
     if x.dtype.kind != "c":
         return sign(x, out=out)
-    size = np.abs(x)
-    return np.divide(x, np.where(size == 0, 1, size).astype(x.dtype), out=out)
+    size = absolute(x)
+    value = np.empty_like(x) if out is None else out
+    np.divide(x.real, size, out=value.real)
+    np.divide(x.imag, size, out=value.imag)
+    np.copyto(value, 0, where=size == 0)
+    return value
 
 
 def log_sigmoid(x, out=None):
     """log(1 / (1 + exp(-x))), without overflow."""
-    return np.subtract(np.minimum(x, 0), np.log1p(np.exp(-np.abs(x))), out=out)
+    return np.subtract(np.minimum(x, 0), log1p(np.exp(-np.abs(x))), out=out)
 
 
 def sigmoid(x, out=None):
