@@ -134,4 +134,16 @@ with T.inference_mode():
     x1[T.zeros(3, dtype=T.bool)] = x1
     x0[T.zeros(0, dtype=T.bool)] = x0
 """,
+    "operands that are given by name are looked at too": """
+x0 = T.ones(3, 3)
+x1 = T.arange(9.).view(3, 3)
+T.add(x0, other=x1, out=x1.t())
+T.add(input=x1, other=x0, out=x1.t())
+T.addcmul(x0, tensor1=x1, tensor2=x0, out=x1.t())
+T.clamp(x0, max=x1, out=x1.t())
+x2 = T.abs(input=x1.t() + 1j, out=T.empty(0))
+x3 = T.clamp(input=x1, min=2, out=T.empty(0))
+x4 = T.nanmean(input=x1, dim=0, out=T.empty(0))
+x5 = T.diff(x0, append=x1.t(), out=x1)
+""",
 }

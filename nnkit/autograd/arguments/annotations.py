@@ -392,6 +392,10 @@ def held(
         arguments = (*first, *arguments[len(signature.positional) :])
         options = {key: signature.checked_by_name(key, value) for key, value in options.items()}
         if target is not None:
+            for key in signature.positional[len(arguments) :]:  # operands are checked with `target`
+                if key not in options:
+                    break
+                arguments = (*arguments, options.pop(key))
             return call_into(target, function, name, arguments, options)
         if CASTING.enabled:
             return call_cast(function, name, arguments, options)

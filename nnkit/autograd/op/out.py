@@ -149,6 +149,8 @@ def call_into(out: Any, function: Callable, name: str, arguments: tuple, options
         raise TypeError(f"{name}(): argument 'out' must be a tuple of {len(result)} Tensors")
     outs: Any = out if several else (out,)
     results = result if several else (result,)
+    if name != "diff":  # which joins what it is given first
+        arguments = (*arguments, *[t for t in options.values() if isinstance(t, Tensor)])
     if arguments and isinstance(arguments[0], (list, tuple)):
         arguments = (*arguments[0], *arguments[1:])
         if name in JOINING - {"stack"}:  # which skips what holds nothing
@@ -338,7 +340,8 @@ def _needs_same_dtype(out: Tensor, name: str, several: bool, arguments: tuple) -
 def _axes_resized(name: str, result: Any, arguments: tuple) -> tuple[int, ...] | None:
     """The memory order of an ``out`` that is resized to the shape of a result."""
     by_rows = name in COMPLEX_BY_ROWS and arguments[0].is_complex() or name in RESIZED_BY_ROWS
-    return None if by_rows else order_of_result(result.shape, (result,))
+    copies = name == "nan_to_num" and OF_ARRAY[result.dtype].category < FLOATING
+    return None if by_rows or copies else order_of_result(result.shape, (result,))
 
 
 def write_out(out: Any, result: Tensor, name: str, arguments: tuple = ()) -> Tensor:
