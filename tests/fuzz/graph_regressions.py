@@ -582,4 +582,8 @@ for f in (
     x2.sum().backward()
     x3, x4 = x0.grad, x1.grad
 """,
+    "the extrema of one number that inference mode made are copies": """
+with T.inference_mode(), T.enable_grad(): x0 = T.tensor(2.0, requires_grad=True)
+x1 = [T.aminmax(x0, dim=0), T.aminmax(x0), T.aminmax(x0, dim=-1, keepdim=True)]
+""",
 }

@@ -300,4 +300,11 @@ for s in ((0, 0), (2, 0), (0, 2)):
     except RuntimeError:
         x3.append(None)
 """,
+    "split_copy writes into tensors as they are": """
+x0 = T.arange(12.).view(4, 3)
+x1 = [T.zeros(2, 3, dtype=T.int64), T.zeros(5, 2, 3)]
+T.split_copy(x0, 2, out=x1)
+T.split_copy(x0, 2, out=[T.empty(0), T.empty(0)])
+T.split_copy(x0, 2, out=[T.zeros(2, 3), T.zeros(2, 2)])
+""",
 }

@@ -307,4 +307,21 @@ x1 = [T.autograd.grad(T.fft.hfft(x0, dim=d).square().sum(), x0)[0] for d in rang
 x2 = [T.autograd.grad(T.fft.irfft(x0 + 1j, dim=d).square().sum(), x0)[0] for d in range(3)]
 x3 = T.autograd.grad(T.fft.irfft2(x0 + 1j, dim=(2, 0)).square().sum(), x0)[0]
 """,
+    "vectors of batches lie by rows, however the matrices do": """
+x0 = T.arange(90.).sin().view(5, 2, 3, 3).transpose(0, 1)
+x1 = [T.linalg.svdvals(x0).stride(), T.linalg.svd(x0)[1].stride(), T.geqrf(x0)[1].stride()]
+x2 = [T.linalg.eigvals(x0).stride(), T.linalg.eig(x0)[0].stride(), T.linalg.cond(x0).stride()]
+x3 = [T.linalg.eigvalsh(x0 + x0.mT).stride(), T.linalg.eigh(x0 + x0.mT)[0].stride()]
+x4 = T.linalg.svdvals(x0, out=T.empty(0)).stride()
+""",
+    "integers that hold no NaN are copied by rows": """
+x0 = T.nan_to_num(T.arange(6).view(2, 3).t(), out=T.empty(0, dtype=T.int64))
+x1 = T.nan_to_num(T.arange(6).view(2, 3).t())
+""",
+    "the gradient of an angle lies as its number": """
+x0 = T.arange(1., 7.).view(2, 3).t().requires_grad_()
+x1 = T.autograd.grad(x0.angle(), x0, T.ones(3, 2))[0]
+x2 = (x0.detach() + 1j).requires_grad_()
+x3 = T.autograd.grad(x2.angle(), x2, T.ones(3, 2))[0]
+""",
 }

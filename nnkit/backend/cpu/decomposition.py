@@ -61,6 +61,11 @@ def _by_columns(x: np.ndarray) -> np.ndarray:
     return np.ascontiguousarray(x.swapaxes(-1, -2)).swapaxes(-1, -2)
 
 
+def _by_rows(x: np.ndarray) -> np.ndarray:
+    """The same vectors one after another; NumPy's lie as the matrices do."""
+    return np.ascontiguousarray(x)
+
+
 @_checked
 def inverse(x: np.ndarray) -> np.ndarray:
     return _by_columns(linalg.inv(x))
@@ -178,23 +183,23 @@ def qr(x: np.ndarray, mode: Any) -> tuple[np.ndarray, np.ndarray]:
 @_checked
 def svd(x: np.ndarray, full_matrices: bool) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     u, s, vh = linalg.svd(x, full_matrices)
-    return _by_columns(u), s, _by_columns(vh)
+    return _by_columns(u), _by_rows(s), _by_columns(vh)
 
 
 @_checked
 def svdvals(x: np.ndarray) -> np.ndarray:
-    return linalg.svd(x, compute_uv=False)
+    return _by_rows(linalg.svd(x, compute_uv=False))
 
 
 @_checked
 def eigh(x: np.ndarray, uplo: Any) -> tuple[np.ndarray, np.ndarray]:
     values, vectors = linalg.eigh(x, uplo)
-    return values, _by_columns(vectors)
+    return _by_rows(values), _by_columns(vectors)
 
 
 @_checked
 def eigvalsh(x: np.ndarray, uplo: Any) -> np.ndarray:
-    return linalg.eigvalsh(x, uplo)
+    return _by_rows(linalg.eigvalsh(x, uplo))
 
 
 def _complex_of(x: np.ndarray) -> Any:
@@ -208,13 +213,13 @@ def _complex_of(x: np.ndarray) -> Any:
 def eig(x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     kind = _complex_of(x)
     values, vectors = linalg.eig(x)
-    return values.astype(kind), _by_columns(vectors.astype(kind))
+    return _by_rows(values.astype(kind)), _by_columns(vectors.astype(kind))
 
 
 @_checked
 def eigvals(x: np.ndarray) -> np.ndarray:
     kind = _complex_of(x)
-    return linalg.eigvals(x).astype(kind)
+    return _by_rows(linalg.eigvals(x).astype(kind))
 
 
 def solve_triangular(x: np.ndarray, y: np.ndarray, upper: bool, unitriangular: bool) -> np.ndarray:
@@ -233,7 +238,7 @@ def solve_triangular(x: np.ndarray, y: np.ndarray, upper: bool, unitriangular: b
 def geqrf(x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """R with the Householder vectors below its diagonal, and their scales, as in LAPACK."""
     reflectors, scales = linalg.qr(x, "raw")
-    return _by_columns(reflectors.swapaxes(-1, -2)), scales
+    return _by_columns(reflectors.swapaxes(-1, -2)), _by_rows(scales)
 
 
 def lu_factor(x: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:

@@ -80,12 +80,12 @@ atan2 = pointwise(
 )
 
 
-@single(alone="refused", node="AngleBackward0")
+@single(alone="refused", node="AngleBackward0", orders_gradients=True)
 def _angle(input: Tensor) -> Tensor:
     return guarded("angle", atan2(contiguous(input.imag), contiguous(input.real)), input)
 
 
-@single(name="angle", node="AngleBackward0")
+@single(name="angle", node="AngleBackward0", orders_gradients=True)
 def _angle_of_real(input: Tensor) -> Tensor:
     zero = input.detach().clamp(0, 0)  # in whose order in memory the gradient lies
     return guarded("angle", where(input < 0, math.pi, zero) + input.sign() * zero, input)

@@ -130,6 +130,10 @@ def aminmax(input: Tensor, *, dim: int | None = None, keepdim: bool = False) -> 
     axis = None if dim is None else one_axis("aminmax", dim, len(shape))
     _check_some("aminmax", shape, axis)
     check_dtype("aminmax", input.dtype, ("complex",))
+    if not shape and dim is not None:  # torch copies a number
+        return return_types.aminmax(
+            (_chosen["min"](input, axis, keepdim)[0], _chosen["max"](input, axis, keepdim)[0])
+        )
     return return_types.aminmax(
         (_extreme["amin"](input, axis, keepdim), _extreme["amax"](input, axis, keepdim))
     )

@@ -11,7 +11,7 @@ from nnkit.autograd.grad_mode import MODE
 from nnkit.autograd.op.out import write_out
 from nnkit.autograd.op.public import public
 from nnkit.autograd.op.rule import real_gradient, without_derivative
-from nnkit.autograd.ops.creation.conversion import clone
+from nnkit.autograd.ops.creation.conversion import clone, converted
 from nnkit.autograd.ops.elementwise.conjugation import resolve_conj, resolve_neg
 from nnkit.autograd.ops.indexing import expressions
 from nnkit.autograd.ops.shape import joining, reshaping, strided
@@ -35,6 +35,8 @@ def _pieces_copied(
             f"{name}(): expected argument 'out' of {len(views)} tensors, got {len(out)}"
         )
     for target, view in zip(out, views, strict=True):
+        if name == "split_copy":  # whose tensors torch gives no new size, and casts to their dtypes
+            view = converted(reshaping.expand(view, target.shape), target.dtype)
         write_out(target, view, name)
     return None
 
