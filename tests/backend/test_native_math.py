@@ -79,7 +79,7 @@ def test_single_precision(name):
 
 @pytest.mark.parametrize("name", ROUNDED_ONCE)
 def test_single_precision_is_rounded_once(name):
-    """So often as torch's, which are the nearest numbers in 94 % (powers of 2) to 99.9 %."""
+    """The nearest numbers as often as torch has them: 94 % of powers of 2, 95 % of others."""
     random = np.random.RandomState(0)
     x = np.concatenate([random.standard_normal(100_000) * 3, random.uniform(-1, 1, 100_000)])
     x = x.astype(np.float32)

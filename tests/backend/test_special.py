@@ -211,3 +211,16 @@ def test_incomplete_gamma_of_large(a: float, upper: bool) -> None:
     compiled = getattr(nnkit, name)(nnkit.full((9,), a, dtype=nnkit.float64), nnkit.tensor(x))
     np.testing.assert_allclose(getattr(special, name)(np.full(9, a), x), true, rtol=1e-10)
     np.testing.assert_allclose(compiled.numpy(), true, rtol=1e-10)
+
+
+def test_moduli_and_signs_of_complex64():
+    """The nearest numbers to the moduli, and quotients of these."""
+    random = np.random.RandomState(0)
+    z = (random.standard_normal(1000) + 1j * random.standard_normal(1000)).astype(np.complex64)
+    moduli = np.abs(z.astype(np.complex128)).astype(np.float32)
+    np.testing.assert_array_equal(special.absolute(z), moduli)
+    sign = special.sgn(z)
+    np.testing.assert_array_equal(sign.real, z.real / moduli)
+    np.testing.assert_array_equal(sign.imag, z.imag / moduli)
+    for zero in (complex(0.0, -0.0), complex(-0.0, 0.0)):
+        assert str(special.sgn(np.array([zero]))[0]) == "0j"
