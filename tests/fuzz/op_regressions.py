@@ -307,4 +307,12 @@ T.split_copy(x0, 2, out=x1)
 T.split_copy(x0, 2, out=[T.empty(0), T.empty(0)])
 T.split_copy(x0, 2, out=[T.zeros(2, 3), T.zeros(2, 2)])
 """,
+    "a sum to a size of fewer dimensions has memory of its own": """
+x0 = [T.tensor([[2.0, 3.0]]), T.ones(1, 1, 2), T.ones(1, 1, 2, requires_grad=True)]
+x1 = [x0[0].sum_to_size(2), x0[1].sum_to_size(1, 2), x0[1].sum_to_size(2)]
+for x in x1:
+    x.mul_(3)
+x2 = x0[2].sum_to_size(1, 2)
+x2.sum().backward()
+""",
 }

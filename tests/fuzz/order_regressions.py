@@ -324,4 +324,10 @@ x1 = T.autograd.grad(x0.angle(), x0, T.ones(3, 2))[0]
 x2 = (x0.detach() + 1j).requires_grad_()
 x3 = T.autograd.grad(x2.angle(), x2, T.ones(3, 2))[0]
 """,
+    "what is taken into a resized tensor lies as the indices do": """
+x0 = T.zeros(3, 2, dtype=T.int64).t()
+x1 = T.take(T.ones(4), x0, out=T.empty(0))
+x2 = T.take(T.ones(4), index=x0, out=T.empty(0))
+x3 = T.take(T.ones(4), x0)
+""",
 }

@@ -341,7 +341,8 @@ def _axes_resized(name: str, result: Any, arguments: tuple) -> tuple[int, ...] |
     """The memory order of an ``out`` that is resized to the shape of a result."""
     by_rows = name in COMPLEX_BY_ROWS and arguments[0].is_complex() or name in RESIZED_BY_ROWS
     copies = name == "nan_to_num" and OF_ARRAY[result.dtype].category < FLOATING
-    return None if by_rows or copies else order_of_result(result.shape, (result,))
+    ordered = arguments[1]._array if name == "take" else result
+    return None if by_rows or copies else order_of_result(result.shape, (ordered,))
 
 
 def write_out(out: Any, result: Tensor, name: str, arguments: tuple = ()) -> Tensor:

@@ -252,7 +252,10 @@ def sum_to_size(input: Tensor, *sizes: Any, size: Sequence[int] | None = None) -
         return composite_operands(input)[0]
     summed = input if input.dtype.category >= FLOATING else converted(input, int64)
     kept = (1,) * (input._array.ndim - len(shape)) + shape
-    total = _sum_to(summed, kept)
+    if kept == tuple(input._array.shape):  # of which `_sum_to` would return the very memory
+        total = sum(summed, tuple(range(len(kept) - len(shape))), keepdim=True)
+    else:
+        total = _sum_to(summed, kept)
     return total if kept == shape else OPS["view"](total, shape)
 
 
