@@ -130,7 +130,7 @@ def main() -> None:
         return {"model": of_model, "optimizer": of_optimizer, "step": step}
 
     first = 0
-    if options.folder is not None and (options.folder / "index.safetensors").exists():
+    if options.folder is not None and (options.folder / ".metadata").exists():
         saved = state(0)
         checkpoint.load(saved, checkpoint_id=options.folder)
         set_state_dict(

@@ -186,17 +186,20 @@ class PickleReader:
 
     def _set_item(self, argument: Any) -> None:
         value, key = self._stack.pop(), self._stack.pop()
-        self._container(*_DICTS)[checked_key(key)] = value
+        self._container(*_DICTS)[self._key(key)] = value
 
     def _set_items(self, argument: Any) -> None:
         items = self._behind_mark()
         target = self._container(*_DICTS)
         for key, value in zip(items[::2], items[1::2], strict=True):
-            target[checked_key(key)] = value
+            target[self._key(key)] = value
 
     def _add_items(self, argument: Any) -> None:
         items = self._behind_mark()
-        self._container(set).update(map(checked_key, items))
+        self._container(set).update(map(self._key, items))
+
+    def _key(self, key: Any) -> Any:
+        return key if self._is_allowed(type(key)) else checked_key(key)
 
     def _container(self, *kinds: type) -> Any:
         target = self._stack[-1]

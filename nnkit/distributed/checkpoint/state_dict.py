@@ -13,6 +13,8 @@ from typing import Any
 from nnkit.autograd import no_grad
 from nnkit.autograd.ops.creation.factories import empty, zeros_like
 from nnkit.autograd.tensor import Tensor
+from nnkit.backend.warning import warn
+from nnkit.distributed.checkpoint.nested import set_element
 from nnkit.distributed.collectives import broadcast
 from nnkit.distributed.groups import get_rank, is_initialized
 from nnkit.distributed.objects import broadcast_object_list
@@ -39,10 +41,12 @@ class StateDictOptions:
         full_state_dict: whole tensors in place of shards.
         cpu_offload: on the CPU; together with ``full_state_dict`` only rank 0 gets them.
         ignore_frozen_params: leave out parameters that require no gradient.
+        keep_submodule_prefixes: names of what is in ``submodules`` are those in the whole model.
         strict: whether every key has to be on both sides.
-        broadcast_from_rank0: rank 0 has the state that is set; the others give an empty one.
-        keep_submodule_prefixes, flatten_optimizer_state_dict: accepted where they are the
-            defaults.
+        broadcast_from_rank0: rank 0 has the whole state that is set; the others give an empty one.
+        flatten_optimizer_state_dict: the states of optimizers are one dictionary each, with keys
+            such as ``state.weight.exp_avg`` and ``param_groups.weight.lr``.
+        dsd_fqn_modifiers: accepted.
     """
 
     full_state_dict: bool = False
@@ -52,19 +56,16 @@ class StateDictOptions:
     strict: bool = True
     broadcast_from_rank0: bool = False
     flatten_optimizer_state_dict: bool = False
-
-    def __post_init__(self) -> None:
-        if self.flatten_optimizer_state_dict or not self.keep_submodule_prefixes:
-            raise NotImplementedError(
-                "StateDictOptions: flatten_optimizer_state_dict=True and "
-                "keep_submodule_prefixes=False are not there"
-            )
+    dsd_fqn_modifiers: str = "_fqn_modifiers"
 
 
 def get_model_state_dict(
     model: Module, *, submodules: set[Module] | None = None, options: Any = None
 ) -> dict[str, Any]:
     """The state of a model under the names that it has in one process.
+
+    Args:
+        submodules: the modules in it of whose state this is; deprecated.
 
     Example:
         >>> import nnkit
@@ -75,10 +76,11 @@ def get_model_state_dict(
         ['weight', 'bias']
         >>> nnkit.distributed.destroy_process_group()
     """
-    _refuse_submodules(submodules)
-    options = options or StateDictOptions()
+    options = _checked(options)
     model = _inner(model)
     found = dict(model.state_dict())
+    if submodules:
+        found = _of_submodules(model, submodules, found, options)
     if options.ignore_frozen_params:
         for name, p in _named(model).items():
             if not p.requires_grad:
@@ -95,8 +97,7 @@ def get_optimizer_state_dict(
 ) -> dict[str, Any]:
     """The state of optimizers, by the names of the parameters; one that has made no step yet gets
     a state as of a step that changes nothing, which can be loaded into."""
-    _refuse_submodules(submodules)
-    options = options or StateDictOptions()
+    options = _checked(options)
     names = {id(p): name for name, p in _named(_inner(model)).items()}
     state: dict[str, Any] = {}
     groups: list[dict[str, Any]] = []
@@ -109,6 +110,8 @@ def get_optimizer_state_dict(
             for p in kept:
                 if p in optimizer.state:
                     state[names[id(p)]] = dict(optimizer.state[p])
+    if options.flatten_optimizer_state_dict:
+        return _told(_flattened(state, groups), options)
     return {"state": _told(state, options), "param_groups": groups}
 
 
@@ -130,12 +133,23 @@ def set_model_state_dict(
 ) -> Any:
     """Load what `get_model_state_dict` gave, in shards or whole.
 
+    Args:
+        model_state_dict: the state, or, which is deprecated, states of modules in the model by
+            these modules.
+
     Returns:
         the named tuple ``(missing_keys, unexpected_keys)``.
     """
-    options = options or StateDictOptions()
+    options = _checked(options)
     model = _inner(model)
     own = model.state_dict()
+    if any(isinstance(key, Module) for key in model_state_dict):
+        warn("model_state_dict by modules is deprecated: give names", FutureWarning)
+        model_state_dict = {
+            f"{name}.{key}": value
+            for name, module in model.named_modules()
+            for key, value in model_state_dict.get(module, {}).items()  # pyright: ignore
+        }
     state = _from_first(model_state_dict, own, options)
     fitting = {name: _like(value, own.get(name)) for name, value in state.items()}
     return model.load_state_dict(fitting, strict=options.strict)
@@ -149,12 +163,15 @@ def set_optimizer_state_dict(
 
     Raises:
         KeyError: a parameter is in none of the groups.
+        RuntimeError: one that requires a gradient has no state, if ``strict``.
     """
-    options = options or StateDictOptions()
+    options = _checked(options)
     names = {id(p): name for name, p in _named(_inner(model)).items()}
     for optimizer in _listed(optimizers):
         _make_state(optimizer)
         given = optim_state_dict
+        if given and "state" not in given:
+            given = _unflattened(optimizer, names, given)
         if options.broadcast_from_rank0:
             own = {names[id(p)]: dict(s) for p, s in optimizer.state.items()}
             box = [given.get("param_groups")]
@@ -174,6 +191,11 @@ def set_optimizer_state_dict(
                     state[number] = {
                         k: _like(v, optimizer.state[p].get(k)) for k, v in loaded.items()
                     }
+                elif given["state"] and p.requires_grad and options.strict:
+                    raise RuntimeError(
+                        f"Missing optimizer state for parameter '{name}' in checkpoint; "
+                        "StateDictOptions(strict=False) loads the others"
+                    )
                 number += 1
         optimizer.load_state_dict({"state": state, "param_groups": groups})
 
@@ -192,9 +214,77 @@ def set_state_dict(
     return keys
 
 
-def _refuse_submodules(submodules: Any) -> None:
-    if submodules:
-        raise NotImplementedError("state dicts of submodules: call this with the submodule")
+def _checked(options: StateDictOptions | None) -> StateDictOptions:
+    options = options or StateDictOptions()
+    if options.broadcast_from_rank0 and not options.full_state_dict:
+        raise ValueError("full_state_dict must be True when broadcast_from_rank0 is True.")
+    return options
+
+
+def _of_submodules(
+    model: Module, submodules: set[Module], state: dict[str, Any], options: StateDictOptions
+) -> dict[str, Any]:
+    """What a state has of some of the model's modules."""
+    warn("states of submodules are deprecated: choose names of the whole state", FutureWarning)
+    found = {}
+    for prefix in (f"{name}." for name, module in model.named_modules() if module in submodules):
+        for key in [key for key in state if key.startswith(prefix)]:
+            kept = key if options.keep_submodule_prefixes else key.removeprefix(prefix)
+            found[kept] = state[key]
+    return found
+
+
+def _flattened(state: dict[str, Any], groups: list[dict[str, Any]]) -> dict[str, Any]:
+    """The state of optimizers as one dictionary."""
+    found: dict[str, Any] = {}
+
+    def put(prefix: str, value: Any) -> None:
+        if isinstance(value, dict):
+            for key, each in value.items():
+                put(f"{prefix}.{key}", each)
+        elif isinstance(value, (Tensor, int, float)):
+            found[prefix] = value
+        else:
+            raise NotImplementedError(
+                "Flattening optimizer state_dict only supports tensor, int, float, dict states "
+                f"now. Type is {type(value)}."
+            )
+
+    put("state", state)
+    for group in groups:
+        for name in group["params"]:
+            found.update({f"param_groups.{name}.{k}": v for k, v in group.items() if k != "params"})
+    return found
+
+
+def _unflattened(
+    optimizer: Optimizer, names: dict[int, str], flat: dict[str, Any]
+) -> dict[str, Any]:
+    """The state of an optimizer of which `_flattened` gave one dictionary.
+
+    Raises:
+        RuntimeError: the parameters of a group have different settings.
+    """
+    state: dict[str, Any] = {}
+    groups: list[dict[str, Any]] = []
+    for group in optimizer.param_groups:
+        kept = [names[id(p)] for p in group["params"]]
+        found: dict[str, Any] = {"params": kept}
+        for name in kept:
+            for key in group.keys() - {"params"}:
+                value = flat[f"param_groups.{name}.{key}"]
+                if found.setdefault(key, value) != value:
+                    raise RuntimeError(
+                        "All the parameters in the same parameter group should have the same "
+                        f"saved param_group value. But {name}.{key} is {value} while other(s) is "
+                        f"{found[key]}."
+                    )
+            prefix = f"state.{name}."
+            for key in [key for key in flat if key.startswith(prefix)]:
+                path = (name, *key.removeprefix(prefix).split("."))
+                set_element(state, path, flat[key])
+        groups.append(found)
+    return {"state": state, "param_groups": groups}
 
 
 def _inner(model: Module) -> Any:

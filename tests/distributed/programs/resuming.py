@@ -45,7 +45,7 @@ def main() -> None:
     model = made()
     optimizer = T.optim.Adam(model.parameters(), 1e-2)
     step = 0
-    if any(name.startswith(("index", ".metadata")) for name in os.listdir(FOLDER)):
+    if any(name == ".metadata" for name in os.listdir(FOLDER)):
         state = state_of(model, optimizer, 0)
         checkpoint.load(state, checkpoint_id=FOLDER)
         states.set_state_dict(

@@ -1,0 +1,11 @@
+"""torch.distributed._tensor.placement_types: an older place of torch.distributed.tensor."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from nnkit.compat.layout import find
+
+
+def __getattr__(name: str) -> Any:
+    return find("torch.distributed.tensor", name)

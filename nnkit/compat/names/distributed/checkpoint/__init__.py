@@ -1,0 +1,1 @@
+"""torch.distributed.checkpoint: that of `nnkit.distributed`."""
