@@ -52,7 +52,7 @@ class autocast:
         cache_enabled: bool | None = None,
     ) -> None:
         if not isinstance(device_type, str):
-            raise ValueError(f"autocast: device_type must be str, got {type(device_type).__name__}")
+            raise ValueError(f"Expected `device_type` of type `str`, got: `{type(device_type)}`")
         self.device = device(state.checked(device_type)).type
         self.fast_dtype = state.get_autocast_dtype(self.device) if dtype is None else dtype
         if enabled and self.device == "cuda" and not is_available():
@@ -86,7 +86,9 @@ class autocast:
 
     def __call__(self, function: Callable) -> Callable:
         if not callable(function):
-            raise TypeError(f"autocast decorates functions, got {type(function).__name__}")
+            raise TypeError(
+                f"autocast()(func) requires a callable, but got {type(function).__name__}"
+            )
 
         @functools.wraps(function)
         def wrapped(*args: Any, **kwargs: Any) -> Any:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import operator
+import re
 from typing import Any
 
 from nnkit.backend.algebra import Backend
@@ -13,6 +14,7 @@ TYPES = (
 )  # torch's names; only some have a backend  # fmt: skip
 
 
+_NAME = re.compile("[a-zA-Z_]+")
 _MEANT = {"gpu": " (did you mean cuda?)"} | {
     name: f" (did you mean the dtype nnkit.{name}?)"
     for name in ("float", "double", "half", "int", "long", "bool")
@@ -64,7 +66,11 @@ class device:
             if not -(2**63) <= index < 2**63:
                 raise ValueError(f"device(): Overflow when unpacking long long: {index}")
         name, colon, number = type.partition(":")
-        if name not in TYPES or (colon and not _is_index(number)):
+        if not type:
+            raise RuntimeError("Device string must not be empty")
+        if not _NAME.fullmatch(name) or (colon and not _is_index(number)):
+            raise RuntimeError(f"Invalid device string: {type!r}")
+        if name not in TYPES:
             raise RuntimeError(
                 f"Expected one of {', '.join(TYPES)} device type at start of device string: {type}"
                 + _MEANT.get(name, "")

@@ -39,6 +39,7 @@ def rendezvous(
     """The store that an address leads to, this process's rank and the number of processes.
 
     Raises:
+        AssertionError: a rank or a number of processes is given twice.
         RuntimeError: there is no handler for such an address.
         ValueError: it tells no rank or size.
         DistNetworkError, DistStoreError: nobody answers there in time.
@@ -51,6 +52,10 @@ def rendezvous(
         (b'value', 0, 1)
     """
     scheme = urlparse(url).scheme
+    given = (rank, world_size) != (-1, -1)
+    assert not (given and {"rank", "world_size"} & parse_qs(urlparse(url).query).keys()), (
+        f"The url: {url} has node-specific arguments (rank, world_size) already."
+    )
     if scheme in _handlers:
         return _handlers[scheme](url, **kwargs)
     _check_scheme(scheme)

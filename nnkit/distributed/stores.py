@@ -104,7 +104,7 @@ class Store:
     _timeout = timedelta(minutes=5)
 
     def _ask(self, *request: Any) -> Any:
-        raise NotImplementedError(f"{type(self).__name__} lacks this operation")
+        raise NotImplementedError(f"Not implemented. {type(self).__name__} lacks this operation")
 
     @property
     def timeout(self) -> timedelta:
@@ -279,7 +279,13 @@ class PrefixStore(Store):
         return self.underlying_store.add(self._within(key), amount)
 
     def append(self, key: str, value: str | bytes) -> None:
-        self.underlying_store.append(self._within(key), _bytes(value))
+        inside, store = self._within(key), self.underlying_store
+        if store.has_extended_api():
+            store.append(inside, _bytes(value))
+        else:
+            before, wanted = b"", _bytes(value)
+            while (found := store.compare_set(inside, before, wanted)) != wanted:
+                before, wanted = found, found + _bytes(value)
 
     def compare_set(
         self, key: str, expected_value: str | bytes, desired_value: str | bytes

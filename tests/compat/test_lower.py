@@ -23,6 +23,7 @@ def show(*values):
 show(torch.kl_div(a, b.abs(), 2), torch.kl_div(a, b, log_target=True))
 show(torch.poisson_nll_loss(a, b, True, False, 1e-8, 2))
 show(torch.margin_ranking_loss(a[0], a[1], y[:1], 0.5))
+show(torch.margin_ranking_loss(a, b, y[:1], 0.5, 0))
 show(torch.cosine_embedding_loss(a, b, y, 0.1, 0))
 show(torch.hinge_embedding_loss(a, torch.ones(2, 3), 2.0, 0))
 show(torch.triplet_margin_loss(a, b, a + 1))
@@ -59,6 +60,7 @@ def test_functions_below_the_functional_ones() -> None:
         "[0.13] [-1.7, 2.62, 0.71, -0.65, 0.27, 1.9]",
         "[5.77]",
         "[0.0, 0.0, 1.28]",
+        "[0.0, 1.63, 1.96, 0.0, 0.99, 2.08]",
         "[0.38, 0.02]",
         "[1.54, -0.29, -2.18, 0.57, -1.08, -1.4]",
         "[1.44, 1.19]",

@@ -92,7 +92,8 @@ def test_a_copy_is_saved_while_the_state_changes(tmp_path: Path) -> None:
     for n, options in enumerate(({}, {"storage_writer": writer}, {"async_stager": later})):
         x = nnkit.ones(2)
         folder = tmp_path / str(n)
-        saving: Any = checkpoint.async_save({"x": x}, checkpoint_id=folder, **options)  # pyright: ignore
+        save: Any = checkpoint.async_save
+        saving = save({"x": x}, checkpoint_id=folder, **options)
         if n == 2:
             saving.staging_completion.result()
             saving = saving.upload_completion

@@ -119,6 +119,11 @@ def test_a_part_of_a_store_of_a_program(framework: str) -> None:
         def check(self, keys: list[str]) -> bool:
             return all(key in self.values for key in keys)
 
+        def compare_set(self, key: str, expected: bytes, desired: bytes) -> bytes:
+            if self.values.get(key, expected) == expected:
+                self.values[key] = desired
+            return self.values[key]
+
     own = Own()
     part = d.PrefixStore("part", own)
     part.set("key", "value")
@@ -126,6 +131,12 @@ def test_a_part_of_a_store_of_a_program(framework: str) -> None:
     part.wait(["key"])
     part.wait(["key"], SHORT)
     assert part.check(["key"]) and not part.check(["key", "other"])
+    part.append("key", b" and more")
+    assert part.get("key") == b"value and more"
+    part.append("new", "")
+    assert part.get("new") == b""
+    with pytest.raises((RuntimeError, NotImplementedError), match="Not implemented."):
+        d.PrefixStore("part", type("Empty", (d.Store,), {})()).append("a", "b")
     assert not part.has_extended_api() and d.PrefixStore("a", d.HashStore()).has_extended_api()
 
 
@@ -234,6 +245,8 @@ def test_rendezvous(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("MASTER_PORT", "0")
     store, rank, size = next(dist.rendezvous("env://", 0, 1))
     assert isinstance(store, dist.TCPStore) and (rank, size) == (0, 1)
+    with pytest.raises(AssertionError, match="has node-specific arguments"):
+        dist.rendezvous("file://store?rank=1&world_size=3", 1, 3)
     with pytest.raises(RuntimeError, match="No rendezvous handler for own://"):
         dist.rendezvous("own://", 0, 1)
     with pytest.raises(ValueError, match="path missing"):

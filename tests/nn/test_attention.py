@@ -77,6 +77,23 @@ def test_other_features_and_batch_first(torch: ModuleType, need: bool) -> None:
     assert_same(torch, make, numbers(2, 5, 8), call=one, train=False)
 
 
+@pytest.mark.parametrize("batch_first", [True, False])
+def test_a_bias_of_another_dtype(lib: ModuleType, batch_first: bool) -> None:
+    """Torch adds it later where rows are no matrix in memory, and refuses it elsewhere."""
+    attention = lib.nn.MultiheadAttention(4, 2, batch_first=batch_first, dtype=lib.float64)
+    attention.in_proj_bias = lib.nn.Parameter(lib.full((12,), 0.5, dtype=lib.float16))
+    x = lib.ones(2, 3, 4, dtype=lib.float64)
+    if not batch_first:
+        with pytest.raises(RuntimeError, match="same dtype"):
+            attention(x, x, x)
+        return
+    out, _ = attention(x, x, x)
+    out.sum().backward()
+    assert out.dtype == lib.float64 and attention.in_proj_bias.grad.dtype == lib.float16
+    attention.in_proj_bias = lib.nn.Parameter(lib.full((12,), 0.5, dtype=lib.float64))
+    assert lib.equal(out, attention(x, x, x)[0])
+
+
 def test_weights(lib: ModuleType) -> None:
     attention = lib.nn.MultiheadAttention(8, 2)
     x = lib.randn(5, 3, 8)

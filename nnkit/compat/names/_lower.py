@@ -42,11 +42,20 @@ def _loss(function: Callable, *defaults: tuple[str, Any]) -> Callable:
     return loss
 
 
+def _margin_ranking_loss(
+    input1: Tensor, input2: Tensor, target: Tensor, margin: float, reduction: str
+) -> Tensor:
+    """That of `nn.functional`, which refuses numbers of dimensions that differ."""
+    most = max(input1.ndim, input2.ndim, target.ndim)
+    shaped = [x.reshape((1,) * (most - x.ndim) + x.shape) for x in (input1, input2, target)]
+    return F.margin_ranking_loss(*shaped, margin, reduction=reduction)
+
+
 _ALL = ("reduction", 0)  # torch declares the mean, but its parser of arguments reads it as 0
 cosine_embedding_loss = _loss(F.cosine_embedding_loss, ("margin", 0.0), _ALL)
 hinge_embedding_loss = _loss(F.hinge_embedding_loss, ("margin", 1.0), _ALL)
 kl_div = _loss(F.kl_div, _ALL)
-margin_ranking_loss = _loss(F.margin_ranking_loss, ("margin", 0.0), _ALL)
+margin_ranking_loss = _loss(_margin_ranking_loss, ("margin", 0.0), _ALL)
 poisson_nll_loss = _loss(
     F.poisson_nll_loss, ("log_input", True), ("full", False), ("eps", 1e-8), _ALL
 )

@@ -130,10 +130,24 @@ def linear(input: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
     return _linear_of_any(input, weight, bias)
 
 
+def _is_added_later(input: Any, bias: Any) -> bool:
+    """Whether torch adds a bias of another dtype in place, as it does where the rows of a batch
+    are no matrix in memory."""
+    return (
+        isinstance(input, Tensor)
+        and isinstance(bias, Tensor)
+        and input.dtype != bias.dtype
+        and input.ndim > 2
+        and not input.is_contiguous()
+    )
+
+
 def _unusual_linear(input: Any, weight: Any, bias: Any) -> Tensor:
     """`linear` with a weight that is a vector or a bias that broadcasts; says what does not fit."""
     operands = [("input", input), ("weight", weight)]
     check_tensor("linear", weight, "weight")
+    if weight.ndim == 2 and _is_added_later(input, bias):
+        return linear(input, weight).add_(bias)
     row = weight.ndim == 1 or getattr(input, "ndim", 0) != 2  # else it is a product of matrices
     if bias is not None and not (row and isinstance(bias, Tensor) and not bias.ndim):
         operands.append(("bias", bias))
