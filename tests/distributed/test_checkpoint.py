@@ -89,10 +89,10 @@ def test_what_one_rank_saves_alone(tmp_path: Path) -> None:
 def test_a_copy_is_saved_while_the_state_changes(tmp_path: Path) -> None:
     writer = checkpoint.FileSystemWriter(tmp_path / "2")
     later = staging.DefaultStager(staging.StagingOptions())
+    save: Any = checkpoint.async_save
     for n, options in enumerate(({}, {"storage_writer": writer}, {"async_stager": later})):
         x = nnkit.ones(2)
         folder = tmp_path / str(n)
-        save: Any = checkpoint.async_save
         saving = save({"x": x}, checkpoint_id=folder, **options)
         if n == 2:
             saving.staging_completion.result()
@@ -102,7 +102,7 @@ def test_a_copy_is_saved_while_the_state_changes(tmp_path: Path) -> None:
         checkpoint.load({"x": x}, checkpoint_id=folder)
         assert x.tolist() == [1, 1]
     later.close()
-    saving = checkpoint.async_save({"x": nnkit.ones(2)}, checkpoint_id="")
+    saving = save({"x": nnkit.ones(2)}, checkpoint_id="")
     with pytest.raises(RuntimeError, match="checkpoint_id"):
         saving.result()
 

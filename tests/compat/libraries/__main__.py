@@ -27,10 +27,10 @@ def run(framework: str, path: str, words: list[str]) -> None:
         nnkit.compat.install()
     import torch
 
-    from tests.compat.libraries import language, research, science, training, vision
+    from tests.compat.libraries import further, language, research, science, training, vision
 
     torch.set_num_threads(1)
-    modules = vision, language, training, science, research
+    modules = vision, language, training, science, research, further
     uses = {n: f for module in modules for n, f in vars(module).items()}
     found = json.loads(Path(path).read_text()) if Path(path).exists() else {}
     for name, use in uses.items():
