@@ -23,6 +23,7 @@ from nnkit.autograd.views.history import (
 )
 from nnkit.autograd.views.overlap import check_apart, check_memory, check_writable, resized_span
 from nnkit.autograd.views.refusals import UNSEEN
+from nnkit.backend.algebra import FORMULAS
 from nnkit.backend.dtype import FLOATING, OF_ARRAY, dtype
 from nnkit.backend.memory import order_of_result
 from nnkit.backend.warning import warn
@@ -69,18 +70,12 @@ ENDING = frozenset(
 RESIZING = frozenset(("empty", "randn"))
 # Those that end with a copy into ``out``, which has a derivative.
 COPYING = frozenset("inner tensordot quantile nanquantile".split())
-# Those that give it its new size before they look at the memory.
-FIRST_RESIZED = frozenset(
+# Those beside the formulas of elements that look at the memory before they give it its new size.
+CHECKED_FIRST = frozenset(
     """
-    addbmm addmm addmv aminmax arange baddbmm bmm bucketize cat cholesky cholesky_inverse
-    cholesky_solve column_stack concat concatenate cross cummax cummin cumprod cumsum diag dot
-    dstack eye fft.fft fft.fft2 fft.fftn fft.hfft fft.hfft2 fft.hfftn fft.ifft2 fft.ifftn fft.ihfft2
-    fft.ihfftn fft.irfft fft.irfft2 fft.irfftn fft.rfft fft.rfft2 fft.rfftn full gather geqrf hstack
-    index_add index_copy index_reduce inverse isin kron kthvalue linalg.inv linalg.inv_ex linalg.lu
-    linalg.lu_factor linalg.lu_factor_ex linalg.lu_solve linspace log_softmax logcumsumexp logspace
-    logsumexp matmul max mean min mm mode msort multinomial mv nanmean nanquantile norm ones
-    quantile rand randint randn randperm renorm row_stack searchsorted softmax sort special.ndtr
-    stack take_along_dim topk tril triu vdot vstack zeros
+    addr angle clamp complex conj_physical diff fft.ifft fft.ihfft float_power frexp gcd
+    index_select lcm ldexp masked_select nonzero normalize outer polar polygamma scatter scatter_add
+    scatter_reduce split_copy take true_divide
     """.split()
 )
 # Those whose ``out`` is of bools or of bytes, and those that say with a TypeError what fits not.
@@ -104,6 +99,7 @@ RESIZED_BY_ROWS = frozenset(
     """.split()
 )
 COMPLEX_BY_ROWS = frozenset(("abs", "absolute", "fft.ifft"))  # of complex numbers alone
+FILLED_BY_ROWS = frozenset("cholesky_inverse geqrf orgqr ormqr".split())  # where it had elements
 # Those that are computed in the dtype of ``out``.
 IN_DTYPE_OF_OUT = frozenset("sum prod nansum nanmean cumsum cumprod".split())
 # Those that take it where dimensions are named; what they reduce to one number goes without.
@@ -124,6 +120,10 @@ def call_into(out: Any, function: Callable, name: str, arguments: tuple, options
         raise TypeError("where(): argument 'out' requires that all arguments are tensors")
     if name in OF_DIMS and not arguments[1:] and options.keys().isdisjoint(("dim", "axis")):
         raise TypeError(f"{name}(): argument 'out' goes with 'dim'")
+    if name in ("var", "std") and _is_of_flag(arguments, options):
+        raise TypeError(f"{name}(): argument 'out' goes with 'dim' where 'unbiased' is given")
+    if name == "bucketize" and not isinstance(arguments[0], Tensor):
+        raise TypeError("bucketize(): argument 'out' requires that 'input' is a tensor")
     if name == "bernoulli" and (arguments[1:] or "p" in options):
         raise TypeError("bernoulli(): argument 'out' goes without 'p'")
     if isinstance(out, Tensor) and (
@@ -141,7 +141,7 @@ def call_into(out: Any, function: Callable, name: str, arguments: tuple, options
     try:
         result = function(*arguments, **options)
     except NotImplementedError:
-        if isinstance(out, Tensor) and name not in FIRST_RESIZED:
+        if isinstance(out, Tensor) and not _is_resized_first(name, arguments):
             check_memory(out, name, arguments)  # before torch asks for a kernel
         raise
     several = isinstance(result, tuple)
@@ -229,16 +229,33 @@ def check_out(
             f"{name}(): output with shape {list(x.shape)} doesn't match the broadcast shape "
             f"{list(shape)}, and is not resized, since it is an operand too"
         )
-    if x.shape != shape and name in FIRST_RESIZED:
+    if x.shape != shape and _is_resized_first(name, arguments):
         check_change(out, name, arguments)
         check_writable(out, name)
-        B, axes = out._device.backend, _axes_resized(name, result._array, arguments)
+        B, axes = out._device.backend, _axes_resized(name, x, result._array, arguments)
         resized = None if name == "kthvalue" else resized_span(B, x, shape, axes)
         for operand in arguments:
             if isinstance(operand, Tensor):
                 check_apart(overload, out, operand, resized)
     else:
         check_write(out, overload, arguments)
+
+
+def _is_resized_first(name: str, arguments: tuple) -> bool:
+    """Whether ``out`` gets its new size before torch looks at its memory."""
+    if name in ("max", "min"):  # not the larger of two
+        return not isinstance(arguments[1:] and arguments[1], Tensor)
+    if name == "inner":
+        return _is_inner(arguments)
+    if name in ("pow", "float_power") and not isinstance(arguments[1], Tensor):
+        return arguments[1] in (0, 1)  # a fill or a copy
+    by_elements = name.rpartition(".")[2] in FORMULAS and name != "threshold"
+    return not by_elements and name not in CHECKED_FIRST
+
+
+def _is_inner(arguments: tuple) -> bool:
+    """Whether `inner` adds up products; with a number it multiplies."""
+    return all(a.ndim for a in arguments)
 
 
 def _overload(name: str, several: bool, arguments: tuple) -> str:
@@ -255,6 +272,12 @@ def _is_of_dims(arguments: Sequence[Any], options: dict) -> bool:
     """Whether floating or complex numbers are averaged along dimensions, not over all elements."""
     dims = arguments[1] if len(arguments) > 1 else options.get("dim", options.get("axis"))
     return dims is not None and arguments[0].dtype.category >= FLOATING
+
+
+def _is_of_flag(arguments: Sequence[Any], options: dict) -> bool:
+    """Whether a variance is asked for by ``unbiased`` alone, without dimensions."""
+    first = arguments[1] if len(arguments) > 1 else None
+    return isinstance(first, bool) or "unbiased" in options and first is options.get("dim") is None
 
 
 _RESULT = "self and result must have the same scalar type, got {wanted} and {got}"
@@ -332,14 +355,15 @@ def _needs_same_dtype(out: Tensor, name: str, several: bool, arguments: tuple) -
         return isinstance(arguments[2], Tensor)
     if name in LOGICAL:
         return out.dtype.name not in ("bool", "uint8")
-    if name == "inner":  # with a number it is their product
-        return all(a.ndim for a in arguments)
+    if name == "inner":
+        return _is_inner(arguments)
     return several and name not in SEVERAL_CAST or name in SAME_DTYPE
 
 
-def _axes_resized(name: str, result: Any, arguments: tuple) -> tuple[int, ...] | None:
-    """The memory order of an ``out`` that is resized to the shape of a result."""
+def _axes_resized(name: str, x: Any, result: Any, arguments: tuple) -> tuple[int, ...] | None:
+    """The memory order of ``x``, which is resized to the shape of a result."""
     by_rows = name in COMPLEX_BY_ROWS and arguments[0].is_complex() or name in RESIZED_BY_ROWS
+    by_rows = by_rows or x.size and name in FILLED_BY_ROWS
     copies = name == "nan_to_num" and OF_ARRAY[result.dtype].category < FLOATING
     ordered = arguments[1]._array if name == "take" else result
     return None if by_rows or copies else order_of_result(result.shape, (ordered,))
@@ -374,7 +398,7 @@ def _write(out: Tensor, result: Tensor, name: str, arguments: tuple = ()) -> Ten
                 f"{list(source.shape)}. It is deprecated to give one that is neither of that shape "
                 "nor empty"
             )
-        resize(out, source.shape, _axes_resized(name, source, arguments))
+        resize(out, source.shape, _axes_resized(name, out._array, source, arguments))
     if name in COPYING:
         return write(out, "copy", OPS["overwrite"], result)
     B.copy_(out._array, source)

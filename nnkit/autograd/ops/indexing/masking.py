@@ -18,6 +18,7 @@ from nnkit.autograd.ops.creation.conversion import contiguous
 from nnkit.autograd.ops.creation.memory_format import in_order_of
 from nnkit.autograd.ops.indexing.scattering import same_dtype
 from nnkit.autograd.ops.shape import reshaping as shapes
+from nnkit.autograd.ops.shape.joining import cat
 from nnkit.autograd.surface.limits import LARGEST, fitting
 from nnkit.autograd.tensor import Tensor, wrap
 from nnkit.autograd.views.history import write
@@ -212,9 +213,7 @@ def nonzero_static(input: Tensor, *, size: int, fill_value: int = -1) -> Tensor:
     if size < 0:
         raise RuntimeError(f"nonzero_static(): size must not be negative, got {size}")
     rows = nonzero(input)[:size]
-    out = rows.new_full((size, input.ndim), fill_value)
-    out[: len(rows)] = rows
-    return out
+    return cat((rows, rows.new_full((size - len(rows), input.ndim), fill_value)))
 
 
 @public

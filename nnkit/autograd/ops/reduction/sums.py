@@ -462,7 +462,7 @@ def std(
     return _std(input, axis, correction, keepdim)
 
 
-@public(method=False, out=True)
+@public(method=False)
 def var_mean(
     input: Tensor,
     dim: int | tuple | bool | None = ...,  # pyright: ignore[reportArgumentType]
@@ -482,7 +482,7 @@ def var_mean(
     return _var_mean(input, axis, correction, keepdim)
 
 
-@public(method=False, out=True)
+@public(method=False)
 def std_mean(
     input: Tensor,
     dim: int | tuple | bool | None = ...,  # pyright: ignore[reportArgumentType]
