@@ -374,6 +374,8 @@ def _frequencies(
     kind = dtype_of(name, dtype, None if out is None else out.dtype)
     if kind.category < FLOATING:
         raise RuntimeError(f"{name}(): expected a floating point dtype, got {kind.name}")
+    if out is not None and out.dtype is not kind:
+        raise RuntimeError(f"{name}(): dtype {kind.name} is not that of 'out', {out.dtype.name}")
     count = n if negative else math.trunc(n / 2) + 1
     check_shape(name, (count,), "n")
     options["dtype"] = kind

@@ -3,15 +3,10 @@
 from __future__ import annotations
 
 from types import ModuleType
-from typing import Any
 
 import pytest
 
-import nnkit
 from tests.frameworks import raises
-from tests.harness.call import Call, flatten
-from tests.harness.row import Maker, OpRow, Sample
-from tests.harness.table import ROWS
 
 ERRORS = [
     # The dtype of the result is cast where its category fits, or must be met exactly.
@@ -114,38 +109,3 @@ def test_a_resize_warns_unless_there_was_nothing(lib: ModuleType) -> None:
 def test_a_resize_by_what_makes_tensors_warns_not(lib: ModuleType, call: str) -> None:
     names = {name: getattr(lib, name) for name in [call.split("(")[0]]}
     eval(call, {**names, "x": lib.ones(2), "out": lib.zeros(5)})
-
-
-def outcome(lib: ModuleType, row: OpRow, sample: Sample, number: int) -> Any:
-    """What becomes of one ``out`` whose elements are one and whose shape is another: its new shape
-    and memory, or the error."""
-    call = Call(lib, row, sample)
-    results = call()
-    outs = [lib.empty(0, dtype=one.dtype) for one in flatten(results)]
-    outs[number] = lib.ones(1, dtype=outs[number].dtype).expand(5, 7)
-    try:
-        call(out=outs[0] if isinstance(results, lib.Tensor) else tuple(outs))
-    except (RuntimeError, TypeError) as error:
-        return type(error).__name__
-    return tuple(outs[number].shape), outs[number].untyped_storage().nbytes()
-
-
-# Here `threshold_` takes it; what torch makes of the residuals of `lstsq` changes.
-OTHERS = ("linalg.lstsq", "threshold_")
-
-
-@pytest.mark.filterwarnings("ignore")
-def test_whether_a_resize_comes_before_a_look_at_the_memory(torch: ModuleType) -> None:
-    differ = []
-    for row in ROWS.values():
-        if row.name.startswith("Tensor.") or row.name in OTHERS:
-            continue
-        sample = next(iter(row.samples(Maker(row, row.dtypes[0]))))
-        results = list(flatten(Call(torch, row, sample)()))
-        if not all(isinstance(one, torch.Tensor) for one in results):
-            continue
-        for number in range(len(results)):
-            mine, theirs = (outcome(lib, row, sample, number) for lib in (nnkit, torch))
-            if mine != theirs:
-                differ.append(f"{row.name} {number}: {mine}, with torch {theirs}")
-    assert "\n".join(differ) == ""

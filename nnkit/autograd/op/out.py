@@ -37,21 +37,21 @@ SAME_DTYPE = frozenset(
     cross logcumsumexp diag msort amax amin argmax argmin nonzero gather index_select
     index_copy index_add index_reduce take take_along_dim scatter scatter_add scatter_reduce
     masked_select tril triu renorm histc bucketize conj_physical narrow_copy
-    inverse float_power searchsorted softmax log_softmax quantile
+    hash_tensor inverse float_power searchsorted softmax log_softmax quantile
     nanquantile multinomial ormqr arange linspace logspace complex clamp clamp_min clamp_max zeros
-    full empty eye
-    rand randint randn randperm norm ones where normal polar fft.ihfft
+    full empty eye fft.ifft fft.ihfft nonzero_static
+    rand randint randn randperm norm ones where normal polar
     alias_copy as_strided_copy detach_copy diagonal_copy expand_copy permute_copy select_copy
     slice_copy split_with_sizes_copy squeeze_copy t_copy transpose_copy unbind_copy unfold_copy
-    unsqueeze_copy view_as_real_copy view_copy
-    chain_matmul linalg.cholesky linalg.cross linalg.det linalg.eigvalsh linalg.inv linalg.lu_solve
-    linalg.matrix_norm linalg.matrix_power linalg.multi_dot linalg.norm linalg.solve
+    unsqueeze_copy view_as_complex_copy view_as_real_copy view_copy
+    chain_matmul linalg.cholesky linalg.cross linalg.det linalg.eigvalsh linalg.inv linalg.ldl_solve
+    linalg.lu_solve linalg.matrix_norm linalg.matrix_power linalg.multi_dot linalg.norm linalg.solve
     linalg.solve_triangular linalg.svdvals linalg.vecdot linalg.vector_norm lu_solve matrix_power
     hardshrink slice_scatter avg_pool2d avg_pool3d gelu linear softplus logsigmoid softshrink
     """.split()
 )
 # Those with several results that cast to the dtypes of theirs.
-SEVERAL_CAST = frozenset(("linalg.eig", "linalg.lstsq"))
+SEVERAL_CAST = frozenset(("geqrf", "linalg.eig", "linalg.lstsq"))
 # What errors call the result of functions that ask for a dtype of ``out`` to which it can be cast.
 CASTABLE = {
     **dict.fromkeys(
@@ -99,7 +99,8 @@ RESIZED_BY_ROWS = frozenset(
     """.split()
 )
 COMPLEX_BY_ROWS = frozenset(("abs", "absolute", "fft.ifft"))  # of complex numbers alone
-FILLED_BY_ROWS = frozenset("cholesky_inverse geqrf orgqr ormqr".split())  # where it had elements
+# Those that write straight into an empty ``out`` of their dtype, and copy into any other.
+COPIED_BY_ROWS = frozenset("cholesky_inverse geqrf orgqr ormqr".split())
 # Those that are computed in the dtype of ``out``.
 IN_DTYPE_OF_OUT = frozenset("sum prod nansum nanmean cumsum cumprod".split())
 # Those that take it where dimensions are named; what they reduce to one number goes without.
@@ -126,6 +127,8 @@ def call_into(out: Any, function: Callable, name: str, arguments: tuple, options
         raise TypeError("bucketize(): argument 'out' requires that 'input' is a tensor")
     if name == "bernoulli" and (arguments[1:] or "p" in options):
         raise TypeError("bernoulli(): argument 'out' goes without 'p'")
+    if name == "bernoulli" and isinstance(out, Tensor) and out.is_complex():
+        raise NotImplementedError(f"bernoulli(): not implemented for {out.dtype.name} draws")
     if isinstance(out, Tensor) and (
         name in IN_DTYPE_OF_OUT or name == "mean" and _is_of_dims(arguments, options)
     ):
@@ -363,7 +366,7 @@ def _needs_same_dtype(out: Tensor, name: str, several: bool, arguments: tuple) -
 def _axes_resized(name: str, x: Any, result: Any, arguments: tuple) -> tuple[int, ...] | None:
     """The memory order of ``x``, which is resized to the shape of a result."""
     by_rows = name in COMPLEX_BY_ROWS and arguments[0].is_complex() or name in RESIZED_BY_ROWS
-    by_rows = by_rows or x.size and name in FILLED_BY_ROWS
+    by_rows = by_rows or name in COPIED_BY_ROWS and (x.size or x.dtype != result.dtype)
     copies = name == "nan_to_num" and OF_ARRAY[result.dtype].category < FLOATING
     ordered = arguments[1]._array if name == "take" else result
     return None if by_rows or copies else order_of_result(result.shape, (ordered,))
