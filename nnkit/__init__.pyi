@@ -2700,7 +2700,6 @@ def std_mean(
     keepdim: builtins.bool = False,
     *,
     correction: builtins.float | None = None,
-    out: _Any = None,
 ) -> builtins.tuple[Tensor, Tensor]:
     """`std` and `mean`."""
 def stft(
@@ -3012,7 +3011,6 @@ def var_mean(
     keepdim: builtins.bool = False,
     *,
     correction: builtins.float | None = None,
-    out: _Any = None,
 ) -> builtins.tuple[Tensor, Tensor]:
     """`var` and `mean` in one pass."""
 def vdot(input: Tensor, other: Tensor, *, out: _Any = None) -> Tensor:

@@ -43,9 +43,12 @@ KINDS |= {
 LEFT = [
     ("here it takes an `out`", r"^threshold_$", r""),
     ("what torch makes of the residuals changes", r"^linalg\.lstsq$", r""),
-    ("of order 0 it is a copy in torch", r"^diff$", r""),
+    ("of order 0, of one matrix, it is a copy in torch", r"^diff$|^chain_matmul$", r""),
+    ("torch looks at its dimension, or leaves it a number", r"^fft\.r?fftfreq$", r"^a number$"),
+    ("torch needs a view of it as rows", r"^nn\.functional\.linear$", r"^turned$"),
+    ("torch has no kernel", r"^(var|std)$", r"^of complex"),
     ("the alias of `linalg.matrix_power`, in torch it casts", r"^matrix_power$", r"^of "),
-    ("torch's are parts of something larger", r"^svd$", r""),
+    ("torch's are parts of something larger", r"^svd$|^linalg\.solve(_ex)?$", r""),
     (
         "torch writes it without a derivative: see docs/reliability.md",
         r"^special\.|^linalg\.lu$|^lu_unpack$|^split_with_sizes_copy$|^histc$",

@@ -140,6 +140,8 @@ def call_into(out: Any, function: Callable, name: str, arguments: tuple, options
     if name == "bernoulli":  # before anything is drawn
         check_out(out, arguments[0], name, False, arguments)
     if name == "nonzero" and options.get("as_tuple"):
+        if not isinstance(out, Tensor):
+            raise TypeError(f"nonzero(): argument 'out' must be Tensor, not {type(out).__name__}")
         raise RuntimeError("nonzero does not support the out kwarg when as_tuple is True")
     try:
         result = function(*arguments, **options)
@@ -250,8 +252,8 @@ def _is_resized_first(name: str, arguments: tuple) -> bool:
         return not isinstance(arguments[1:] and arguments[1], Tensor)
     if name == "inner":
         return _is_inner(arguments)
-    if name in ("pow", "float_power") and not isinstance(arguments[1], Tensor):
-        return arguments[1] in (0, 1)  # a fill or a copy
+    if name in ("pow", "float_power"):
+        return not isinstance(arguments[0], Tensor)
     by_elements = name.rpartition(".")[2] in FORMULAS and name != "threshold"
     return not by_elements and name not in CHECKED_FIRST
 
