@@ -47,8 +47,8 @@ def _margin_ranking_loss(
 ) -> Tensor:
     """That of `nn.functional`, which refuses numbers of dimensions that differ."""
     most = max(input1.ndim, input2.ndim, target.ndim)
-    shaped = [x.reshape((1,) * (most - x.ndim) + x.shape) for x in (input1, input2, target)]
-    return F.margin_ranking_loss(*shaped, margin, reduction=reduction)
+    a, b, y = [x.reshape((1,) * (most - x.ndim) + x.shape) for x in (input1, input2, target)]
+    return F.margin_ranking_loss(a, b, y, margin, reduction=reduction)
 
 
 _ALL = ("reduction", 0)  # torch declares the mean, but its parser of arguments reads it as 0
