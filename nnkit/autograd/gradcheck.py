@@ -25,6 +25,8 @@ from nnkit.backend.memory import has_expanded, sparse_coo, strided
 from nnkit.backend.warning import warn
 
 GOLDEN_RATIO = (1 + math.sqrt(5)) / 2
+# The seeds of directions. Along the same one a Jacobian and its transpose would look alike.
+INPUT, OUTPUT = 0, 1
 
 
 class GradcheckError(RuntimeError):
@@ -49,14 +51,17 @@ def _dense(t: Any) -> Tensor:
     return t if t.layout is strided else t.to_dense()
 
 
-def _places(t: Tensor, fast: bool) -> Any:
-    """The elements that are moved one after the other; in fast mode all are at once, by None."""
-    return [None] if fast else itertools.product(*(range(n) for n in t._array.shape))
+def _places(t: Tensor, role: int, fast: bool) -> Any:
+    """The elements that are moved one after the other; in fast mode the direction in which all are
+    at once."""
+    if fast:
+        return [_direction(t, role)]
+    return itertools.product(*(range(n) for n in t._array.shape))
 
 
-def _direction(t: Tensor) -> Tensor:
-    """By how much the elements are moved in fast mode, a vector of length 1."""
-    values = _pattern(t, 0)
+def _direction(t: Tensor, role: int) -> Tensor:
+    """In fast mode, by how much the elements of an input or output are moved: a unit vector."""
+    values = _pattern(t, role)
     return values / values.norm()
 
 
@@ -96,7 +101,7 @@ def _numerical(function: Callable, x: Tensor, eps: float, fast: bool) -> list[Te
     after, before = [], []
     start = _values(x).detach().clone()
     for step in _steps(x):
-        for place in _places(x, fast):
+        for place in _places(x, INPUT, fast):
             for found, by in ((after, eps * step), (before, -eps * step)):
                 _move(x, start, place, by)
                 found.append(evaluate())
@@ -109,17 +114,17 @@ def _numerical(function: Callable, x: Tensor, eps: float, fast: bool) -> list[Te
     return tables
 
 
-def _move(x: Tensor, start: Tensor, place: tuple | None, by: Any) -> None:
-    """Write an element of ``x``, or in fast mode all, of which no graph knows."""
+def _move(x: Tensor, start: Tensor, place: tuple | Tensor, by: Any) -> None:
+    """Write an element of ``x``, or all along a direction, of which no graph knows."""
     B = x._device.backend
-    if place is not None:
+    if isinstance(place, tuple):
         B.fill_(B.getitem(x._array, (*place, ...)), start[place].item() + by)
     else:
-        moved = start.reshape(-1) + _direction(x) * by
+        moved = start.reshape(-1) + place * by
         B.copy_(x._array, moved.to(start.dtype).reshape(start.shape)._array)
 
 
-def _unit(like: Tensor, place: tuple | None, unit: Any) -> Tensor:
+def _unit(like: Tensor, place: tuple | Tensor, unit: Any) -> Tensor:
     """A move of ``like`` from 0."""
     moved = _zeros(like)
     _move(moved, _zeros(like), place, unit)
@@ -132,7 +137,7 @@ def _analytical(
     """For each input its gradients for a unit gradient at each place of output ``position``."""
     out = outputs[position]
     rows: list[list[Tensor]] = [[] for _ in inputs]
-    for place in _places(out, fast):
+    for place in _places(out, OUTPUT, fast):
         found = grad(out, inputs, _unit(out, place, unit), retain_graph=True, allow_unused=True)
         for kept, x, g in zip(rows, inputs, found, strict=True):
             kept.append(_zeros(x) if g is None else _values(g).detach())
@@ -140,13 +145,13 @@ def _analytical(
     for kept, x in zip(rows, inputs, strict=True):
         table = _wide(stack(kept) if kept else _zeros(x)[None][:0])
         table = table.reshape(len(kept), x._array.size)
-        tables.append(_along(table, x) if fast else table)
+        tables.append(_along(table, x, INPUT) if fast else table)
     return tables
 
 
-def _along(rows: Tensor, of: Tensor) -> Tensor:
-    """In fast mode, what rows of elements are along the direction of a tensor."""
-    return (rows * _direction(of)).sum(-1, keepdim=True)
+def _along(rows: Tensor, of: Tensor, role: int) -> Tensor:
+    """In fast mode, what rows of elements are along the direction of an input or output."""
+    return (rows * _direction(of, role)).sum(-1, keepdim=True)
 
 
 def _zeros(like: Tensor) -> Tensor:
@@ -253,20 +258,19 @@ def _check(
         )
 
     def compare(out: Tensor, x: Tensor, *found: Any) -> None:
-        wide = float(_direction(out).sum() * _direction(x).sum()) if fast else 1
+        wide = float(_direction(out, OUTPUT).sum() * _direction(x, INPUT).sum()) if fast else 1
         _compare(*found, atol=atol * wide, rtol=rtol)
 
     silent = _of_no_gradient(outputs, checked) if backwards else []
+    moved = [x for _, x in varied]
     for position, out in enumerate(outputs) if backwards and varied else ():
         for unit in reversed(_steps(out)):  # in torch's order
-            pulled, again = [
-                _analytical(outputs, [x for _, x in varied], position, unit, fast) for _ in range(2)
-            ]
+            pulled, again = [_analytical(outputs, moved, position, unit, fast) for _ in range(2)]
             for (k, x), analytical, second in zip(varied, pulled, again, strict=True):
                 if ((analytical - second).abs() > nondet_tol).any():
                     raise GradcheckError(f"Backward is not reentrant: input {k}, output {position}")
                 parts = (tables[k][positions[position]] * unit.conjugate()).real
-                parts = _along(parts, out) if fast else parts
+                parts = _along(parts, out, OUTPUT) if fast else parts
                 # Backward gives the derivatives by the two parts of a complex number as one.
                 expected = complex_(*parts) if x.is_complex() else parts[0]
                 what = f"{_part(out, unit, 'outputs')}Jacobian"
@@ -336,7 +340,7 @@ def _check_forwards(
     func: Callable, inputs: tuple, x: Tensor, tables: list, compare: Callable, k: int, fast: bool
 ) -> None:
     """The tangents of all outputs for each unit tangent of one input."""
-    for row, place in enumerate(_places(x, fast)):
+    for row, place in enumerate(_places(x, INPUT, fast)):
         for column, unit in enumerate(_steps(x)):
             tangent = _unit(x, place, unit)
             with ForwardLevel(x._device) as level:
@@ -347,7 +351,7 @@ def _check_forwards(
                 got = _wide(_zeros(output) if moved is None else moved).reshape(1, output.numel())
                 expected = tables[position][column, row][None]
                 if fast:
-                    got, expected = _along(got, output), _along(expected, output)
+                    got, expected = (_along(rows, output, OUTPUT) for rows in (got, expected))
                 compare(output, x, got, expected, what, k, position)
 
 

@@ -283,9 +283,9 @@ class PrefixStore(Store):
         if store.has_extended_api():
             store.append(inside, _bytes(value))
         else:
-            before, wanted = b"", _bytes(value)
-            while (found := store.compare_set(inside, before, wanted)) != wanted:
-                before, wanted = found, found + _bytes(value)
+            before, added = store.compare_set(inside, b"", b""), _bytes(value)
+            while (found := store.compare_set(inside, before, before + added)) != before + added:
+                before = found
 
     def compare_set(
         self, key: str, expected_value: str | bytes, desired_value: str | bytes

@@ -245,6 +245,28 @@ def test_one_direction_tells_elements_apart(apart: int) -> None:
         nnkit.autograd.gradcheck(function(nnkit, lambda g: 2 * g[order]), x, fast_mode=True)
 
 
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("forwards", [False, True])
+def test_one_direction_tells_a_jacobian_from_its_transpose(lib: ModuleType, forwards: bool) -> None:
+    class Roll(lib.autograd.Function):  # type: ignore[name-defined,misc]
+        @staticmethod
+        def forward(ctx: Any, x: Any) -> Any:
+            return x.roll(1)
+
+        @staticmethod
+        def backward(ctx: Any, g: Any) -> Any:
+            return g.roll(-1 if forwards else 1)
+
+        @staticmethod
+        def jvp(ctx: Any, tangent: Any) -> Any:
+            return tangent.roll(-1)
+
+    x = lib.ones(30, dtype=lib.float64, requires_grad=True)
+    options = {"fast_mode": True, "check_forward_ad": forwards, "check_backward_ad": not forwards}
+    with raises(lib, RuntimeError, "mismatch"):
+        lib.autograd.gradcheck(Roll.apply, x, **options)
+
+
 @pytest.mark.parametrize("fast", [False, True])
 @pytest.mark.filterwarnings("ignore")
 def test_gradcheck_of_nothing(lib: ModuleType, fast: bool) -> None:

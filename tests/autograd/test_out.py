@@ -42,6 +42,15 @@ ERRORS = [
             "full((3,), 1.0", "eye(3", "arange(3", "linspace(0, 1, 3", "randperm(3",
         )
     ],
+    ("dtype", "fft.fftfreq(3, dtype=torch.float64, out=x)"),
+    ("dtype|scalar type", "fft.ifft(x, out=torch.zeros(3, dtype=torch.complex128))"),
+    ("dtype|scalar type", "hash_tensor(x, out=index)"),
+    ("dtype|scalar type", "nonzero_static(x, size=3, out=x)"),
+    # A look at the memory before a resize.
+    ("single memory location", "exp(x, out=torch.zeros(1).expand(5, 7))"),
+    ("single memory location", "maximum(x, y, out=torch.zeros(1).expand(5, 7))"),
+    ("single memory location", "max(x, y, out=torch.zeros(1).expand(5, 7))"),
+    ("single memory location", "take(x, index, out=torch.zeros(1).expand(5, 7))"),
     # Sequences of nothing.
     ("non-empty", "hstack([])"),
     ("non-empty", "vstack([])"),
@@ -66,6 +75,24 @@ def test_errors(lib: ModuleType, noun: str, call: str) -> None:
         run(lib, call)
 
 
+@pytest.mark.parametrize(
+    "call",
+    [
+        "var(x, True, out=y)", "std(x, unbiased=False, out=y)", "var_mean(x, out=(y, y))",
+        "std_mean(x, out=(y, y))", "bucketize(1.0, x, out=index)",
+        "nonzero(x, as_tuple=True, out=(index,))",
+    ],
+)  # fmt: skip
+def test_what_takes_no_out(lib: ModuleType, call: str) -> None:
+    with raises(lib, TypeError, "out"):
+        run(lib, call)
+
+
+def test_bernoulli_draws_no_complex_numbers(lib: ModuleType) -> None:
+    with raises(lib, NotImplementedError, "bernoulli"):
+        run(lib, "bernoulli(x / 4, out=torch.zeros(3, dtype=torch.complex64))")
+
+
 VALUES = [
     ("exp(x, out=torch.zeros(3, dtype=torch.float64)).dtype == torch.float64", True),
     ("add(x, y, out=x).tolist()", [1, 2, 3]),
@@ -82,6 +109,19 @@ VALUES = [
 @pytest.mark.parametrize(("call", "expected"), VALUES, ids=[v[0] for v in VALUES])
 def test_values(lib: ModuleType, call: str, expected: object) -> None:
     assert run(lib, call) == expected
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize(
+    ("call", "expected"),
+    [
+        ("sum(x, 0", 3), ("max(x", 2), ("inner(x, y", 3), ("pow(2, x", [1, 2, 4]),
+        ("view_copy(x, (3, 1)", [[0], [1], [2]]), ("linalg.det(2 * torch.eye(2)", 4),
+        ("linalg.solve(torch.eye(3), x", [0, 1, 2]),
+    ],
+)  # fmt: skip
+def test_a_resize_before_a_look_at_the_memory(lib: ModuleType, call: str, expected: object) -> None:
+    assert run(lib, f"{call}, out=torch.zeros(1).expand(5, 7)).tolist()") == expected
 
 
 def test_a_resize_warns_unless_there_was_nothing(lib: ModuleType) -> None:

@@ -135,6 +135,10 @@ def test_a_part_of_a_store_of_a_program(framework: str) -> None:
     assert part.get("key") == b"value and more"
     part.append("new", "")
     assert part.get("new") == b""
+    if framework == "nnkit":  # torch takes an equal value that is there for the one it has written
+        for value in (b"a", b"aa"):
+            part.append("twice", "a")
+            assert part.get("twice") == value
     with pytest.raises((RuntimeError, NotImplementedError), match="Not implemented."):
         d.PrefixStore("part", type("Empty", (d.Store,), {})()).append("a", "b")
     assert not part.has_extended_api() and d.PrefixStore("a", d.HashStore()).has_extended_api()
