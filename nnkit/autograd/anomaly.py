@@ -6,6 +6,7 @@ in the nodes and nothing is paid while it is off.
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
@@ -73,7 +74,10 @@ def _explain(failed: Any) -> None:
         text = "No forward pass information available: enable detect_anomaly() in the forward pass."
     else:
         text = "Traceback of forward call that caused the error:\n" + "".join(made_at.format())
-    warn(f"Error detected in {failed.name()}. {text}")
+    try:
+        warn(f"Error detected in {failed.name()}. {text}")
+    except Warning as raised:  # where a filter makes errors of warnings: the failure comes first
+        print(f"Warning: {raised}", file=sys.stderr)
 
 
 class detect_anomaly:

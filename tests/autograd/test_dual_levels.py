@@ -57,6 +57,16 @@ def test_the_first_gradient_may_move_too(lib: ModuleType) -> None:
             lib.autograd.grad(x * 1, lib.ones(1, requires_grad=True))
 
 
+def test_a_dual_tensor_counts_writes_with_its_primal(lib: ModuleType) -> None:
+    ad = lib.autograd.forward_ad
+    x, v = lib.ones(2), lib.ones(2)
+    with ad.dual_level():
+        point = ad.make_dual(x, v)
+        for expected, written in ((1, x), (2, point), (3, ad.unpack_dual(point).primal)):
+            written.add_(1)
+            assert x._version == point._version == expected
+
+
 def test_a_tangent_in_a_second_gradient() -> None:
     ad = nnkit.autograd.forward_ad
     x = nnkit.tensor([2.0], requires_grad=True)

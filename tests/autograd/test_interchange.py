@@ -101,6 +101,10 @@ def test_what_is_warned_of_once(lib, monkeypatch):
         assert lib.tensor([np.array([1, 2]), np.array([3, 4])]).shape == (2, 2)
     with pytest.warns(UserWarning, match="required to pass the indexing argument"):
         assert len(lib.meshgrid(lib.ones(2))) == 1
+    leaf = lib.ones((), requires_grad=True)
+    with pytest.warns(UserWarning, match=r"Using backward\(\) with create_graph=True"):
+        leaf.exp().backward(create_graph=True)
+    leaf.grad = None
     if lib is not nnkit:
         lib.set_warn_always(False)
 

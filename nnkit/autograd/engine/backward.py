@@ -35,7 +35,7 @@ from nnkit.autograd.views.history import refresh
 from nnkit.autograd.views.refusals import check_history
 from nnkit.backend.dtype import OF_ARRAY
 from nnkit.backend.lazy import plain
-from nnkit.backend.warning import warn
+from nnkit.backend.warning import warn, warn_once
 
 
 def start(tensors: Sequence, grads: Sequence, retain: bool, lifted: bool) -> Pass:
@@ -245,6 +245,12 @@ def _accumulate(
         if not inputs:
             raise RuntimeError("`inputs` argument to `backward()` cannot be empty.")
     create_graph = flag("create_graph", create_graph)
+    if create_graph:
+        warn_once(
+            "Using backward() with create_graph=True makes a leaf and its gradient refer to each "
+            "other, so that neither is freed until the leaf's grad is None again: use "
+            "nnkit.autograd.grad, or reset the gradients"
+        )
     retain = create_graph if retain_graph is None else flag("retain_graph", retain_graph)
     with_grad = MODE.enabled
     MODE.enabled = create_graph and not MODE.inference

@@ -238,6 +238,8 @@ class ForwardLevel(Level):
             if not self.batched:
                 laid_alike = _spaced(laid_alike, value)
         found = wrap(Dual(same(value), laid_alike), self)
+        if self.by_hand:
+            self.count_writes(found, value._writes)
         dual_of(found).given = True
         return found
 

@@ -117,12 +117,16 @@ class Level(device):
         self.joined.append((x, x._base))
         give_place(x, inner)
         x._edge, x._requires_grad, x._viewed = None, False, 0
-        x._writes = counter_of(x._writes) or [0, None, None]
-        self.counters[id(x._writes)] = x._writes
+        self.count_writes(x, x._writes)
         x._array = self.hold(inner, None if base is None else base._array, link)
         x._device = self
         if base is not None:
             x._writes, x._viewed = base._writes, base._writes[0]
+
+    def count_writes(self, x: Any, writes: Any) -> None:
+        """Let a tensor of the level count writes together with one from outside."""
+        x._writes = counter_of(writes) or [0, None, None]
+        self.counters[id(x._writes)] = x._writes
 
     def _leave(self, x: Tensor, base: Any) -> None:
         inner, _ = self.lower(x)
