@@ -67,6 +67,15 @@ def test_a_dual_tensor_counts_writes_with_its_primal(lib: ModuleType) -> None:
             assert x._version == point._version == expected
 
 
+def test_detaching_in_place_drops_the_tangent(lib: ModuleType) -> None:
+    ad = lib.autograd.forward_ad
+    x = lib.ones(2, requires_grad=True)
+    with ad.dual_level():
+        point = ad.make_dual(x, lib.ones(2)).clone()
+        value, tangent = ad.unpack_dual(point.detach_() * 2)
+        assert not value.requires_grad and tangent is None
+
+
 def test_a_tangent_in_a_second_gradient() -> None:
     ad = nnkit.autograd.forward_ad
     x = nnkit.tensor([2.0], requires_grad=True)

@@ -63,6 +63,18 @@ def test_no_memory_is_taken(lib: ModuleType) -> None:
     assert str(x) == "tensor(..., device='meta', size=(1000000, 1000000))"
 
 
+def test_ranges_take_no_memory(lib: ModuleType) -> None:
+    n = 10**12
+    assert lib.arange(n, device="meta").shape == lib.linspace(0, 1, n, device="meta").shape == (n,)
+    assert lib.logspace(0, 1, n, device="meta").shape == (n,)
+    assert lib.arange(7, 2, -0.4, device="meta").shape == (13,)
+    assert lib.tril_indices(10**5, 10**6, device="meta").shape == (2, 5000050000)
+    assert lib.triu_indices(10**5, 10**6, 1, device="meta").shape == (2, 94999950000)
+    # By nearest positions, which are counted in such a range.
+    x = lib.empty(2, 1, 10**9, device="meta")
+    assert lib.nn.functional.interpolate(x, scale_factor=2.0).shape == (2, 1, 2 * 10**9)
+
+
 def test_what_has_no_answer(lib: ModuleType) -> None:
     x = lib.ones(2, 3, device="meta")
     for ask in (x.tolist, x.cpu, lambda: lib.ones(2, 3).copy_(x), lambda: x.nonzero()):

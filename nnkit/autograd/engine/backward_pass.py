@@ -125,15 +125,23 @@ class Pass:
         """Whether this pass computes the gradient of a node or leaf, for the hooks of several
         tensors. As in torch, not that of the place where the pass starts, if there is only one."""
         alone = len(self.roots) == 1 and target_of(self.roots[0][0])[0] is target
-        if alone or target not in self._reachable():
+        return not alone and self.executes(target)
+
+    def executes(self, target: Any) -> bool:
+        """Whether this pass computes the gradient of a node or leaf.
+
+        Raises:
+            RuntimeError: it is of a leaf whose gradient the pass gives to the caller.
+        """
+        if target not in self._reachable():
             return False
         if self.needed is None:
             return True
         captured = bool(self.captures.get(target))
         if captured and isinstance(target, Tensor):
             raise RuntimeError(
-                "a hook on the gradients of several tensors cannot await that of a leaf which is "
-                "an input of autograd.grad()"
+                "whether the gradient of a leaf is computed is not told, nor awaited by a hook on "
+                "several tensors, while you are currently running autograd.grad() for that leaf"
             )
         return target in self.needed or captured
 

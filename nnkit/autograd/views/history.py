@@ -543,7 +543,8 @@ def end_history(
 def detach_(self: Tensor) -> Tensor:
     """Make the tensor itself a leaf that does not require grad; return the tensor.
 
-    Has no effect in `inference_mode`, or on an inference tensor.
+    Nor has it a tangent from then on, or the history that it has around a transform. Has no effect
+    in `inference_mode`, or on an inference tensor.
 
     Raises:
         RuntimeError: the tensor is a view, whose history belongs to its base.
@@ -567,6 +568,8 @@ def detach_(self: Tensor) -> Tensor:
         leaf_hooks(self).retained = True
     if self._edge is not None:
         leaf_hooks(self).detached = next(node_module.sequence)
+    if self._device.depth:
+        self._array = self._device.detached(self._array)
     self._edge = None
     self._requires_grad = False
     return self

@@ -48,16 +48,20 @@ def empty_strided(shape: tuple, strides: tuple, dtype: np.dtype) -> np.ndarray:
     return np.ndarray(shape, dtype, memory, strides=[s * dtype.itemsize for s in strides])
 
 
+def count_of_arange(start: Any, stop: Any, step: Any, dtype: np.dtype) -> int:
+    """How many numbers `arange` gives."""
+    if dtype == np.int64:
+        return max(-((int(stop) - int(start)) // -int(step)), 0)
+    # Of the narrower integers too torch counts in double precision.
+    return max(math.ceil((stop - start) / step), 0)
+
+
 def arange(start: Any, stop: Any, step: Any, dtype: np.dtype) -> np.ndarray:
     """``start + i * step`` in double precision, or in int64, rounded once."""
-    if dtype == np.int64:
-        start, step = int(start), int(step)
-        count = -((int(stop) - start) // -step)
-    else:  # of the narrower integers too torch counts in double precision
-        count = math.ceil((stop - start) / step)
+    count = count_of_arange(start, stop, step, dtype)
     if dtype.kind in "iu":
         start, step = int(start), int(step)
-    steps = np.arange(max(count, 0), dtype=np.int64 if dtype.kind in "iu" else F8)
+    steps = np.arange(count, dtype=np.int64 if dtype.kind in "iu" else F8)
     if step != 1:
         steps *= step
     steps += start

@@ -10,7 +10,6 @@ import numpy as np
 from nnkit.backend.cpu import shape as cpu
 from nnkit.backend.memory import common_format, strides_in_elements, strides_of, strides_seen_as
 from nnkit.backend.meta.array import Meta, empty, in_order
-from nnkit.backend.meta.creation import computed
 
 
 def _view(kernel: Callable[..., Any]) -> Callable[..., Any]:
@@ -83,7 +82,17 @@ def tile(x: Meta, repeats: tuple) -> Meta:
     return empty(tuple([n * r for n, r in zip(shape, repeats, strict=True)]), x.dtype)
 
 
-tril_indices, triu_indices = map(computed, (cpu.tril_indices, cpu.triu_indices))
+def _below(rows: int, columns: int, offset: int) -> int:
+    """How many elements of a matrix are on or below a diagonal."""
+    return sum(min(max(row + offset + 1, 0), columns) for row in range(rows))
+
+
+def tril_indices(rows: int, columns: int, offset: int, dtype: np.dtype) -> Meta:
+    return empty((2, _below(rows, columns, offset)), dtype)
+
+
+def triu_indices(rows: int, columns: int, offset: int, dtype: np.dtype) -> Meta:
+    return empty((2, rows * columns - _below(rows, columns, offset - 1)), dtype)
 
 
 def repeat_index(repeats: Meta, count: int) -> Meta:

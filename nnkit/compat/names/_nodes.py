@@ -8,7 +8,7 @@ from types import SimpleNamespace
 from typing import Any
 
 from nnkit.autograd import Function, Tensor
-from nnkit.autograd.engine.node import RUNNING, AccumulateGrad, NotImplementedBackward
+from nnkit.autograd.engine.node import RUNNING, AccumulateGrad, Node, NotImplementedBackward
 from nnkit.autograd.engine.saved import STACK
 from nnkit.autograd.engine.saved_attributes import SavedTensor
 from nnkit.autograd.gradcheck import UndefinedGradBackward
@@ -72,11 +72,12 @@ def _current_graph_task_id() -> int:
 
 def _will_engine_execute_node(node: Any) -> bool:
     """Whether the running backward pass computes the gradient of a node."""
+    if not isinstance(node, Node | AccumulateGrad):
+        raise RuntimeError(f"_will_engine_execute_node expects an grad_fn, got {type(node)}")
     running = RUNNING.innermost
     if running is None:
-        raise RuntimeError("get_will_engine_execute_node: the engine is not running")
-    target = node.variable if isinstance(node, AccumulateGrad) else node
-    return target in running._reachable() and (running.needed is None or target in running.needed)
+        raise RuntimeError("_will_engine_execute_node is to be called during the backward pass")
+    return running.executes(node.variable if isinstance(node, AccumulateGrad) else node)
 
 
 def _unsafe_set_version_counter(tensors: tuple, versions: tuple) -> None:
