@@ -40,9 +40,8 @@ def _checked(kernel: Callable) -> Callable:
                 out = run(clean, *arguments[1:])
                 return _by_columns(np.where(spoiled, x.dtype.type(np.nan), out))
             if what is not None:
-                info = cholesky_info(x) if name == "cholesky" else lu_factor(x)[2]
-                if info.any():
-                    orders = info.reshape(-1).tolist()
+                orders = _orders_to_failure(name, x)
+                if any(orders):
                     failed = of_first_failure(
                         LinAlgError, f"linalg.{name}", what, orders, x.ndim > 2
                     )
@@ -50,6 +49,17 @@ def _checked(kernel: Callable) -> Callable:
             raise LinAlgError(f"linalg.{name}: {error}") from None
 
     return run
+
+
+def _orders_to_failure(name: str, x: np.ndarray) -> list[int]:
+    """For each matrix up to the first that fails, where it does, counted from 1, or 0."""
+    orders = []
+    for matrix in x.reshape(-1, *x.shape[-2:]):
+        info = cholesky_info(matrix) if name == "cholesky" else _factored(matrix)[2]
+        orders.append(int(info))
+        if orders[-1]:
+            break
+    return orders
 
 
 _FAILURES = {"inv": SINGULAR, "solve": UNSOLVED, "cholesky": INDEFINITE}
