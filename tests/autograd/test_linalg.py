@@ -284,6 +284,10 @@ def test_failures_are_told(framework) -> None:
     assert T.linalg.cholesky_ex(indefinite).L[2].tolist() == [[1.0, 0.0], [0.0, 1.0]]
     with pytest.raises(RuntimeError, match="zero"):
         T.linalg.lu_factor(one)
+    factor = T.tensor([[1.0, 3.0], [3.0, 0.0]])
+    for x, words in ((factor, ": The diag"), (T.stack([T.eye(2), factor]), "Batch element 1")):
+        with pytest.raises(T.linalg.LinAlgError, match=words):
+            T.cholesky_inverse(x)
 
 
 @pytest.mark.parametrize("call", [

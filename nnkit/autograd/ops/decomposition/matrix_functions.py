@@ -15,11 +15,14 @@ from nnkit.autograd.ops.creation.factories import eye
 from nnkit.autograd.ops.creation.memory_format import column_major
 from nnkit.autograd.ops.decomposition import rules as rules
 from nnkit.autograd.ops.decomposition.factorization import WHOLE, check_matrices, check_square
+from nnkit.autograd.ops.decomposition.lu import refuse_failures
+from nnkit.autograd.ops.elementwise.comparison import where
 from nnkit.autograd.ops.linalg.products import check_operands
 from nnkit.autograd.ops.shape.joining import cat
 from nnkit.autograd.surface import return_types
 from nnkit.autograd.tensor import Tensor, on_its_own
 from nnkit.backend.dtype import FLOATING, int64
+from nnkit.backend.errors import SINGULAR
 from nnkit.backend.memory import contiguous_format
 from nnkit.backend.warning import warn_once
 
@@ -130,8 +133,16 @@ def cholesky_inverse(input: Tensor, upper: bool = False) -> Tensor:
         >>> nnkit.cholesky_inverse(nnkit.tensor([[2.0, 0.0], [0.0, 1.0]]))
         tensor([[0.2500, 0.0000],
                 [0.0000, 1.0000]])
+
+    Raises:
+        LinAlgError: on the CPU, an element on the diagonal is 0.
     """
     n = check_square("cholesky_inverse", input, ())[-1]
+    if n and input.device.type == "cpu":  # a GPU does not wait for its values
+        zero = input.detach().diagonal(0, -2, -1) == 0
+        refuse_failures(
+            "cholesky_inverse", where(zero.any(-1), zero.byte().argmax(-1) + 1, 0), SINGULAR
+        )
     return cholesky_solve(eye(n, dtype=input.dtype, device=input.device), input, upper)
 
 
