@@ -24,7 +24,7 @@ from nnkit.random import fork_rng, get_rng_state, set_rng_state
 from nnkit.utils._pytree import tree_leaves
 
 __all__ = [
-    "CheckpointError", "checkpoint", "checkpoint_sequential", "get_device_states",
+    "CheckpointError", "GraphExecGroup", "checkpoint", "checkpoint_sequential", "get_device_states",
     "noop_context_fn", "set_checkpoint_early_stop", "set_device_states",
 ]  # fmt: skip
 
@@ -174,6 +174,37 @@ def checkpoint(
     return result
 
 
+class GraphExecGroup:
+    """A block whose backward passes share the second run of each checkpoint that they come to.
+
+    It concerns checkpoints with ``use_reentrant=False``. Two passes in it must not need the same
+    saved tensor, even with ``retain_graph=True``.
+
+    Raises:
+        RuntimeError: another is active.
+
+    Example:
+        >>> import nnkit
+        >>> from nnkit.utils.checkpoint import GraphExecGroup, checkpoint
+        >>> x = nnkit.zeros(1, requires_grad=True)
+        >>> y, z = checkpoint(lambda x: (x.exp(), x.exp().sin()), x, use_reentrant=False)
+        >>> with GraphExecGroup():
+        ...     nnkit.autograd.grad(y, x), nnkit.autograd.grad(z, x)
+        ((tensor([1.]),), (tensor([0.5403]),))
+    """
+
+    _active: GraphExecGroup | None = None
+
+    def __enter__(self) -> GraphExecGroup:
+        if GraphExecGroup._active is not None:
+            raise RuntimeError("GraphExecGroup contexts cannot be nested")
+        GraphExecGroup._active = self
+        return self
+
+    def __exit__(self, *exception: Any) -> None:
+        GraphExecGroup._active = None
+
+
 class _Run:
     """The first run of a function: what it saved, by number, and how to have it again."""
 
@@ -190,8 +221,8 @@ class _Run:
         self.rng = get_rng_state() if preserves_rng else None
         self.casts = casts_of_now()
         self.promised: list[tuple] = []  # shape and dtype of each tensor that was saved
-        self.again: dict[int, Tensor] = {}
-        self.given: WeakKeyDictionary = WeakKeyDictionary()  # for each backward, what it has had
+        # By backward pass or group of them: what it has not had yet of its second run.
+        self.again: WeakKeyDictionary[Any, dict[int, Tensor]] = WeakKeyDictionary()
         self.checks = self.stops = True
         self.complete = False  # whether the first run is over
 
@@ -200,18 +231,22 @@ class _Run:
         return len(self.promised) - 1
 
     def keep(self, number: int) -> Tensor:
-        given = self.given.setdefault(RUNNING.innermost, set()) if RUNNING.innermost else set()
-        if number in given:
+        backward = GraphExecGroup._active or RUNNING.innermost
+        if backward is None:  # somebody reads what a node has saved
+            return self._run_again()[number]
+        if backward not in self.again:
+            self.again[backward] = self._run_again()
+        if number not in self.again[backward]:
             raise CheckpointError(
-                "Unpack is being triggered for a tensor that was already unpacked once: the "
+                "Performing two backward calls that overlap, so that both need what one promise "
+                "stands for, is not allowed in one GraphExecGroup"
+                if GraphExecGroup._active
+                else "Unpack is being triggered for a tensor that was already unpacked once: the "
                 "backward of a custom Function in checkpoint may read ctx.saved_tensors only once"
             )
-        if number not in self.again:
-            self._run_again()
-        given.add(number)
-        return self.again.pop(number)
+        return self.again[backward].pop(number)
 
-    def _run_again(self) -> None:
+    def _run_again(self) -> dict[int, Tensor]:
         found: list[Tensor] = []
         args = list(self.args)
         for i, tensor in zip(self.places, self.inputs.tensors(), strict=True):
@@ -247,7 +282,7 @@ class _Run:
                 f"different metadata than during the forward pass: tensor at position {i} was of "
                 f"shape and dtype {self.promised[i]}, and then {kinds[i]}"
             )
-        self.again = dict(enumerate(found))
+        return dict(enumerate(found))
 
 
 class _Inputs(Node):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import warnings
 from collections.abc import Callable
@@ -330,6 +331,29 @@ def a_backward_inside_of_a_checkpoint(fw):
     again = leaf(fw, 0.5, 1.0)
     slope(again).sum().backward()
     return [[round(v, 4) for v in t.grad.tolist()] for t in (x, again)]
+
+
+@scenario
+def backward_passes_that_share_a_second_run(fw):
+    C, found = fw.utils.checkpoint, []
+
+    def both(x):
+        found.append("run")
+        y = x.sin().cos()
+        return y, y.sin().cos()
+
+    for group in (C.GraphExecGroup(), contextlib.nullcontext()):
+        x = leaf(fw, 0.5, 1.0)
+        y, z = C.checkpoint(both, x, use_reentrant=False)
+        with group:
+            (grad,) = fw.autograd.grad(z.sum(), y)
+            (grad,) = fw.autograd.grad(y, x, grad)
+        found.append([round(v, 4) for v in grad.tolist()])
+    out = C.checkpoint(lambda x: x.sin().cos().sum(), x, use_reentrant=False)
+    with C.GraphExecGroup():
+        out.backward(retain_graph=True)
+        found += [raised(out.backward), raised(C.GraphExecGroup().__enter__)]
+    return found
 
 
 @scenario
