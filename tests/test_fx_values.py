@@ -239,3 +239,59 @@ def test_types_are_printed(lib: Any) -> None:
     again = lib.fx.symbolic_trace(module)
     assert [n.type for n in again.graph.nodes][:2] == [tensor, pair]
     assert again.graph.output_node().type is tensor
+
+
+def test_arguments_by_name_and_with_defaults(lib: Any) -> None:
+    schemas = importlib.import_module(f"{lib.__name__}.fx.operator_schemas")
+    F = lib.nn.functional
+
+    def own(a: Any, b: int = 2, *, c: int = 3) -> Any:
+        return a
+
+    for call, given, named, expected in (
+        (own, ("x",), {"c": 5}, {"a": "x", "b": 2, "c": 5}),
+        (F.relu, ("x",), {}, {"input": "x", "inplace": False}),
+        (lib.sigmoid, ("x",), {}, {"input": "x"}),
+        (lib.cat, ("x", 1), {}, {"tensors": "x", "dim": 1}),
+        (F.dropout, ("x",), {"p": 0.2}, {"input": "x", "p": 0.2, "training": True}
+            | {"inplace": False}),
+    ):  # fmt: skip
+        found = schemas.normalize_function(call, given, named, normalize_to_only_use_kwargs=True)
+        assert (found.args, found.kwargs) == ((), expected)
+        found = schemas.normalize_function(call, given, named)
+        assert found.args == given and {**found.kwargs} == dict([*expected.items()][len(given) :])
+    for call in (lambda *several: several, operator.add, getattr):
+        assert schemas.normalize_function(call, (1, 2)) is None
+    with pytest.raises(TypeError, match="required argument"):
+        schemas.normalize_function(own, ())
+
+
+def test_arguments_of_operations(lib: Any) -> None:
+    class Own(lib.nn.Module):
+        def forward(self, x: Any) -> Any:
+            return x
+
+    class Model(lib.nn.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            self.linear, self.own = lib.nn.Linear(2, 2), Own()
+
+        def forward(self, x: Any) -> Any:
+            return lib.flatten(self.own(self.linear(x))).sum()
+
+    class Tracer(lib.fx.Tracer):
+        def is_leaf_module(self, module: Any, name: str) -> bool:
+            return True
+
+    model = Model()
+    found = [
+        node.normalized_arguments(model, normalize_to_only_use_kwargs=True)
+        for node in Tracer().trace(model).nodes
+    ]
+    assert [pair and [str(value) for value in pair.kwargs.values()] for pair in found] == [
+        None, ["x"], None, ["own", "0", "-1"], None, None,
+    ]  # fmt: skip
+    assert list(found[1].kwargs) == ["input"]
+    schemas = importlib.import_module(f"{lib.__name__}.fx.operator_schemas")
+    with pytest.raises(RuntimeError, match="did not have that target"):
+        schemas.normalize_module(model, "missing", ())

@@ -13,6 +13,8 @@ from nnkit.overrides import _assert
 
 if TYPE_CHECKING:
     from nnkit.fx.graph import Graph
+    from nnkit.fx.operator_schemas import ArgsKwargsPair
+    from nnkit.nn import Module
 
 Target = Callable | str
 Argument = Any  # a Node, a constant, or a tuple, list, dict or slice of such
@@ -239,6 +241,35 @@ class Node:
         for user in changed:
             user.replace_input_with(self, replace_with)
         return changed
+
+    def normalized_arguments(
+        self,
+        root: Module,
+        arg_types: tuple[Any, ...] | None = None,
+        kwarg_types: dict[str, Any] | None = None,
+        normalize_to_only_use_kwargs: bool = False,
+    ) -> ArgsKwargsPair | None:
+        """Its arguments, with those that were not given, see `nnkit.fx.operator_schemas`.
+
+        None unless it calls a function or a module, whose signature is known.
+
+        Example:
+            >>> import nnkit
+            >>> program = nnkit.fx.symbolic_trace(lambda x: nnkit.flatten(x))
+            >>> [node.normalized_arguments(program) for node in program.graph.nodes][1]
+            ArgsKwargsPair(args=(x,), kwargs={'start_dim': 0, 'end_dim': -1})
+        """
+        from nnkit.fx.operator_schemas import normalize_function, normalize_module
+
+        by_name = normalize_to_only_use_kwargs
+        target: Any = self.target
+        if self.op == "call_function":
+            return normalize_function(
+                target, self.args, self.kwargs, arg_types, kwarg_types, by_name
+            )
+        if self.op == "call_module":
+            return normalize_module(root, target, self.args, self.kwargs, by_name)
+        return None
 
     def is_impure(self, impure_random: bool = True) -> bool:
         """Whether its call stays where nobody uses its result, see `has_side_effect`.
