@@ -157,6 +157,7 @@ def test_views_have_the_strides_of_their_twins():
 
 def test_turned_views_and_pieces_are_those_of_their_twins():
     cases = (
+        ("diagonal", 0, 0, 2), ("diagonal", 3, 0, 2), ("diagonal", -1, 0, 2), ("diagonal", 1, 2, 0),
         ("permute", (2, 0, 1)), ("permute", (0, 2, 1)), ("swapaxes", 0, 2), ("swapaxes", -1, 1),
         ("mT",), ("split", (1, 2, 1), 2), ("split", (2, 1), 0), ("split", (0, 3), 0),
         ("unbind", 0), ("unbind", 2), ("unbind", 1), ("getitem", (...,)), ("getitem", (0, ...)),
@@ -165,7 +166,8 @@ def test_turned_views_and_pieces_are_those_of_their_twins():
         ("getitem", (2, slice(None), -1, ..., None)), ("getitem", (..., None, slice(None, -1))),
     )  # fmt: skip
     for layout in [*layouts(make((3, 1, 4), np.float32)), np.zeros((3, 0, 4), np.float32)]:
-        for name, *arguments in cases:
+        squeezes = [("squeeze", axes) for axes in ((1,), (-2,), ()) if layout.size]
+        for name, *arguments in (*cases, *squeezes):
             kernel = getattr(B, name)
             ours, theirs = kernel(layout, *arguments), kernel.twin(layout, *arguments)
             pairs = zip(ours, theirs, strict=True) if isinstance(ours, tuple) else [(ours, theirs)]

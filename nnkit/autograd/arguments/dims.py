@@ -198,19 +198,20 @@ def expanded_shape(name: str, shape: tuple[int, ...], wanted: tuple[int, ...]) -
             f"the number of dimensions in the tensor ({len(shape)}): got {list(wanted)} for "
             f"{list(shape)}"
         )
-    sizes = []
-    for d, target in enumerate(wanted):
-        here = shape[d - new] if d >= new else None
+    sizes = list(wanted)
+    for d, here in enumerate((None,) * new + tuple(shape)):
+        target = sizes[d]
+        if target == here:
+            continue
         if target == -1 and here is not None:
-            target = here
-        elif target < 0 or here not in (None, 1, target):
+            sizes[d] = here
+        elif target < 0 or here not in (None, 1):
             check_integers(name, "size", wanted)
             raise RuntimeError(
                 f"{name}(): The expanded size of the tensor ({target}) must match the existing "
                 f"size ({here}) at non-singleton dimension {d}: target sizes {list(wanted)}, "
                 f"tensor sizes {list(shape)}"
             )
-        sizes.append(target)
     return check_shape(name, tuple(sizes), "size")
 
 

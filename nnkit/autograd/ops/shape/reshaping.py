@@ -377,11 +377,10 @@ for _name, _function in (("T", _T), ("mT", _matrix_transpose), ("H", _H), ("mH",
     setattr(Tensor, _name, property(_function))
 
 
-def _distinct_dims(input: Tensor, parameter: str, dims: int | Sequence[int]) -> tuple[int, ...]:
-    given = dims if isinstance(dims, (tuple, list)) else (dims,)
-    axes = tuple(normalize_dim(d, input.ndim, "movedim") for d in given)
-    if len(set(axes)) < len(axes):
-        raise RuntimeError(f"movedim: repeated dim in `{parameter}` ({list(given)})")
+def _distinct_dims(ndim: int, parameter: str, dims: Sequence[int]) -> list[int]:
+    axes = [normalize_dim(d, ndim, "movedim") for d in dims]
+    if len(axes) > 1 and len(set(axes)) < len(axes):
+        raise RuntimeError(f"movedim: repeated dim in `{parameter}` ({list(dims)})")
     return axes
 
 
@@ -395,26 +394,27 @@ def movedim(input: Tensor, source: int | Sequence[int], destination: int | Seque
         nnkit.Size([3, 4, 2])
     """
     check_tensor("movedim", input)
-    if isinstance(source, (tuple, list)) is not isinstance(destination, (tuple, list)):
+    one: Any = source if isinstance(source, (tuple, list)) else None
+    other: Any = destination if isinstance(destination, (tuple, list)) else None
+    if (one is None) is not (other is None):
         raise TypeError(
             "movedim(): arguments 'source' and 'destination' must both be int or both be tuple of "
             f"ints, not {type(source).__name__} and {type(destination).__name__}"
         )
-    if (
-        isinstance(source, (tuple, list))
-        and isinstance(destination, (tuple, list))
-        and len(source) != len(destination)
-    ):
+    if one is None or other is None:
+        one, other = (source,), (destination,)
+    if len(one) != len(other):
         raise RuntimeError(
-            f"movedim: Invalid source or destination dims: source {list(source)} should contain "
-            f"the same number of dims as destination {list(destination)}"
+            f"movedim: Invalid source or destination dims: source {list(one)} should contain "
+            f"the same number of dims as destination {list(other)}"
         )
-    moved = _distinct_dims(input, "source", source)
-    places = _distinct_dims(input, "destination", destination)
-    if not input.ndim:
+    ndim = input._array.ndim
+    moved = _distinct_dims(ndim, "source", one)
+    places = _distinct_dims(ndim, "destination", other)
+    if not ndim:
         return _permute(input, ())
-    order = [d for d in range(input.ndim) if d not in moved]
-    for place, dim in sorted(zip(places, moved, strict=True)):
+    order = [d for d in range(ndim) if d not in moved]
+    for place, dim in sorted(zip(places, moved)):
         order.insert(place, dim)
     return _permute(input, tuple(order))
 
@@ -543,11 +543,7 @@ def squeeze(
         nnkit.Size([2, 3])
     """
     check_tensor("squeeze", input)
-    shape = input._array.shape
-    variant = 0 if dim is ... else 2 if isinstance(dim, (tuple, list)) else 1
-    named = None if dim is ... else normalize_dims(dim, len(shape), "squeeze")
-    axes = range(len(shape)) if named is None else named
-    return _squeeze[variant](input, tuple(a for a in axes if shape and shape[a] == 1))
+    return _squeezed_along(input, dim)
 
 
 @public(name="squeeze", namespace=False)
@@ -556,7 +552,18 @@ def _squeezed(
     dim: int | Sequence[int] = ...,  # pyright: ignore[reportArgumentType]
     *more: int,
 ) -> Tensor:
-    return squeeze(input) if dim is ... else squeeze(input, (dim, *more) if more else dim)
+    return _squeezed_along(input, (dim, *more) if more else dim)
+
+
+def _squeezed_along(input: Tensor, dim: Any) -> Tensor:
+    shape = input._array.shape
+    if dim is ...:
+        variant, axes = 0, range(len(shape))
+    elif isinstance(dim, (tuple, list)):
+        variant, axes = 2, normalize_dims(dim, len(shape), "squeeze") or ()
+    else:
+        variant, axes = 1, (normalize_dim(dim, len(shape), "squeeze"),)
+    return _squeeze[variant](input, tuple([a for a in axes if shape and shape[a] == 1]))
 
 
 @public

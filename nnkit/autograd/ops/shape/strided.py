@@ -148,11 +148,11 @@ def diagonal(input: Tensor, offset: int = 0, dim1: int = 0, dim2: int = 1) -> Te
                 [0., 1.]])
     """
     check_tensor("diagonal", input)
-    axis1 = normalize_dim(dim1, input.ndim, "diagonal")
-    axis2 = normalize_dim(dim2, input.ndim, "diagonal")
+    shape = input._array.shape
+    axis1 = normalize_dim(dim1, len(shape), "diagonal")
+    axis2 = normalize_dim(dim2, len(shape), "diagonal")
     if axis1 == axis2:
         raise RuntimeError(f"diagonal(): diagonal dimensions cannot be identical {dim1}, {dim2}")
-    shape = input._array.shape
     offset = clipped(integer("diagonal", "offset", offset), -shape[axis1], shape[axis2])
     return _diagonal(input, offset, axis1, axis2)
 

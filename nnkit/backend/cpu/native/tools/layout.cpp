@@ -130,6 +130,18 @@ bool has_channels_last(Array x) {
     return all && follows(0);
 }
 
+PyObject* view_of(Array x, int ndim, const npy_intp* shape, const npy_intp* strides, Index offset,
+                  PyArray_Descr* descriptor) {
+    if (descriptor == nullptr) Py_INCREF(descriptor = x.descriptor());
+    int flags = x.is_writeable() ? NPY_ARRAY_WRITEABLE : 0;
+    PyObject* view = PyArray_NewFromDescr(&PyArray_Type, descriptor, ndim, shape, strides,
+                                          x.bytes() + offset, flags, nullptr);
+    if (view == nullptr) return nullptr;
+    auto* array = reinterpret_cast<PyArrayObject*>(view);
+    if (PyArray_SetBaseObject(array, Py_NewRef(x.object())) < 0) Py_CLEAR(view);
+    return view;
+}
+
 PyObject* with_axis_moved(Array x, int from, int to) {
     npy_intp axes[most_axes];
     for (int i = 0, next = 0; i < x.ndim(); ++i) {

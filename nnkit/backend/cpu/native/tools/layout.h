@@ -149,6 +149,11 @@ PyObject* empty_in_order(int ndim, const npy_intp* shape, const int* order,
                          PyArray_Descr* descriptor);
 PyObject* empty_in_order_of(Array x, PyArray_Descr* descriptor);
 
+// A view that begins where x does, or some bytes on; of another type if a descriptor is given, which
+// it takes over.
+PyObject* view_of(Array x, int ndim, const npy_intp* shape, const npy_intp* strides,
+                  Index offset = 0, PyArray_Descr* descriptor = nullptr);
+
 // Whether images or volumes, of which alone torch keeps this format, lie in memory as (batch, ...,
 // channels) without gaps, and not as rows, too; and an array with one axis moved to another place.
 bool has_channels_last(Array x);

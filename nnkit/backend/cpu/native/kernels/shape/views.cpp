@@ -7,19 +7,6 @@ namespace {
 
 bool is_seen(Array x) { return x && x.ndim() < most_axes && x.size() > 0; }
 
-// A view that begins where x does, or some bytes on.
-PyObject* view_of(Array x, int ndim, const npy_intp* shape, const npy_intp* strides,
-                  Index offset = 0) {
-    Py_INCREF(x.descriptor());
-    int flags = x.is_writeable() ? NPY_ARRAY_WRITEABLE : 0;
-    PyObject* view = PyArray_NewFromDescr(&PyArray_Type, x.descriptor(), ndim, shape, strides,
-                                          x.bytes() + offset, flags, nullptr);
-    if (view == nullptr) return nullptr;
-    auto* array = reinterpret_cast<PyArrayObject*>(view);
-    if (PyArray_SetBaseObject(array, Py_NewRef(x.object())) < 0) Py_CLEAR(view);
-    return view;
-}
-
 // reshape(x; shape) and view(x; shape): where that takes no copy. Dimensions that follow on each other are one.
 PyObject* reshape(Arguments arguments) {
     Array x = arguments.array(0);
@@ -240,6 +227,50 @@ PyObject* matrix_transpose(Arguments arguments) {
     return x && x.ndim() > 1 ? swapped(x, axis_of(x, -2), axis_of(x, -1)) : decline();
 }
 
+// squeeze(x; axes), of size 1
+PyObject* squeeze(Arguments arguments) {
+    Array x = arguments.array(0);
+    Index axes[most_axes];
+    const int count = read_integers(arguments[1], axes, most_axes);
+    if (!is_seen(x) || count < 0) return decline();
+    std::uint64_t dropped = 0;
+    for (int k = 0; k < count; ++k) {
+        const int axis = axis_of(x, axes[k]);
+        if (axis < 0 || x.shape(axis) != 1) return decline();
+        dropped |= std::uint64_t{1} << axis;
+    }
+    npy_intp shape[most_axes], strides[most_axes];
+    int ndim = 0;
+    for (int i = 0; i < x.ndim(); ++i) {
+        if (dropped >> i & 1) continue;
+        shape[ndim] = x.shape()[i];
+        strides[ndim++] = x.strides()[i];
+    }
+    return view_of(x, ndim, shape, strides);
+}
+
+// diagonal(x; offset, axis1, axis2): the new last axis is a step along both.
+PyObject* diagonal(Arguments arguments) {
+    Array x = arguments.array(0);
+    const Index above = std::max<Index>(arguments.integer(1), 0);
+    const Index below = std::max<Index>(-arguments.integer(1), 0);
+    const int a = axis_of(x, arguments.integer(2)), b = axis_of(x, arguments.integer(3));
+    if (a < 0 || b < 0 || a == b) return decline();
+    const Index count = std::min(x.shape(a) - below, x.shape(b) - above);
+    if (count <= 0) return decline();
+    npy_intp shape[most_axes], strides[most_axes];
+    int ndim = 0;
+    for (int i = 0; i < x.ndim(); ++i) {
+        if (i == a || i == b) continue;
+        shape[ndim] = x.shape()[i];
+        strides[ndim++] = x.strides()[i];
+    }
+    const npy_intp *steps = x.strides();
+    shape[ndim] = count;
+    strides[ndim++] = steps[a] + steps[b];
+    return view_of(x, ndim, shape, strides, below * steps[a] + above * steps[b]);
+}
+
 // unfold(x; axis, size, step): windows along an axis that is there.
 PyObject* unfold(Arguments arguments) {
     Array x = arguments.array(0);
@@ -267,6 +298,8 @@ Registration registrations[] = {
     {"permute", permute},
     {"swapaxes", swapaxes},
     {"mT", matrix_transpose},
+    {"squeeze", squeeze},
+    {"diagonal", diagonal},
     {"unfold", unfold},
 };
 
