@@ -13,25 +13,29 @@ MOST_OPERANDS = 8  # formula.h: most_operands, arrays and scalars
 MOST_ARRAYS, MOST_SCALARS = 10, 16  # update.h: most_arrays_of_update, most_scalars_of_update
 
 
-CIRCULAR = frozenset(("sin", "cos", "tan"))
+# Functions that are computed faster for blocks of numbers within a bound: `math::with_circle` and
+# `math::with_inverse` find those.
+BOUNDED = {"sin": "circle", "cos": "circle", "tan": "circle", "erfinv": "inverse"}
 
 
 class LoopStatements(Statements):
     """Statements of a loop.
 
-    ``angles`` is the array whose elements are the arguments of all circular functions, if there is
-    one: `math::with_circle` finds blocks of angles for which they are computed fast.
+    ``bounded`` is the array whose elements are the arguments of all `BOUNDED` functions, if there
+    is one and they are of one ``family``.
     """
 
     def __init__(self, trace: Trace, scalars: tuple[str, ...]) -> None:
-        found = {n.arguments[0] for n in trace.nodes if n.function in CIRCULAR}
-        names = {x.payload if x.function == "symbol" else None for x in found} - {*scalars}
-        self.angles = names.pop() if len(found) == len(names) == 1 else None
+        nodes = [n for n in trace.nodes if n.function in BOUNDED]
+        found = {(n.arguments[0], BOUNDED[n.function]) for n in nodes}
+        names = {x.payload if x.function == "symbol" else None for x, _ in found} - {*scalars}
+        self.bounded = names.pop() if len(found) == len(names) == 1 else None
+        self.family = BOUNDED[nodes[0].function] if self.bounded else ""
         super().__init__(trace, scalars)
 
     def _operation(self, node: Expression, arguments: list[str], number: str) -> str:
-        if self.angles and node.function in CIRCULAR:
-            return f"circle.{node.function}({self.angles})"
+        if self.bounded and node.function in BOUNDED:
+            return f"{self.family}.{node.function}({self.bounded})"
         return super()._operation(node, arguments, number)
 
 
@@ -146,16 +150,16 @@ def _scalars(names: tuple[str, ...]) -> list[str]:
 
 def _loop(printed: LoopStatements, reads: list[str], writes: list[str]) -> list[str]:
     """The loop over the elements, inside one function for each exponent that is a scalar, and for
-    the circular functions.
+    the functions that are faster within a bound.
     """
-    start, stop = ("start", "stop") if printed.angles else ("0", "count")
+    start, stop = ("start", "stop") if printed.bounded else ("0", "count")
     # The arrays of an element are different ones, or the very same: nothing is carried over.
     loop = ["#pragma GCC ivdep", f"for (Index i = {start}; i < {stop}; ++i) {{"]
     loop += [f"    {line}" for line in [*reads, *printed.lines, *writes]] + ["}"]
     heads = [f"with_power<T>({e}, [&](auto {name}) {{" for name, e in printed.powers.items()]
-    if printed.angles:
-        arguments = "auto circle, Index start, Index stop"
-        heads.append(f"with_circle({printed.angles}_, count, [&]({arguments}) {{")
+    if printed.bounded:
+        arguments = f"auto {printed.family}, Index start, Index stop"
+        heads.append(f"with_{printed.family}({printed.bounded}_, count, [&]({arguments}) {{")
     for head in heads:
         loop = [f"math::{head}", *(f"    {line}" for line in loop), "});"]
     return loop

@@ -182,6 +182,11 @@ inline double log_of_parts(double f, double e) {
     return e * Format<double>::log_2_high - ((half_square - low) - f);
 }
 
+inline double log_of_normal(double x) {
+    const Split<double> split(x);
+    return log_of_parts(split.m - 1.0, split.e);
+}
+
 inline double log(double x) {
     const bool is_subnormal = x < std::numeric_limits<double>::min();
     const Split<double> split(x, is_subnormal ? 0x1p53 : 1.0);

@@ -5,7 +5,9 @@
 // to be vectorised, so a plain loop over them gives the same bits on every instruction set.
 #pragma once
 
+#include <algorithm>
 #include <cmath>
+#include <cstddef>
 #include <cstdint>
 #include <cstring>
 #include <limits>
@@ -67,6 +69,19 @@ inline T from_bits(typename Format<T>::Bits bits) {
 template <typename T>
 inline T where(bool condition, T yes, T no) {
     return condition ? yes : no;
+}
+
+// Calls `loop(functions, start, stop)` for blocks of the numbers x: with `near`, whose functions are
+// faster, where all of a block are within the bound, else with `far`.
+template <std::ptrdiff_t block, class T, class Near, class Far, class Loop>
+inline void in_blocks(const T* x, std::ptrdiff_t count, T bound, Near near, Far far, Loop loop) {
+    for (std::ptrdiff_t start = 0; start < count; start += block) {
+        const std::ptrdiff_t stop = std::min(start + block, count);
+        typename Format<T>::Bits beyond = 0;  // GCC does not vectorise this with a bool
+        for (std::ptrdiff_t i = start; i < stop; ++i) beyond |= !(std::fabs(x[i]) < bound);
+        if (beyond) loop(far, start, stop);
+        else loop(near, start, stop);
+    }
 }
 
 }  // namespace nnkit::math

@@ -54,15 +54,18 @@ inline double erfc(double x) { return std::erfc(x); }
 
 // The y with erf(y) = x: x P(w) with w = -log(1 - x^2), in the tails x Q(sqrt(w))
 // (M. Giles, "Approximating the erfinv function", 2011).
-// In double precision, so that it is rounded once, as torch's.
-inline float erfinv(float x) {
-    const double wide = x, w = -log((1.0 - wide) * (1.0 + wide));
-    const double near = polynomial(
-        where(w > 5.0, 5.0, w) * 0.4 - 1.0, 1.6335380494319003e-07, -5.0497316108145964e-08,
+// That of a float is computed in double precision, so that it is rounded once, as torch's.
+inline double erfinv_near(double w) {
+    return polynomial(
+        w * 0.4 - 1.0, 1.6335380494319003e-07, -5.0497316108145964e-08,
         -1.7954317344206318e-06, 3.0952563389233227e-06, 8.606797645482773e-06,
         -4.160558984035741e-05, 2.0491465976282284e-05, 0.000292258875282433,
         -0.0008341396736029983, -0.0004879123790397179, 0.008525401325553985,
         -0.019573559782441536, -0.026108235787447746, 0.6166006918263983, 1.501409351110792);
+}
+inline float erfinv(float x) {
+    const double wide = x, w = -log((1.0 - wide) * (1.0 + wide));
+    const double near = erfinv_near(where(w > 5.0, 5.0, w));
     const double root = (std::sqrt(w) - 3.118033988749895) * 1.1338305416416344;  // as -1 .. 1
     const double far = polynomial(
         root, -9.093909301805384e-08, -7.088886696741419e-07, 2.973032772148733e-06,
@@ -75,10 +78,9 @@ inline float erfinv(float x) {
 }
 
 // The same to double precision, with two pieces for the tails: sqrt(w) from 2.5 and from 4 on.
-inline double erfinv(double x) {
-    const double w = -log((1.0 - x) * (1.0 + x)), root = std::sqrt(w);
-    const double near = polynomial(
-        where(w > 6.25, 6.25, w) * 0.32 - 1.0,
+inline double wide_erfinv_near(double w) {
+    return polynomial(
+        w * 0.32 - 1.0,
         7.680990475576525e-10, -8.186442916595773e-11, -8.557984074479201e-9,
         9.050516362783658e-9, 3.914267100133108e-8, -1.0509863560329017e-7,
         -1.0167881522843899e-8, 5.455731449441755e-7, -1.059336931327948e-6, -6.87597660449069e-7,
@@ -86,6 +88,10 @@ inline double erfinv(double x) {
         -0.00011688883906368398, -0.0002643935887486061, 0.001232485568550093,
         -0.0012716922767024804, -0.004137314377403391, 0.01780836181873851, -0.022604447453450232,
         -0.058922567103787134, 0.7504943200799635, 1.6536545626831027);
+}
+inline double erfinv(double x) {
+    const double w = -log((1.0 - x) * (1.0 + x)), root = std::sqrt(w);
+    const double near = wide_erfinv_near(where(w > 6.25, 6.25, w));
     const double middle = polynomial(
         (root - 3.25) * 1.3333333333333333,
         -6.466960514925277e-11, 3.864597530875862e-12, 9.889115389827979e-10,
@@ -105,6 +111,27 @@ inline double erfinv(double x) {
     const double tail = root > 4.0 ? far : middle;
     const double value = x * (root > 2.5 ? tail : near);
     return std::fabs(x) == 1.0 ? std::copysign(Format<double>::infinity, x) : value;
+}
+
+// Both for numbers that are not near 1, and for all.
+struct MiddleOfErf {
+    static float erfinv(float x) {
+        const double wide = x, w = -log_of_normal((1.0 - wide) * (1.0 + wide));
+        return float(wide * erfinv_near(w));
+    }
+    static double erfinv(double x) {
+        return x * wide_erfinv_near(-log_of_normal((1.0 - x) * (1.0 + x)));
+    }
+};
+struct WholeOfErf {
+    template <class T> static T erfinv(T x) { return math::erfinv(x); }
+};
+
+// Calls `loop(inverse, start, stop)` for blocks of the numbers x: few are near 1, so they are short.
+template <class T, class LoopOfInverse>
+inline void with_inverse(const T* x, std::ptrdiff_t count, LoopOfInverse loop) {
+    constexpr T bound = sizeof(T) == sizeof(float) ? T(0.9966) : T(0.999);
+    in_blocks<32>(x, count, bound, MiddleOfErf(), WholeOfErf(), loop);
 }
 
 // log |Gamma(x)|

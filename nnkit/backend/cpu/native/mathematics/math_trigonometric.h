@@ -1,9 +1,6 @@
 // Circular functions, with an argument reduction that is right for every float, and inverses.
 #pragma once
 
-#include <algorithm>
-#include <cstddef>
-
 #include "math_exponential.h"
 
 namespace nnkit::math {
@@ -103,23 +100,13 @@ inline T cos(T x) { return Circle<Angle>::cos(x); }
 template <class T>
 inline T tan(T x) { return Circle<Angle>::tan(x); }
 
-// Calls `loop(circle, start, stop)` for blocks of the angles x, with the faster circle where all of
-// a block are near.
+// Calls `loop(circle, start, stop)` for blocks of the angles x.
 template <class T, class LoopOfCircle>
 inline void with_circle(const T* x, std::ptrdiff_t count, LoopOfCircle loop) {
-    constexpr std::ptrdiff_t block = 2048;
     if constexpr (sizeof(T) > sizeof(float)) {
         loop(Circle<Angle>(), 0, count);
     } else {
-        for (std::ptrdiff_t start = 0; start < count; start += block) {
-            const std::ptrdiff_t stop = std::min(start + block, count);
-            std::uint32_t far = 0;  // GCC does not vectorise this with a bool
-            for (std::ptrdiff_t i = start; i < stop; ++i) {
-                far |= !(std::fabs(x[i]) < NearAngle::bound);
-            }
-            if (far) loop(Circle<Angle>(), start, stop);
-            else loop(Circle<NearAngle>(), start, stop);
-        }
+        in_blocks<2048>(x, count, NearAngle::bound, Circle<NearAngle>(), Circle<Angle>(), loop);
     }
 }
 
