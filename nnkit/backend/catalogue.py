@@ -64,6 +64,7 @@ SIGNATURES = {
     "reduction": """
         sum_to(x; shape) -> out&x
         sum(x; axis, keepdims)
+        nansum(x; axis, keepdims)
         mean(x; axis, keepdims)
         prod(x; axis, keepdims)
         var(x; axis, correction, keepdims)
@@ -85,7 +86,11 @@ SIGNATURES = {
         recurrence(a, b; axis)
         logsumexp(x; axis, keepdims)
         norm(x; p, axis, keepdims)
-        distance(x; p)
+        cdist(x, y; p)
+        cdist_grad(g, x, y, out; p)
+        pdist(x; p)
+        pdist_grad(g, x, out; p)
+        row_pairs(x) -> first~, second~
         renorm(x; p, axis, maxnorm)
         expand_reduced(x; shape, axis, keepdims) -> out&x
     """,

@@ -91,6 +91,12 @@ def norms() -> Iterator[tuple]:
         yield from along_axes(p)
 
 
+def with_nans() -> Iterator[tuple]:
+    for x, *rest in along_axes():
+        third = np.arange(x.size).reshape(x.shape) % 3 == 1
+        yield (np.where(third, np.nan, x).astype(x.dtype), *rest)
+
+
 def truths() -> Iterator[tuple]:
     for density in (0.0, 0.5, 1.0):
         for dtype in (np.dtype("bool"), np.dtype("float32")):
@@ -105,7 +111,8 @@ def truths() -> Iterator[tuple]:
 SUMMED = partial(along_axes, dtypes=(*FLOATS, *INTEGERS))
 COMPARED = partial(along_axes, dtypes=(*FLOATS, *INTEGERS), edges=True)
 CASES = {
-    "sum": SUMMED, "mean": along_axes, "prod": products, "norm": norms, "sum_to": targets,
+    "sum": SUMMED, "nansum": with_nans, "mean": along_axes, "prod": products, "norm": norms,
+    "sum_to": targets,
     "amax": COMPARED, "amin": COMPARED, "var": spreads, "std": spreads, "var_mean": spreads,
     "max": partial(positions, False), "min": partial(positions, False),
     "logsumexp": along_axes, "all": truths, "any": truths,
@@ -123,7 +130,7 @@ def test_equals_twin(name: str) -> None:
         if name not in EXACT and x.dtype.kind not in "iu":
             relative = TOLERANCES[x.dtype.newbyteorder("=").name]
             # Sums of terms of both signs are as inexact as the sum of their sizes.
-            scale = float(np.sqrt(x.size)) if name in ("sum", "sum_to") else 1.0
+            scale = float(np.sqrt(x.size)) if name in ("sum", "nansum", "sum_to") else 1.0
             # A product of n numbers is off by up to n roundings of the type it is computed in.
             eps = 2.0**-53 if x.dtype.itemsize == 8 else 2.0**-24
             products = x.size * eps if name == "prod" else 0.0
@@ -139,6 +146,58 @@ def test_are_served(dtype: np.dtype) -> None:
         assert served(B.amax, layout, None, False)
         assert served(B.max, layout, 1, True)
         assert served(B.sum_to, layout, (1, layout.shape[1]))
+
+
+@pytest.mark.parametrize("dtype", [np.complex64, np.complex128])
+def test_complex_sums(dtype: type) -> None:
+    for shape in ((), (6,), (5, 3), (700, 3), (2, 3, 17), (300, 1100)):
+        x = np.asarray(numbers(shape, dtype))
+        for layout in [x, x.T, x[::2]] if shape else [x]:
+            size = 20 * np.finfo(dtype).eps * np.sqrt(x.size) * (np.abs(x).max() + 1)
+            for axis in axes_of(layout):
+                for kernel in (B.sum, B.mean):
+                    assert served(kernel, layout, axis, True)
+                    compare(kernel, layout, axis, False, tolerance=size, same_order=False)
+            for i in range(layout.ndim):
+                target = (*layout.shape[:i], 1, *layout.shape[i + 1 :])
+                assert layout.shape[i] == 1 or served(B.sum_to, layout, target)
+                compare(B.sum_to, layout, target, tolerance=size, same_order=False)
+
+
+POWERS = (0.0, 0.7, 1.0, 2.0, 3.0, math.inf)
+ROWS = ((5, 4, 3), (2, 1, 1), (40, 30, 16), (9, 300, 21), (20, 20, 130))
+
+
+@pytest.mark.parametrize("p", POWERS)
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+def test_distances(dtype: str, p: float) -> None:
+    """Of rows shorter than a vector too, from one matrix to several, and their gradients."""
+    relative = 20 * np.finfo(dtype).eps
+    rng = np.random.default_rng(0)
+
+    def make(*shape: int) -> np.ndarray:
+        return rng.standard_normal(shape).astype(dtype)
+
+    def check(kernel: Callable, *arguments: object) -> None:
+        if p or not kernel.__name__.endswith("_grad"):
+            assert served(kernel, *arguments)
+        size = max(float(np.abs(x).max()) for x in arguments if isinstance(x, np.ndarray))
+        compare(kernel, *arguments, tolerance=close(relative, 300 * relative * (1 + size)))
+
+    for n, m, d in ROWS:
+        for x, y in (
+            (make(n, d), make(m, d)), (make(3, n, d), make(m, d)), (make(n, d), make(2, 1, m, d)),
+            (make(2, n, d), make(2, m, d)), (make(d, n).T, make(m, 2 * d)[:, ::2]),
+        ):  # fmt: skip
+            check(B.cdist, x, y, p)
+            out = B.cdist(x, y, p)
+            check(B.cdist_grad, make(*out.shape), x, y, out, p)
+        x = make(n, d)
+        check(B.pdist, x, p)
+        pairs = B.pdist(x, p)
+        check(B.pdist_grad, make(*pairs.shape), x, pairs, p)
+        upper = np.triu_indices(n, 1)
+        np.testing.assert_array_equal(B.cdist(x, x, p)[upper], pairs)
 
 
 @pytest.mark.parametrize("dtype", ["float32", "float64"])

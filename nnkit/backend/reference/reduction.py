@@ -25,6 +25,10 @@ def expand_reduced(B, x, shape, axis, keepdims):
     return B.expand(x, shape)
 
 
+def nansum(B, x, axis, keepdims):
+    return B.sum(B.without_nan(x), axis, keepdims)
+
+
 def mean(B, x, axis, keepdims):
     return B.div(B.sum(x, axis, keepdims), float(terms(x.shape, axis)))
 
@@ -172,12 +176,75 @@ def norm(B, x, p, axis, keepdims):
     return B.pow(B.sum(B.pow(size, p), axis, keepdims), 1 / p)
 
 
-def distance(B, x, p):
+def _distance(B, x, p):
     """The norms of differences along the last axis. As in torch a NaN is counted as one, and the
     largest of none is 0."""
     if p == 0 or not x.shape[-1]:
         return B.sum(B.minimum(B.ceil(B.abs(x)), 1), -1, False)
     return B.norm(x, p, -1, False)
+
+
+def _distance_grad(B, g, x, out, p):
+    """As in torch each difference that reaches the largest one gets the whole gradient, that of a
+    NaN is NaN, and that of a distance of 0 is 0, whatever the gradient is."""
+    g, length = B.unsqueeze(g, -1), B.unsqueeze(out, -1)
+    nowhere = B.eq(length, 0)
+    if p == 2:
+        return B.where(nowhere, 0, B.div(B.mul(g, x), B.where(nowhere, 1, length)))
+    if p == 1 or p == math.inf:
+        g = B.mul(g, B.where(B.isnan(x), x, B.sign(x)))
+        if p == 1:
+            return g
+        gap = B.floor(B.sub(B.abs(x), length))
+        return B.mul(g, B.add(B.maximum(gap, -1), 1))
+    size = B.abs(x)
+    if p < 1:
+        slope = B.where(B.eq(x, 0), 0, B.pow_scalar(size, p - 1))
+        return B.mul(B.mul(B.abs_grad_x(slope, x), g), B.pow_scalar(length, 1 - p))
+    share = B.where(nowhere, 0, B.div(g, B.where(nowhere, 1, B.pow_scalar(length, p - 1))))
+    if p < 2:
+        return B.mul(B.abs_grad_x(B.pow_scalar(size, p - 1), x), share)
+    return B.mul(B.mul(x, B.pow_scalar(size, p - 2)), share)
+
+
+def _differences(B, x, y):
+    return B.sub(B.unsqueeze(x, -2), B.unsqueeze(y, -3))
+
+
+def cdist(B, x, y, p):
+    return _distance(B, _differences(B, x, y), p)
+
+
+def cdist_grad(B, g, x, y, out, p):
+    """The gradient for ``x`` of the distances ``out``; a count of differences has none."""
+    if p == 0:
+        return B.zeros_like(x)
+    return B.sum(_distance_grad(B, g, _differences(B, x, y), out, p), -2, False)
+
+
+def row_pairs(B, x):
+    """The positions of all pairs of rows i < j, one after the other."""
+    return tuple(B.unbind(B.triu_indices(x.shape[0], x.shape[0], 1, int64.array), 0))
+
+
+def _paired(B, x):
+    """The differences of all pairs of rows, and where the rows are."""
+    first, second = B.row_pairs(x)
+    return B.sub(B.index_select(x, first, 0), B.index_select(x, second, 0)), first, second
+
+
+def pdist(B, x, p):
+    return _distance(B, _paired(B, x)[0], p)
+
+
+def pdist_grad(B, g, x, out, p):
+    if p == 0:
+        return B.zeros_like(x)
+    shape = tuple(x.shape)
+    differences, first, second = _paired(B, x)
+    slopes = _distance_grad(B, g, differences, out, p)
+    added = B.index_select_adjoint(slopes, first, 0, shape)
+    return B.sub(added, B.index_select_adjoint(slopes, second, 0, shape))
 
 
 def renorm(B, x, p, axis, maxnorm):

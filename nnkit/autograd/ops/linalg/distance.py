@@ -6,15 +6,14 @@ from nnkit.autograd.arguments.dims import broadcast_shape, check_tensor, normali
 from nnkit.autograd.grad_mode import no_grad
 from nnkit.autograd.op.promotion import check_dtype, promoted_dtype
 from nnkit.autograd.op.public import public
-from nnkit.autograd.op.rule import guarded
+from nnkit.autograd.op.rule import guarded, rule
 from nnkit.autograd.op.single import single
 from nnkit.autograd.ops.creation.conversion import converted
 from nnkit.autograd.ops.creation.factories import ones_like
 from nnkit.autograd.ops.elementwise.comparison import where
 from nnkit.autograd.ops.linalg.products import matmul
-from nnkit.autograd.ops.reduction.vector_norm import distance, vector_norm
+from nnkit.autograd.ops.reduction.vector_norm import vector_norm
 from nnkit.autograd.ops.shape.joining import cat
-from nnkit.autograd.ops.shape.triangles import triu_indices
 from nnkit.autograd.tensor import Tensor
 from nnkit.backend.dtype import FLOATING
 
@@ -90,8 +89,16 @@ def cosine_similarity(x1: Tensor, x2: Tensor, dim: int = 1, eps: float = 1e-8) -
     return (units[0] * units[1]).sum(axis)
 
 
+_pdist = rule("pdist", x=lambda B, g, x, out, p: B.pdist_grad(g, x, out, p))
+_cdist = rule(
+    "cdist",
+    broadcasts=True,
+    x=lambda B, g, x, y, out, p: B.cdist_grad(g, x, y, out, p),
+    y=lambda B, g, x, y, out, p: B.cdist_grad(B.mT(g), y, x, B.mT(out), p),
+)
+
+
 @public(method=False)
-@single(node="PdistBackward0")
 def pdist(input: Tensor, p: float = 2.0) -> Tensor:
     """The p-norm distances of all pairs of rows i < j, one after the other.
 
@@ -119,13 +126,10 @@ def pdist(input: Tensor, p: float = 2.0) -> Tensor:
         raise RuntimeError(f"pdist(): only supports non-negative p values, got {p}")
     if len(input) > 1 and input._array.size:
         check_dtype("pdist", input.dtype, ("half",))
-    first, second = triu_indices(len(input), len(input), 1, device=input._device).unbind(0)
-    out = distance(input[first] - input[second], p)
-    return guarded("pdist", out, input, out)
+    return _pdist(input, p)
 
 
 @public(method=False)
-@single(node="CdistBackward0")
 def cdist(
     x1: Tensor,
     x2: Tensor,
@@ -188,20 +192,20 @@ def cdist(
             )
         x2 = converted(x2, x1.dtype)
     if by_product:
-        # As in torch, which so saves a copy of what is broadcast.
-        x1, x2 = [x.expand(*batch, -1, -1).contiguous() for x in (x1, x2)]
-        out = _distance_by_product(x1, x2)
-    else:
-        out = distance(x1.unsqueeze(-2) - x2.unsqueeze(-3), p)
-    return guarded("cdist", out, x1, x2, out)
+        return _cdist_by_product(x1, x2, batch)
+    return _cdist(x1, x2, p)
 
 
-def _distance_by_product(x1: Tensor, x2: Tensor) -> Tensor:
+@single(name="cdist", node="CdistBackward0")
+def _cdist_by_product(x1: Tensor, x2: Tensor, batch: tuple) -> Tensor:
     """The Euclidean distances as one matrix product of rows that are longer by two columns."""
+    # As in torch, which so saves a copy of what is broadcast.
+    x1, x2 = [x.expand(*batch, -1, -1).contiguous() for x in (x1, x2)]
     squares = [(x * x).sum(-1, True) for x in (x1, x2)]
     ones = [ones_like(square) for square in squares]
     left = cat([x1 * -2, squares[0], ones[0]], -1)
     right = cat([x2, ones[1], squares[1]], -1)
     squared = matmul(left, right.mT)
     nowhere = squared <= 0  # there the gradient is 0, as in torch
-    return where(nowhere, 0, where(nowhere, 1, squared).sqrt())
+    out = where(nowhere, 0, where(nowhere, 1, squared).sqrt())
+    return guarded("cdist", out, x1, x2, out)

@@ -20,7 +20,7 @@ from nnkit.autograd.op.pointwise import fn, pointwise
 from nnkit.autograd.op.promotion import cast_inside
 from nnkit.autograd.op.public import public
 from nnkit.autograd.op.registry import OPS
-from nnkit.autograd.op.rule import guarded, rule
+from nnkit.autograd.op.rule import rule
 from nnkit.autograd.op.single import single
 from nnkit.autograd.ops.creation.conversion import composite_operands, converted
 from nnkit.autograd.ops.creation.memory_format import in_order_of
@@ -266,10 +266,15 @@ _without_nan = pointwise(
     function=False,
     x=lambda g, x: g * fn.where(fn.isnan(x), fn.zeros_like(x), 1),
 )
+_nansum = rule(
+    "nansum",
+    x=lambda B, g, x, axis, keepdims: B.without_nan_grad_x(
+        B.expand_reduced(g, tuple(x.shape), axis, keepdims), x
+    ),
+)
 
 
 @public(out=True)
-@single(node="NansumBackward0")
 def nansum(
     input: Tensor,
     dim: int | Sequence[int] | None = None,
@@ -294,7 +299,7 @@ def nansum(
     if input.is_floating_point() and x.is_complex() and x._array.size:
         raise NotImplementedError(f"nansum(): not implemented for '{x.dtype.name}' tensors")
     if x.is_floating_point():
-        return guarded("nansum", sum(_without_nan(x), dim, keepdim, dtype=dtype), x)
+        return _nansum(x, axis_of("nansum", dim, x._array.ndim), keepdim)
     return sum(x, dim, keepdim, dtype=dtype)
 
 

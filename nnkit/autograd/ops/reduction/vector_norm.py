@@ -1,4 +1,4 @@
-"""Norms of vectors and distances between them."""
+"""Norms of vectors."""
 
 from __future__ import annotations
 
@@ -57,25 +57,6 @@ def _grad_norm(B: Any, g: Any, x: Any, out: Any, p: float, axis: Any, keepdims: 
     return B.mul(B.mul(x, B.pow_scalar(size, p - 2)), expand(share))
 
 
-def _grad_distance(B: Any, g: Any, x: Any, out: Any, p: float) -> Any:
-    """As in torch each difference that reaches the largest one gets the whole gradient, that of a
-    NaN is NaN, and that of a distance of 0 is 0, whatever the gradient is."""
-    if p == 0:
-        return B.zeros_like(x)
-    if p == 2:
-        length = B.unsqueeze(out, -1)
-        nowhere = B.eq(length, 0)
-        slope = B.div(B.mul(B.unsqueeze(g, -1), x), B.where(nowhere, 1, length))
-        return B.where(nowhere, 0, slope)
-    if p not in (1, math.inf):
-        return _grad_norm(B, g, x, out, p, -1, False)
-    g = B.mul(B.unsqueeze(g, -1), B.where(B.isnan(x), x, B.sign(x)))
-    if p == 1:
-        return g
-    gap = B.floor(B.sub(B.abs(x), B.unsqueeze(out, -1)))
-    return B.mul(g, B.add(B.maximum(gap, -1), 1))
-
-
 # In which torch adds up numbers of these dtypes on a CPU; of others, in their own.
 _ADDED_UP_IN = {d.array: float32.array for d in (float16, bfloat16)} | {
     float32.array: float64.array,
@@ -104,7 +85,6 @@ def _size_where_single(x: Any, p: float, axis: Any, keepdims: bool) -> str | Non
 
 
 _norm = rule("norm", node="LinalgVectorNormBackward0", alone=_size_where_single, x=_grad_norm)
-distance = rule("distance", x=_grad_distance)
 _renorm = rule("renorm", alone="refused", x=_grad_renorm)
 
 

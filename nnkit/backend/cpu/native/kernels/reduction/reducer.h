@@ -87,13 +87,10 @@ Vector<T> combine_last(const Vector<T>& value, const Vector<T>& last, int count)
     return result;
 }
 
-// The elements of a straight array, at least one, to one value.
-template <class T, class Operation> T reduce_run(const T* x, Index count, const T* centre) {
+// Terms, at least one, to one value: `at(i)` is a vector of them, from the i-th on, `number(i)` one.
+template <class T, class Operation, class At, class Number>
+inline T reduce_terms(Index count, At at, Number number) {
     constexpr Index width = lanes<T>, block = 64 * width;
-    const T middle = Operation::has_centre ? *centre : T(0);
-    const Vector<T> middles = broadcast(middle);
-    auto at = [&](Index i) { return Operation::map(load(x + i), middles); };
-    auto number = [&](Index i) { return Operation::map(x[i], middle); };
     if (count < width) {
         T total = number(0);
         for (Index k = 1; k < count; ++k) total = Operation::combine(total, number(k));
@@ -124,6 +121,15 @@ template <class T, class Operation> T reduce_run(const T* x, Index count, const 
         total = combine_last<T, Operation>(total, at(count - width), static_cast<int>(count - i));
     }
     return reduce_lanes<T, Operation>(total);
+}
+
+// The elements of a straight array, at least one, to one value.
+template <class T, class Operation> T reduce_run(const T* x, Index count, const T* centre) {
+    const T middle = Operation::has_centre ? *centre : T(0);
+    const Vector<T> middles = broadcast(middle);
+    return reduce_terms<T, Operation>(
+        count, [&](Index i) { return Operation::map(load(x + i), middles); },
+        [&](Index i) { return Operation::map(x[i], middle); });
 }
 
 // Rows combined column by column, eight of them pair by pair.

@@ -2,8 +2,11 @@
 #include <cmath>
 #include <limits>
 
+#include "layout.h"
 #include "memory.h"
-#include "reducer.h"
+#include "norms.h"
+#include "owned.h"
+#include "parts.h"
 
 namespace nnkit {
 namespace {
@@ -13,27 +16,16 @@ struct Product : Plainly {
     template <class Value> static Value combine(Value a, Value b) { return a * b; }
 };
 
-struct Maximum : Plainly {
-    using Parts = Maximum;
-    template <class Value> static Value combine(Value a, Value b) { return maximum(a, b); }
-};
-
 struct Minimum : Plainly {
     using Parts = Minimum;
     template <class Value> static Value combine(Value a, Value b) { return minimum(a, b); }
 };
 
-template <class T> T magnitude(T x) { return x < 0 ? -x : x + T(0); }
-template <class T> Vector<T> magnitude(const Vector<T>& x) {
-    return by_register(x, [](auto v) { return v < 0 ? -v : v + decltype(v){}; });
-}
-
-template <class Base> struct Magnitudes : Base {
-    template <class Value> static Value map(Value x, Value) { return magnitude(x); }
-};
-
-struct SumOfSquares : Sum {
-    template <class Value> static Value map(Value x, Value) { return x * x; }
+struct SumOfNumbers : Sum {
+    template <class T> static T map(T x, T) { return x == x ? x : T(0); }
+    template <class T> static Vector<T> map(const Vector<T>& x, const Vector<T>&) {
+        return by_register(x, [](auto v) { return v == v ? v : decltype(v){}; });
+    }
 };
 
 struct Nothing {
@@ -165,33 +157,93 @@ PyObject* sum_to(Arguments arguments) {
     if (!any_is_reduced) return decline();  // a view, not a sum
     Plan plan;
     if (!plan_reduction(x, is_reduced, true, &plan) || plan.terms == 0) return decline();
-    PyObject* kept = of_any_type<Sum, Integers::as_int64>(x, plan, FromZero{});
-    if (kept == nullptr || lead == 0) return kept;
-    npy_intp* strides = PyArray_STRIDES(reinterpret_cast<PyArrayObject*>(kept));
-    npy_intp result_shape[most_axes], result_strides[most_axes];
-    std::copy(shape, shape + ndim, result_shape);
-    std::copy(strides + lead, strides + x.ndim(), result_strides);
-    PyArray_Descr* descriptor = Array(kept).descriptor();
-    Py_INCREF(descriptor);
-    PyObject* view = PyArray_NewFromDescr(&PyArray_Type, descriptor, ndim, result_shape,
-                                          result_strides, Array(kept).bytes(), NPY_ARRAY_WRITEABLE,
-                                          nullptr);
-    if (view == nullptr) {
-        Py_DECREF(kept);
-        return nullptr;
+    Owned kept(of_any_type<Sum, Integers::as_int64>(x, plan, FromZero{}));
+    if (!kept || lead == 0) return kept.release();
+    return view_of(kept.array(), ndim, kept.array().shape() + lead, kept.array().strides() + lead);
+}
+
+// A kernel of real numbers on the parts of complex ones, which are one more axis that is kept: the
+// axes, or the shape, that it gets as its second argument say so.
+PyObject* of_parts(KernelFunction kernel, Array x, Owned second, PyObject* third) {
+    if (!second) return nullptr;
+    const bool single = x.number() == NPY_CFLOAT;
+    const int ndim = x.ndim();
+    npy_intp shape[most_axes], strides[most_axes];
+    std::copy(x.shape(), x.shape() + ndim, shape);
+    std::copy(x.strides(), x.strides() + ndim, strides);
+    shape[ndim] = 2;
+    strides[ndim] = single ? sizeof(float) : sizeof(double);
+    auto type = [](int number) { return PyArray_DescrFromType(number); };
+    Owned parts(view_of(x, ndim + 1, shape, strides, 0, type(single ? NPY_FLOAT : NPY_DOUBLE)));
+    if (!parts) return nullptr;
+    PyObject* values[] = {parts.object(), second.object(), third};
+    Owned result(kernel(Arguments(values, third == nullptr ? 2 : 3)));
+    if (!result) return nullptr;
+    Array a = result.array();
+    return view_of(a, a.ndim() - 1, a.shape(), a.strides(), 0, type(x.number()));
+}
+
+bool has_parts(Array x) { return is_complex(x) && x.ndim() < most_axes && x.is_behaved(); }
+
+// name(x; axis, keepdims) of any numbers
+template <KernelFunction kernel> PyObject* along_axes_of_any(Arguments arguments) {
+    Array x = arguments.array(0);
+    if (!has_parts(x)) return kernel(arguments);
+    bool is_reduced[most_axes];
+    if (!read_axes(arguments[1], x.ndim(), is_reduced)) return decline();
+    npy_intp axes[most_axes];
+    int count = 0;
+    for (int i = 0; i < x.ndim(); ++i) {
+        if (is_reduced[i]) axes[count++] = i;
     }
-    PyArray_SetBaseObject(reinterpret_cast<PyArrayObject*>(view), kept);
-    return view;
+    return of_parts(kernel, x, Owned(PyArray_IntTupleFromIntp(count, axes)), arguments[2]);
+}
+
+constexpr KernelFunction sum = along_axes_of_any<along_axes<Sum, Integers::as_int64, FromZero>>;
+
+// Complex sums divided by the complex number `terms` + 0i: what has an infinite part gets a NaN.
+template <class T> void divide_parts(T* totals, Index count, Index terms) {
+    const T scale = T(1) / static_cast<T>(terms);
+    for (Index i = 0; i < 2 * count; i += 2) {
+        const T real = totals[i], imag = totals[i + 1];
+        totals[i] = (real + imag * T(0)) * scale;
+        totals[i + 1] = (imag - real * T(0)) * scale;
+    }
+}
+
+// mean(x; axis, keepdims) of any numbers
+PyObject* mean_of_any(Arguments arguments) {
+    Array x = arguments.array(0);
+    if (!has_parts(x)) return mean(arguments);
+    Owned totals(sum(arguments));
+    if (!totals) return decline();
+    Array a = totals.array();
+    const Index count = a.size(), terms = x.size() / std::max<Index>(1, count);
+    if (x.number() == NPY_CFLOAT) divide_parts(a.data<float>(), count, terms);
+    else divide_parts(a.data<double>(), count, terms);
+    return totals.release();
+}
+
+// sum_to(x; shape) of any numbers
+PyObject* sum_any_to(Arguments arguments) {
+    Array x = arguments.array(0);
+    if (!has_parts(x)) return sum_to(arguments);
+    npy_intp shape[most_axes];
+    int ndim = read_integers(arguments[1], shape, most_axes - 1);
+    if (ndim < 0) return decline();
+    shape[ndim] = 2;
+    return of_parts(sum_to, x, Owned(PyArray_IntTupleFromIntp(ndim + 1, shape)), nullptr);
 }
 
 const Registration registrations[] = {
-    {"sum", along_axes<Sum, Integers::as_int64, FromZero>},
-    {"mean", mean},
+    {"sum", sum},
+    {"nansum", along_axes<SumOfNumbers, Integers::none, FromZero>},
+    {"mean", mean_of_any},
     {"prod", prod},
     {"amax", along_axes<Maximum, Integers::as_they_are>},
     {"amin", along_axes<Minimum, Integers::as_they_are>},
     {"norm", norm},
-    {"sum_to", sum_to},
+    {"sum_to", sum_any_to},
 };
 
 }  // namespace
