@@ -23,7 +23,7 @@ from nnkit.autograd.arguments.annotations import hold_all
 from nnkit.autograd.arguments.dims import normalize_dim, sizes_of
 from nnkit.autograd.arguments.factory import dtype_of
 from nnkit.autograd.arguments.sizes import check_shape
-from nnkit.autograd.op.out import write_out
+from nnkit.autograd.op.out import Out, by_rows, complex_by_rows, takes_out, write_out
 from nnkit.autograd.ops.creation.ranges import arange
 from nnkit.autograd.ops.elementwise.conjugation import conj, conj_physical
 from nnkit.autograd.ops.fourier import transforms as rules
@@ -159,6 +159,11 @@ def _complex_block(
     return rules.fft_c2c(x, axes, scale, inverse)
 
 
+def _dtype_of_reals(out: Tensor, result: Tensor, arguments: tuple) -> str:
+    return "same" if out.is_complex() else "castable"
+
+
+@takes_out(axes=by_rows)
 def fft(input: Tensor, n: int | None = None, dim: int = -1, norm: str | None = None) -> Tensor:
     """The discrete Fourier transform along a dimension, complex.
 
@@ -170,6 +175,7 @@ def fft(input: Tensor, n: int | None = None, dim: int = -1, norm: str | None = N
     return _complex_line("fft", input, n, dim, norm, False)
 
 
+@takes_out(dtype="same", checks_first=True, axes=complex_by_rows)
 def ifft(input: Tensor, n: int | None = None, dim: int = -1, norm: str | None = None) -> Tensor:
     """The inverse of `fft`.
 
@@ -181,6 +187,7 @@ def ifft(input: Tensor, n: int | None = None, dim: int = -1, norm: str | None = 
     return _complex_line("ifft", input, n, dim, norm, True)
 
 
+@takes_out(axes=by_rows)
 def rfft(input: Tensor, n: int | None = None, dim: int = -1, norm: str | None = None) -> Tensor:
     """The first ``n // 2 + 1`` points of `fft` of a real input; the others are their conjugates.
 
@@ -194,6 +201,7 @@ def rfft(input: Tensor, n: int | None = None, dim: int = -1, norm: str | None = 
     return rules.fft_r2c(x, axes, scale_of(norm, count, False), True)
 
 
+@takes_out(dtype=_dtype_of_reals, axes=by_rows)
 def irfft(input: Tensor, n: int | None = None, dim: int = -1, norm: str | None = None) -> Tensor:
     """The inverse of `rfft`: real, of ``n`` points, by default twice one less than are given.
 
@@ -205,6 +213,7 @@ def irfft(input: Tensor, n: int | None = None, dim: int = -1, norm: str | None =
     return _half_line("irfft", input, n, dim, norm, True)
 
 
+@takes_out(dtype=_dtype_of_reals, axes=by_rows)
 def hfft(input: Tensor, n: int | None = None, dim: int = -1, norm: str | None = None) -> Tensor:
     """The real spectrum of a Hermitian signal, of which the first ``n // 2 + 1`` points are given.
 
@@ -216,6 +225,7 @@ def hfft(input: Tensor, n: int | None = None, dim: int = -1, norm: str | None = 
     return _half_line("hfft", input, n, dim, norm, False)
 
 
+@takes_out(dtype="same", checks_first=True)
 def ihfft(input: Tensor, n: int | None = None, dim: int = -1, norm: str | None = None) -> Tensor:
     """The inverse of `hfft`: the first half of the Hermitian signal of a real spectrum.
 
@@ -229,6 +239,7 @@ def ihfft(input: Tensor, n: int | None = None, dim: int = -1, norm: str | None =
     return conj(rules.fft_r2c(x, axes, scale_of(norm, count, True), True))
 
 
+@takes_out(axes=by_rows)
 def fftn(
     input: Tensor,
     s: int | Sequence[int] | None = None,
@@ -246,6 +257,7 @@ def fftn(
     return _complex_block("fftn", input, s, dim, norm, False)
 
 
+@takes_out(axes=by_rows)
 def ifftn(
     input: Tensor,
     s: int | Sequence[int] | None = None,
@@ -263,6 +275,7 @@ def ifftn(
     return _complex_block("ifftn", input, s, dim, norm, True)
 
 
+@takes_out(axes=by_rows)
 def rfftn(
     input: Tensor,
     s: int | Sequence[int] | None = None,
@@ -283,6 +296,7 @@ def rfftn(
     return rules.fft_r2c(x, axes, scale_of(norm, math.prod(sizes), False), True)
 
 
+@takes_out(dtype=_dtype_of_reals, axes=by_rows)
 def irfftn(
     input: Tensor,
     s: int | Sequence[int] | None = None,
@@ -302,6 +316,7 @@ def irfftn(
     return rules.fft_c2r(x, axes, scale_of(norm, math.prod(sizes), True), sizes[-1])
 
 
+@takes_out(dtype=_dtype_of_reals, axes=by_rows)
 def hfftn(
     input: Tensor,
     s: int | Sequence[int] | None = None,
@@ -323,6 +338,7 @@ def hfftn(
     return rules.fft_c2r(conj(x), axes[-1:], scale_of(norm, sizes[-1], False), sizes[-1])
 
 
+@takes_out(axes=by_rows)
 def ihfftn(
     input: Tensor,
     s: int | Sequence[int] | None = None,
@@ -358,6 +374,7 @@ def _of_two(transform: Callable[..., Tensor]) -> Any:
         return transform(input, s, dim, norm)
 
     of_two.__name__ = of_two.__qualname__ = transform.__name__[:-1] + "2"
+    of_two.out = transform.out
     of_two.__doc__ = f"`{transform.__name__}` of two dimensions."
     return of_two
 
@@ -385,7 +402,7 @@ def _frequencies(
         whole = arange(count, **options)
     result = whole.mul_(1 / (n * d) if n * d else math.inf)
     if out is not None:
-        result = write_out(out, result, name)
+        result = write_out(out, result, name, Out(warning="counts"))
     return result.requires_grad_() if requires_grad else result
 
 

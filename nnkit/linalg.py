@@ -15,6 +15,7 @@ from nnkit.autograd.arguments.annotations import hold_all
 from nnkit.autograd.arguments.dims import broadcast_shape, check_least, normalize_dim
 from nnkit.autograd.batch.examples import lowest
 from nnkit.autograd.grad_mode import MODE
+from nnkit.autograd.op.out import Out, by_rows, takes_out
 from nnkit.autograd.op.promotion import check_defined, scalar
 from nnkit.autograd.op.rule import guarded
 from nnkit.autograd.ops.creation.memory_format import column_major
@@ -185,6 +186,7 @@ def eigvalsh(A: Tensor, UPLO: str = "L") -> Tensor:
     return rules.eigvalsh(A, _triangle_of(A, UPLO))
 
 
+@takes_out(dtype="castable")
 def eig(A: Tensor) -> Any:
     """Eigenvalues and eigenvectors of square matrices, always complex: (eigenvalues,
     eigenvectors).
@@ -199,6 +201,7 @@ def eig(A: Tensor) -> Any:
     return return_types.linalg_eig(rules.eig(A))
 
 
+@takes_out(called="eigenvalues")
 def eigvals(A: Tensor) -> Tensor:
     """The eigenvalues of square matrices, complex.
 
@@ -286,25 +289,17 @@ def solve_triangular(
 
 
 def vector_norm(
-    x: Tensor,
-    ord: float = 2,
-    dim: int | Sequence[int] | None = None,
-    keepdim: bool = False,
-    *,
+    x: Tensor, ord: float = 2, dim: int | Sequence[int] | None = None, keepdim: bool = False, *,
     dtype: Any = None,
-) -> Tensor:
+) -> Tensor:  # fmt: skip
     """The norm ``sum(|x|**ord)**(1/ord)`` of elements; see `nnkit.norm`."""
     return norms.vector_norm("linalg.vector_norm", x, ord, dim, keepdim, dtype)
 
 
 def matrix_norm(
-    A: Tensor,
-    ord: float | str = "fro",
-    dim: Sequence[int] = (-2, -1),
-    keepdim: bool = False,
-    *,
+    A: Tensor, ord: float | str = "fro", dim: Sequence[int] = (-2, -1), keepdim: bool = False, *,
     dtype: Any = None,
-) -> Tensor:
+) -> Tensor:  # fmt: skip
     """A norm of matrices.
 
     Args:
@@ -380,6 +375,7 @@ def norm(
     return matrix_norm(A, ord, axes, keepdim, dtype=dtype)
 
 
+@takes_out(called="result", axes=by_rows)
 def cond(A: Tensor, p: float | str | None = None) -> Tensor:
     """The condition number: the norm ``p`` (2 unless given) of A times that of its inverse, or
     infinity where that is not a number.
@@ -451,6 +447,7 @@ def vander(x: Tensor, *, N: int | None = None) -> Tensor:
     return powers(x, count)
 
 
+@takes_out(called="result", axes=by_rows)
 def tensorinv(A: Tensor, ind: int = 2) -> Tensor:
     """The inverse of A as a map between the last dimensions and the first ``ind`` ones."""
     first, last = tuple(A.shape[:ind]), tuple(A.shape[ind:])
@@ -462,6 +459,7 @@ def tensorinv(A: Tensor, ind: int = 2) -> Tensor:
     return inv(A.reshape(math.prod(first), math.prod(last))).reshape(last + first)
 
 
+@takes_out(called="result")
 def tensorsolve(A: Tensor, B: Tensor, dims: Sequence[int] | None = None) -> Tensor:
     """The X with ``tensordot(A, X, X.ndim) = B``; ``dims`` of A are moved to its end first."""
     if dims is not None:
@@ -596,4 +594,4 @@ def lu_solve(
 
 
 hold_all(globals(), "linalg.", ("diagonal", "vander"))
-hold_all(globals(), "linalg.", out=True)
+hold_all(globals(), "linalg.", out=Out(dtype="same"))

@@ -26,7 +26,7 @@ from nnkit.autograd.arguments.overriding import (
 from nnkit.autograd.arguments.sizes import check_integers, integer, is_int64
 from nnkit.autograd.compiled import bind_held
 from nnkit.autograd.grad_mode import MODE
-from nnkit.autograd.op.out import call_into
+from nnkit.autograd.op.out import USUAL, Out, call_into
 from nnkit.autograd.tensor import Size, Tensor
 from nnkit.autograd.views.refusals import check_history
 from nnkit.backend.device import device
@@ -360,7 +360,11 @@ def _check_histories(*arguments: Any) -> None:
 
 
 def held(
-    function: Callable, name: str, is_method: bool = False, out: bool = False, lax: bool = False
+    function: Callable,
+    name: str,
+    is_method: bool = False,
+    out: bool | Out = False,
+    lax: bool = False,
 ) -> Callable:
     """``function`` with a check of its arguments against its annotations.
 
@@ -368,12 +372,14 @@ def held(
         name: the name in messages.
         is_method: whether its first argument must be a Tensor.
         out: whether it takes ``out=`` (one tensor, or a tuple for several results), into which the
-            result is written.
+            result is written; or what it asks of that, unless the function itself says so
+            (`op.out.takes_out`).
         lax: whether bool and str arguments are not checked, as in functions that torch defines in
             Python. Like these it binds to instances when it is an attribute of a class; of other
             functions only methods do.
     """
     signature: Any = None
+    facts = getattr(function, "out", out if isinstance(out, Out) else USUAL)
     of_data = not _DATA.isdisjoint(function.__code__.co_varnames[:1])  # no overrides, as in torch
 
     def examine(arguments: tuple, options: dict[str, Any]) -> Any:
@@ -396,7 +402,7 @@ def held(
                 if key not in options:
                     break
                 arguments = (*arguments, options.pop(key))
-            return call_into(target, function, name, arguments, options)
+            return call_into(target, facts, function, name, arguments, options)
         if CASTING.enabled:
             return call_cast(function, name, arguments, options)
         return function(*arguments, **options)
@@ -405,14 +411,14 @@ def held(
     call: Any = functools.update_wrapper(made(function, examine), function)
     # Some programs look there for the defaults of torch's functions.
     call.__defaults__, call.__kwdefaults__ = function.__defaults__, function.__kwdefaults__
-    call.takes_out = out
+    call.takes_out = bool(out)
     if name not in _DIMS_FIRST:
         call.on_error = _check_histories
     return call
 
 
 def hold_all(
-    module: dict[str, Any], prefix: str = "", names: Sequence[str] = (), **options: bool
+    module: dict[str, Any], prefix: str = "", names: Sequence[str] = (), **options: Any
 ) -> None:
     """Wrap the public functions of a module, or those with the given names, by `held`; ``prefix``
     precedes their names in messages."""

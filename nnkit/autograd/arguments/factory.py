@@ -9,7 +9,7 @@ from typing import Any
 
 from nnkit.autograd.arguments.dims import sizes_of
 from nnkit.autograd.arguments.sizes import MOST_DIMENSIONS, MOST_ELEMENTS, check_shape
-from nnkit.autograd.op.out import write_out
+from nnkit.autograd.op.out import Out, write_out
 from nnkit.autograd.tensor import Tensor, wrap
 from nnkit.backend.device import device as Device
 from nnkit.backend.device import get_default_device, located
@@ -129,12 +129,18 @@ def unwritten(B: Any, data: Any) -> Any:
     return data
 
 
+# What factories ask of ``out``, and those that give it its size before anything else.
+FILLED = Out(dtype="same", history="ended", warning="")
+SIZED = FILLED._replace(history="sized")
+
+
 def finished(
-    name: str, data: Any, place: Device, requires_grad: bool = False, out: Tensor | None = None
-) -> Tensor:
+    name: str, data: Any, place: Device, requires_grad: bool = False, out: Tensor | None = None,
+    facts: Out = FILLED,
+) -> Tensor:  # fmt: skip
     """A new leaf on an array, or ``out`` with the array's contents, and as a leaf with the flag."""
     result = wrap(data, place)
     if out is not None:
-        result = write_out(out, result, name)
+        result = write_out(out, result, name, facts)
     changes = requires_grad or (result._requires_grad and not result._is_recorded())
     return result._set_requires_grad(requires_grad) if changes else result

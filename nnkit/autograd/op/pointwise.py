@@ -23,6 +23,7 @@ from nnkit.autograd.engine.node import edge_of
 from nnkit.autograd.grad_mode import MODE
 from nnkit.autograd.op.code import identity, node_name_of
 from nnkit.autograd.op.inference import beside_unknown, is_seen_otherwise, record_seen, seen_edges
+from nnkit.autograd.op.out import Out
 from nnkit.autograd.op.promotion import (
     EXACT,
     check_dtype,
@@ -109,7 +110,7 @@ def pointwise(
     reflected: str | None = None,
     function: bool = True,
     public: bool | str = True,
-    out: bool = True,
+    out: bool | Out = True,
     in_place: bool | str = True,
     differentiable_in_place: bool = True,
     aliases: tuple[str, ...] = (),
@@ -141,7 +142,7 @@ def pointwise(
         function: whether to make a function of one or two tensors, with promotion.
         public: whether `nnkit` and Tensor offer the function, or the name of the module that does;
             false if it is a part of another function.
-        out: whether the function in `nnkit` takes ``out=``.
+        out: whether the function in `nnkit` takes ``out=``, or what it asks of it.
         in_place: whether ``name_`` is offered, too; or the category of dtype that it refuses.
         differentiable_in_place: whether ``name_`` has a derivative.
         aliases: further public names.

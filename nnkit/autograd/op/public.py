@@ -8,6 +8,7 @@ from collections.abc import Callable
 from typing import Any
 
 from nnkit.autograd.arguments.annotations import held
+from nnkit.autograd.op.out import Out
 from nnkit.autograd.tensor import Tensor
 from nnkit.autograd.views.history import write
 
@@ -25,7 +26,7 @@ def public(
     namespace: bool = True,
     in_place: bool | Callable = False,
     prepare: Callable | None = None,
-    out: bool = False,
+    out: bool | Out = False,
     lax: bool = False,
     aliases: tuple[str, ...] = (),
 ) -> Any:
@@ -41,7 +42,8 @@ def public(
             function, it does the write; otherwise the result is computed and copied.
         prepare: checks the arguments of ``<name>_`` and makes those of the primitive of that name,
             which then writes in place where nothing is recorded; see `views.history.write`.
-        out: accept ``out=`` in the function form: the result is written into that tensor.
+        out: accept ``out=`` in the function form: the result is written into that tensor. An `Out`
+            says what is asked of it, where that is not what most functions ask.
         lax: do not check the types of bool and str arguments, as torch does not for functions that
             it defines in Python.
         aliases: further public names.

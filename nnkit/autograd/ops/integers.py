@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from nnkit.autograd.op.out import Out
 from nnkit.autograd.op.promotion import check_dtype, promote
 from nnkit.autograd.op.public import public
 from nnkit.autograd.op.rule import rule
@@ -11,7 +12,7 @@ NOT_WHOLE = ("bool", "floating", "complex")
 _gcd, _lcm = rule("gcd"), rule("lcm")
 
 
-@public(out=True, in_place=True)
+@public(out=Out(checks_first=True), in_place=True)
 def gcd(input: Tensor, other: Tensor) -> Tensor:
     """The greatest common divisor of two integers, not negative; ``gcd(0, 0)`` is 0.
 
@@ -28,7 +29,7 @@ def gcd(input: Tensor, other: Tensor) -> Tensor:
     return _gcd(x, y)
 
 
-@public(out=True, in_place=True)
+@public(out=Out(checks_first=True), in_place=True)
 def lcm(input: Tensor, other: Tensor) -> Tensor:
     """The least common multiple of two integers, not negative; 0 where one of them is 0.
 

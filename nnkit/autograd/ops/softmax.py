@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from nnkit.autograd.arguments.dims import check_tensor, normalize_dim
+from nnkit.autograd.op.out import Out
 from nnkit.autograd.op.public import public
 from nnkit.autograd.op.rule import real_gradient, rule
 from nnkit.autograd.ops.creation.conversion import converted
@@ -21,7 +22,7 @@ def _prepare(name: str, input: Tensor, dim: int, dtype: dtype_type | None) -> tu
     return input, axis
 
 
-@public(out=True)
+@public(out=Out(dtype="same", history="ended"))
 def softmax(input: Tensor, dim: int, dtype: dtype_type | None = None) -> Tensor:
     """``exp(input) / sum(exp(input), dim)``: positive numbers that add up to 1 along ``dim``.
 
@@ -42,7 +43,7 @@ def softmax(input: Tensor, dim: int, dtype: dtype_type | None = None) -> Tensor:
     return real_gradient("softmax", _softmax(*_prepare("softmax", input, dim, dtype)))
 
 
-@public(out=True)
+@public(out=Out(dtype="same", history="ended"))
 def log_softmax(input: Tensor, dim: int, dtype: dtype_type | None = None) -> Tensor:
     """``log(softmax(input, dim))``, computed without overflow or a logarithm of 0.
 

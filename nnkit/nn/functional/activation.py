@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from nnkit.autograd import Tensor
 from nnkit.autograd.arguments.dims import check_tensor, normalize_dim
+from nnkit.autograd.op.out import Out
 from nnkit.autograd.op.promotion import check_dtype
 from nnkit.autograd.op.public import public
 from nnkit.autograd.op.registry import OPS
@@ -113,7 +114,7 @@ def selu(input: Tensor, inplace: bool = False) -> Tensor:
     return (ops.selu_ if inplace else ops.selu)(input)
 
 
-@public(namespace=False, method=False, out=True)
+@public(namespace=False, method=False, out=Out(dtype="same"))
 def gelu(input: Tensor, *, approximate: str = "none") -> Tensor:
     """``x * P(N <= x)`` with N normally distributed; with ``approximate="tanh"`` the formula
     ``0.5 x (1 + tanh(sqrt(2 / pi) (x + 0.044715 x**3)))``.
@@ -179,7 +180,7 @@ def mish(input: Tensor, inplace: bool = False) -> Tensor:
     return floating("mish", ops.mish, input, inplace)
 
 
-@public(namespace=False, method=False, out=True)
+@public(namespace=False, method=False, out=Out(dtype="same"))
 def softplus(input: Tensor, beta: float = 1.0, threshold: float = 20.0) -> Tensor:
     """``log(1 + exp(beta * x)) / beta``, and ``x`` where ``beta * x > threshold``.
 
@@ -256,7 +257,7 @@ def sigmoid(input: Tensor) -> Tensor:
     return input.sigmoid()
 
 
-@public(namespace=False, method=False, out=True)
+@public(namespace=False, method=False, out=Out(dtype="same"))
 def logsigmoid(input: Tensor) -> Tensor:
     """``log(1 / (1 + exp(-x)))``, without overflow.
 

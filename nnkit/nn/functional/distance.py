@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from nnkit.autograd import Tensor
-from nnkit.autograd.op.out import write_out
+from nnkit.autograd.op.out import Out, write_out
 from nnkit.autograd.op.promotion import scalar
 from nnkit.autograd.ops.linalg.distance import cosine_similarity, pairwise_distance, pdist
 from nnkit.autograd.ops.reduction.vector_norm import vector_norm
@@ -41,4 +41,4 @@ def normalize(
     result = input / vector_norm(
         "normalize", input, scalar(2.0 if p is None else p), dim, True
     ).clamp_min(eps)
-    return result if out is None else write_out(out, result, "normalize")
+    return result if out is None else write_out(out, result, "normalize", Out(checks_first=True))

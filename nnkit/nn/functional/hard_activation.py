@@ -8,6 +8,7 @@ from typing import Any
 
 from nnkit.autograd import Tensor
 from nnkit.autograd.arguments.dims import check_tensor
+from nnkit.autograd.op.out import Out
 from nnkit.autograd.op.public import public
 from nnkit.autograd.ops.elementwise import activation as ops
 from nnkit.autograd.surface.limits import check_numbers, finfo, fitting
@@ -135,7 +136,7 @@ def hardswish(input: Tensor, inplace: bool = False) -> Tensor:
     return floating("hardswish", ops.hardswish, input, inplace)
 
 
-@public(namespace=False, method=False, out=True)
+@public(namespace=False, method=False, out=Out(dtype="same"))
 def softshrink(input: Tensor, lambd: float = 0.5) -> Tensor:
     """``x - lambd`` above ``lambd``, ``x + lambd`` below ``-lambd``, else 0.
 

@@ -8,6 +8,8 @@ from typing import Any
 
 from nnkit.autograd.arguments.dims import broadcast_shape, check_tensor, sizes_of
 from nnkit.autograd.arguments.factory import (
+    FILLED,
+    SIZED,
     check_kind,
     check_layout,
     dtype_of,
@@ -22,6 +24,7 @@ from nnkit.autograd.arguments.overriding import overridable
 from nnkit.autograd.arguments.sizes import check_shape, check_strided, integer
 from nnkit.autograd.batch.examples import make_beside
 from nnkit.autograd.forward.dual import primal_below
+from nnkit.autograd.op.out import Out
 from nnkit.autograd.op.promotion import check_dtype
 from nnkit.autograd.op.public import attach, known_as, public
 from nnkit.autograd.op.rule import rule
@@ -51,7 +54,7 @@ _polar = rule(
 
 def _filled(
     name: str, size: tuple, keyword: Any, value: Any, out: Any, dtype: Any, layout: Any,
-    device: Any, requires_grad: bool,
+    device: Any, requires_grad: bool, facts: Out = FILLED,
 ) -> Tensor:  # fmt: skip
     """A tensor of the size, filled with a number; None leaves the memory as it is."""
     shape = shape_of(name, size, keyword)
@@ -66,7 +69,7 @@ def _filled(
         data = unwritten(B, B.empty(shape, d.array))
     else:
         data = B.full(shape, value, d.array) if value else B.zeros(shape, d.array)
-    return finished(name, data, place, requires_grad, out)
+    return finished(name, data, place, requires_grad, out, facts)
 
 
 def _without_elements(
@@ -142,8 +145,10 @@ def empty(
         shape, place = shape_of("empty", size, size_keyword), place_of(device, out=out)
         d = dtype_of("empty", dtype, None if out is None else out.dtype)
         data = empty_in_order(place.backend, shape, d.array, axes_of(memory_format, len(shape)))
-        return finished("empty", data, place, requires_grad, out)
-    return _filled("empty", size, size_keyword, None, out, dtype, layout, device, requires_grad)
+        return finished("empty", data, place, requires_grad, out, SIZED)
+    return _filled(
+        "empty", size, size_keyword, None, out, dtype, layout, device, requires_grad, SIZED
+    )
 
 
 def _size(name: str, keyword: dict) -> Any:
@@ -435,7 +440,14 @@ def eye(
     return finished("eye", place.backend.eye(*shape, d.array), place, requires_grad, out)
 
 
-@public(name="complex", method=False, out=True)
+_WRONG_COMPLEX = (
+    "Expected object of scalar type {wanted} but got scalar type {got} for argument 'out'"
+)
+
+
+@public(
+    name="complex", method=False, out=Out(dtype="same", words=_WRONG_COMPLEX, checks_first=True)
+)
 def complex_(real: Tensor, imag: Tensor) -> Tensor:
     """``real + i imag``, from float32 or float64 tensors of one dtype that broadcast.
 
@@ -468,7 +480,7 @@ def _check_pair(name: str, one: str, first: Tensor, other: str, second: Tensor) 
     broadcast_shape(name, [first._array.shape, second._array.shape])
 
 
-@public(method=False, out=True)
+@public(method=False, out=Out(dtype="same", words=_WRONG_COMPLEX, checks_first=True))
 def polar(abs: Tensor, angle: Tensor) -> Tensor:
     """Complex numbers from modulus and angle: ``abs * (cos(angle) + i sin(angle))``.
 

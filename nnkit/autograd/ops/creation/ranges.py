@@ -6,7 +6,14 @@ import cmath
 import math
 from typing import Any
 
-from nnkit.autograd.arguments.factory import check_kind, dtype_of, finished, number, place_of
+from nnkit.autograd.arguments.factory import (
+    FILLED,
+    check_kind,
+    dtype_of,
+    finished,
+    number,
+    place_of,
+)
 from nnkit.autograd.arguments.sizes import LARGEST, check_shape, integer, is_int64
 from nnkit.autograd.op.public import public
 from nnkit.autograd.surface.limits import fitting
@@ -143,11 +150,18 @@ def range_(
     return _in_shape_of_out("range", data[:count], place, requires_grad, out)
 
 
+_FILLING = FILLED._replace(fills=True)
+# An ``out`` of another dtype is cast to.
+_FILLS = {
+    "arange": _FILLING._replace(warning="counts"), "range": _FILLING._replace(dtype=None)
+}  # fmt: skip
+
+
 def _in_shape_of_out(name: str, data: Any, place: Any, requires_grad: bool, out: Any) -> Tensor:
     """The range as a tensor; an ``out`` of as many elements keeps its shape."""
     if isinstance(out, Tensor) and out._array.size == data.size:
         data = place.backend.reshape(data, out._array.shape)
-    return finished(name, data, place, requires_grad, out)
+    return finished(name, data, place, requires_grad, out, _FILLS.get(name, _FILLING))
 
 
 def _ends(name: str, start: Any, end: Any, steps: Any, dtype: Any, out: Any) -> tuple:

@@ -6,6 +6,7 @@ import math
 from typing import Any
 
 from nnkit.autograd.arguments.dims import check_tensor, normalize_dims
+from nnkit.autograd.op.out import Out, by_rows
 from nnkit.autograd.op.public import public
 from nnkit.autograd.op.rule import guarded
 from nnkit.autograd.ops.creation.memory_format import column_major
@@ -58,7 +59,7 @@ def check_map(name: str, place: str, columns: int, rows: int) -> None:
         )
 
 
-@public(out=True)
+@public(out=Out(dtype="same"))
 def inverse(input: Tensor) -> Tensor:
     """The inverses of square matrices.
 
@@ -125,7 +126,7 @@ def logdet(input: Tensor) -> Tensor:
     return sign.log() + size if input.is_complex() else where(sign < 0, math.nan, size)
 
 
-@public(out=True)
+@public(out=Out(called="result", axes=by_rows))
 def cholesky(input: Tensor, upper: bool = False) -> Tensor:
     """The triangular L with a positive diagonal and ``L @ L.mH`` the input (its transpose with
     ``upper``), for positive definite matrices.

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from nnkit.autograd.arguments.dims import check_least, size_at
+from nnkit.autograd.op.out import Out, copied_by_rows
 from nnkit.autograd.op.promotion import check_dtype
 from nnkit.autograd.op.public import public
 from nnkit.autograd.op.rule import guarded, rule
@@ -25,7 +26,7 @@ def _no_derivative(B: Any, g_a: Any) -> Any:
 _geqrf = rule("geqrf", alone="refused", x=_no_derivative)
 
 
-@public(out=True)
+@public(out=Out(dtype="castable", axes=copied_by_rows))
 def geqrf(input: Tensor) -> Any:
     """The QR factorization in LAPACK's form: R on and above the diagonal, reflections below it.
 
@@ -92,7 +93,7 @@ def _reflected(
     return out
 
 
-@public(out=True)
+@public(out=Out(called="result", axes=copied_by_rows))
 @single(node="LinalgHouseholderProductBackward0")
 def orgqr(input: Tensor, input2: Tensor) -> Tensor:
     """The first columns of the orthogonal matrix whose reflections `geqrf` gave.
@@ -116,7 +117,7 @@ def orgqr(input: Tensor, input2: Tensor) -> Tensor:
     return guarded("orgqr", out, input, input2, out)
 
 
-@public(out=True)
+@public(out=Out(dtype="same", axes=copied_by_rows))
 @single(node="OrmqrBackward0")
 def ormqr(
     input: Tensor, input2: Tensor, input3: Tensor, left: bool = True, transpose: bool = False

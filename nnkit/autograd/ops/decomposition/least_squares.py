@@ -7,6 +7,7 @@ from typing import Any
 from nnkit.autograd.arguments.dims import check_least, check_tensor
 from nnkit.autograd.batch.examples import lowest
 from nnkit.autograd.grad_mode import MODE
+from nnkit.autograd.op.out import takes_out
 from nnkit.autograd.op.public import public
 from nnkit.autograd.ops.creation.memory_format import column_major
 from nnkit.autograd.ops.decomposition import rules as rules
@@ -65,6 +66,7 @@ def _bounds(A: Tensor, atol: Any, rtol: Any) -> tuple[Tensor, Tensor]:
     return first, second
 
 
+@takes_out(called="result")
 def pinv(
     A: Tensor,
     rcond: Tensor | float = ...,  # pyright: ignore[reportArgumentType]
@@ -105,6 +107,7 @@ def pinv(
     return rules.pinv(A, *bounds, bool(hermitian))
 
 
+@takes_out(dtype="castable")
 def matrix_rank(
     A: Tensor,
     tol: Tensor | float = ...,  # pyright: ignore[reportArgumentType]
@@ -138,6 +141,7 @@ def matrix_rank(
     return (s > maximum(atol, rtol * s.amax(-1, True))).sum(-1)
 
 
+@takes_out(dtype="castable")
 def lstsq(A: Tensor, B: Tensor, rcond: float | None = None, *, driver: str | None = None) -> Any:
     """The X of smallest norm that minimizes ``|A @ X - B|``.
 

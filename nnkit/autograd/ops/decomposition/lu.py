@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 from nnkit.autograd.batch.examples import lowest
+from nnkit.autograd.op.out import Out
 from nnkit.autograd.op.public import public
 from nnkit.autograd.op.rule import guarded, rule
 from nnkit.autograd.op.single import single
@@ -208,7 +209,7 @@ def lu(A: Tensor, pivot: bool = True, get_infos: bool = False, out: tuple | None
     return out
 
 
-@public(out=True)
+@public(out=Out(dtype="same"))
 def lu_solve(input: Tensor, LU_data: Tensor, LU_pivots: Tensor) -> Tensor:
     """The X with ``A @ X = input`` for the A that `lu` was given: `nnkit.linalg.lu_solve`, whose
     arguments are in another order.

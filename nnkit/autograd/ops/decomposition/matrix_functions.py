@@ -6,6 +6,7 @@ from typing import Any
 
 from nnkit.autograd.arguments.dims import broadcast_shape, check_tensor
 from nnkit.autograd.arguments.sizes import check_shape, integer
+from nnkit.autograd.op.out import Out, by_rows, copied_by_rows
 from nnkit.autograd.op.promotion import check_defined
 from nnkit.autograd.op.public import public
 from nnkit.autograd.op.rule import guarded, rule
@@ -97,7 +98,7 @@ def powers(x: Tensor, count: int) -> Tensor:
     return cat([first, repeated.cumprod(-1)], -1)
 
 
-@public(out=True)
+@public(out=Out(called="result", axes=by_rows))
 @single(node="CholeskySolveBackward0")
 def cholesky_solve(input: Tensor, input2: Tensor, upper: bool = False) -> Tensor:
     """The X with ``L @ L.mH @ X = input`` (``L.mH @ L`` with ``upper``).
@@ -124,7 +125,7 @@ def cholesky_solve(input: Tensor, input2: Tensor, upper: bool = False) -> Tensor
     return guarded("cholesky_solve", out, input, input2, out)
 
 
-@public(out=True)
+@public(out=Out(called="result", axes=copied_by_rows))
 def cholesky_inverse(input: Tensor, upper: bool = False) -> Tensor:
     """The inverse of ``L @ L.mH`` (of ``L.mH @ L`` with ``upper``) from the triangular L.
 

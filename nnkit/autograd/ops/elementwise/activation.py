@@ -11,6 +11,7 @@ from nnkit.autograd.arguments.dims import check_tensor
 from nnkit.autograd.batch.examples import of_each
 from nnkit.autograd.compiled import bind_write
 from nnkit.autograd.engine.node import Node
+from nnkit.autograd.op.out import Out
 from nnkit.autograd.op.pointwise import F4, F8, declined, fn, over_input, pointwise
 from nnkit.autograd.op.promotion import check_dtype
 from nnkit.autograd.op.public import PUBLIC, inplace, public
@@ -351,7 +352,7 @@ def _rrelu(
     return prelu(input, wrap(noise, input._device))
 
 
-@public(method=False, out=True)
+@public(method=False, out=Out(checks_first=False))
 def threshold(input: Tensor, threshold: float, value: float) -> Tensor:
     """``x`` where it is above ``threshold``, else ``value``.
 
@@ -372,7 +373,7 @@ def threshold(input: Tensor, threshold: float, value: float) -> Tensor:
     return _threshold(input, threshold, value)
 
 
-@public(out=True)
+@public(out=Out(dtype="same"))
 def hardshrink(input: Tensor, lambd: float = 0.5) -> Tensor:
     """``x`` where ``|x| > lambd``, else 0.
 

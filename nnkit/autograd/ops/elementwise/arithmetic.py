@@ -1,4 +1,4 @@
-"""Arithmetic, element by element: sums, products, quotients, powers, rounding, bounds."""
+"""Arithmetic, element by element: sums, products, quotients, absolute values and signs."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from typing import Any
 
 from nnkit.autograd.arguments.dims import broadcast_shape, check_tensor
 from nnkit.autograd.forward.dual import fixed_zeros_like
+from nnkit.autograd.op.out import Out, complex_by_rows
 from nnkit.autograd.op.pointwise import (
     F4,
     F8,
@@ -22,12 +23,10 @@ from nnkit.autograd.op.promotion import check_dtype, check_steps, promote, promo
 from nnkit.autograd.op.public import PUBLIC, public
 from nnkit.autograd.op.registry import OPS
 from nnkit.autograd.op.rule import rule
-from nnkit.autograd.op.single import single
-from nnkit.autograd.ops.creation.conversion import converted
 from nnkit.autograd.surface.limits import LARGEST, check_numbers, fitting
 from nnkit.autograd.tensor import Tensor
 from nnkit.autograd.views.history import write
-from nnkit.backend.dtype import BOOL, COMPLEX, FLOATING, HALF, INTEGER, float32, held, of_number
+from nnkit.backend.dtype import BOOL, COMPLEX, FLOATING, HALF, INTEGER, held, of_number
 
 THREE = ("input", "tensor1", "tensor2")
 
@@ -82,6 +81,7 @@ floor_divide = pointwise(
     example=("nnkit.tensor([7, -7]), 2", "tensor([ 3, -4])"),
     refuses=("bool", "complex"), node="NotImplemented",
     x=lambda g, y: _no_derivative("floor_divide"), y=lambda g, x: _no_derivative("floor_divide"),
+    out=Out(history="ended"),
 )
 remainder = pointwise(
     "remainder", lambda x, y: fn.remainder(x, y),
@@ -101,19 +101,30 @@ rule(  # without what a quotient by 0 would make of the derivative of `trunc`
     "fmod_grad_y", broadcasts=True, g=lambda B, g_out, x, y: B.fmod_grad_y(g_out, x, y),
     x=lambda B, g_out: B.zeros_like(g_out), y=lambda B, g_out: B.zeros_like(g_out),
 )
+_WRONG_RESULT = "Found dtype {got} but expected {wanted}"
+
+
+def _dtype_of_moduli(out: Tensor, result: Tensor, operands: tuple) -> str:
+    """Those of complex numbers go into any real numbers."""
+    return "castable" if operands[0].is_complex() and not out.is_complex() else "same"
+
+
 neg = pointwise(
     "neg", lambda x: -x, "``-input``.", example=("nnkit.tensor([1, -2])", "tensor([-1,  2])"),
     aliases=("negative",), refuses=("bool",), x=lambda g: -g,
+    out=Out(dtype="same"),
 )
 abs = pointwise(
     "abs", lambda x: fn.abs(x), "The absolute value; of a complex number its modulus.",
     example=("nnkit.tensor([-1.5, 2.0])", "tensor([1.5000, 2.0000])"), aliases=("absolute",),
     refuses=("bool",), in_place="complex", alone="refused", x=lambda g, x: g * fn.sgn(x),
+    out=Out(dtype=_dtype_of_moduli, words=_WRONG_RESULT, axes=complex_by_rows),
 )
 sign = pointwise(
     "sign", lambda x: fn.sign(x), "-1, 0 or 1 by the sign of each element.",
     example=("nnkit.tensor([-3.0, 0.0, 5.0])", "tensor([-1.,  0.,  1.])"),
     refuses=("complex",), x=lambda g: fn.zeros_like(g),
+    out=Out(dtype="same"),
 )
 _sgn = pointwise(
     "sgn", lambda x: fn.sgn(x), function=False,
@@ -144,35 +155,6 @@ reciprocal = pointwise(
     "reciprocal", lambda x: fn.reciprocal(x), "``1 / input``.",
     example=("nnkit.tensor([2, 4])", "tensor([0.5000, 0.2500])"), kind="float",
     x=lambda g, out: -g * fn.conj(out * out),
-)
-ceil = pointwise(
-    "ceil", lambda x: fn.ceil(x), "The smallest integer not below each element.",
-    example=("nnkit.tensor([1.2, -1.2])", "tensor([ 2., -1.])"),
-    refuses=("bool", "complex"), x=lambda g: fn.zeros_like(g),
-)
-floor = pointwise(
-    "floor", lambda x: fn.floor(x), "The largest integer not above each element.",
-    example=("nnkit.tensor([1.2, -1.2])", "tensor([ 1., -2.])"),
-    refuses=("bool", "complex"), x=lambda g: fn.zeros_like(g),
-)
-trunc = pointwise(
-    "trunc", lambda x: fn.trunc(x), "Each element rounded towards zero.",
-    example=("nnkit.tensor([1.7, -1.7])", "tensor([ 1., -1.])"), aliases=("fix",),
-    refuses=("bool", "complex"), x=lambda g: fn.zeros_like(g),
-)
-frac = pointwise(
-    "frac", lambda x: fn.frac(x), "The part after the point, with the sign of the element.",
-    example=("nnkit.tensor([1.5, -1.25])", "tensor([ 0.5000, -0.2500])"),
-    refuses=("bool", "complex", "integer"), x=lambda g: g,
-)
-_round = pointwise(
-    "round", lambda x: fn.round(x), public=False, refuses=("bool", "complex"),
-    x=lambda g: fn.zeros_like(g),
-)
-_round_to = pointwise(
-    "round_to", lambda x, finer, coarser: fn.round(x * finer / coarser) * coarser / finer,
-    scalars=("finer", "coarser"), function=False, node="RoundBackward1",
-    x=lambda g: fn.zeros_like(g),
 )
 copysign = pointwise(
     "copysign", lambda x, y: fn.copysign(x, y),
@@ -393,40 +375,10 @@ def positive(input: Tensor) -> Tensor:
     return input
 
 
-@public(out=True, in_place=True)
+@public(out=Out(checks_first=True), in_place=True)
 def true_divide(input: Tensor | complex, other: Tensor | complex) -> Tensor:
     """``input / other``; integers are divided as floats."""
     return _div(input, other)
-
-
-@public(out=True, in_place=True)
-def round(
-    input: Tensor,
-    *,
-    decimals: int = ...,  # pyright: ignore[reportArgumentType]
-) -> Tensor:
-    """Each element rounded to ``decimals`` places, 0 unless given, halves to the even neighbour.
-
-    Example:
-        >>> import nnkit
-        >>> nnkit.round(nnkit.tensor([0.5, 1.5, -2.4]))
-        tensor([ 0.,  2., -2.])
-    """
-    check_tensor("round", input)
-    if decimals is ...:
-        return _round(input) if input.dtype.category != INTEGER else input.clone()
-    check_dtype("round", input.dtype, ("bool", "integer", "complex"))
-    if not decimals:
-        return _round(input)
-    if input.dtype.array in HALF:
-        return _round_half_precision(input, decimals)
-    finer, coarser = 10.0 ** max(decimals, 0), 10.0 ** max(-decimals, 0)
-    return _round_to(input, finer, coarser)
-
-
-@single(node="RoundBackward1", saves=False)
-def _round_half_precision(input: Tensor, decimals: int) -> Tensor:
-    return converted(round(converted(input, float32), decimals=decimals), input.dtype)
 
 
 def _attempt_by_weight(attempts: tuple, input: Tensor, end: Tensor, weight: Any) -> Tensor | None:
@@ -444,7 +396,11 @@ def _lerp_in_place(self: Tensor, end: Tensor, weight: Tensor | complex) -> Tenso
     return write(self, "lerp_", lerp, end, weight)
 
 
-@public(out=True, in_place=_lerp_in_place)
+def _dtype_of_lerp(out: Tensor, result: Tensor, operands: tuple) -> str:
+    return "same" if isinstance(operands[2], Tensor) else "castable"
+
+
+@public(out=Out(dtype=_dtype_of_lerp, words=_WRONG_RESULT), in_place=_lerp_in_place)
 def lerp(input: Tensor, end: Tensor, weight: Tensor | complex) -> Tensor:
     """``input + weight * (end - input)``, computed from the nearer end.
 
@@ -558,7 +514,12 @@ def _heaviside_(self: Tensor, values: Tensor) -> Tensor:
     return _heaviside.in_place(self, values)  # type: ignore[attr-defined]
 
 
-@public(out=True, in_place=_heaviside_)
+def _dtype_of_steps(out: Tensor, result: Tensor, operands: tuple) -> str:
+    check_steps(result.dtype, out.dtype)
+    return "same"
+
+
+@public(out=Out(dtype=_dtype_of_steps, history="ended"), in_place=_heaviside_)
 def heaviside(input: Tensor, values: Tensor) -> Tensor:
     """0 where ``input < 0`` or NaN, 1 where ``input > 0``, ``values`` where it is 0.
 
@@ -581,7 +542,7 @@ def heaviside(input: Tensor, values: Tensor) -> Tensor:
     return _heaviside(input, values)
 
 
-@public(out=True, in_place=True)
+@public(out=Out(dtype="same"), in_place=True)
 def sgn(input: Tensor) -> Tensor:
     """The sign of each element; of a complex number ``input / abs(input)``, 0 at 0.
 

@@ -9,6 +9,7 @@ from typing import Any
 from nnkit.autograd.arguments.dims import check_tensor
 from nnkit.autograd.grad_mode import MODE
 from nnkit.autograd.op.inference import refusal
+from nnkit.autograd.op.out import Out, like_result
 from nnkit.autograd.op.pointwise import attempting, fn, numbered, pointwise, writing
 from nnkit.autograd.op.promotion import check_dtype, promote, promoted_dtype, scalar
 from nnkit.autograd.op.public import public
@@ -19,7 +20,7 @@ from nnkit.autograd.ops.shape.strided import imag, real
 from nnkit.autograd.surface.limits import LARGEST, finfo, fitting_beside, iinfo
 from nnkit.autograd.tensor import Tensor
 from nnkit.autograd.views.history import is_unseen, write
-from nnkit.backend.dtype import BOOL, COMPLEX, FLOATING, INTEGER, python_number
+from nnkit.backend.dtype import BOOL, COMPLEX, FLOATING, INTEGER, OF_ARRAY, python_number
 
 maximum = pointwise(
     "maximum",
@@ -131,7 +132,11 @@ def _are_bools(*operands: Any) -> bool:
     return all(isinstance(t, Tensor) and t.dtype.category == BOOL for t in operands)
 
 
-@public(out=True, in_place=True)
+def _dtype_of_clamped(out: Tensor, result: Tensor, arguments: tuple) -> str:
+    return "castable" if any(isinstance(bound, Tensor) for bound in arguments[1:]) else "same"
+
+
+@public(out=Out(dtype=_dtype_of_clamped), in_place=True)
 def clamp_min(input: Tensor, min: Tensor | complex) -> Tensor:
     """``input`` where it is at least ``min``, else ``min``.
 
@@ -146,7 +151,7 @@ def clamp_min(input: Tensor, min: Tensor | complex) -> Tensor:
     return _clamp_min(*_beside("clamp_min", input, min))
 
 
-@public(out=True, in_place=True)
+@public(out=Out(dtype=_dtype_of_clamped), in_place=True)
 def clamp_max(input: Tensor, max: Tensor | complex) -> Tensor:
     """``input`` where it is at most ``max``, else ``max``.
 
@@ -186,7 +191,11 @@ def _clamp_in_place(
     return write(self, "clamp_", clamp, min, max)
 
 
-@public(out=True, in_place=_clamp_in_place, aliases=("clip",))
+@public(
+    out=Out(dtype=_dtype_of_clamped, checks_first=True),
+    in_place=_clamp_in_place,
+    aliases=("clip",),
+)
 def clamp(
     input: Tensor, min: Tensor | complex | None = None, max: Tensor | complex | None = None
 ) -> Tensor:
@@ -242,7 +251,13 @@ def _nan_to_num_(self: Tensor, *numbers: float | None, **named: Any) -> Tensor:
     return write(self, "nan_to_num_", _replaced, *numbers, **named)
 
 
-@public(out=True, in_place=_nan_to_num_)
+def _like_floats(out: Any, result: Any, arguments: tuple) -> tuple[int, ...] | None:
+    """Like the result; integers are copied by rows."""
+    is_copy = OF_ARRAY[result.dtype].category < FLOATING
+    return None if is_copy else like_result(out, result, arguments)
+
+
+@public(out=Out(dtype="same", axes=_like_floats), in_place=_nan_to_num_)
 def nan_to_num(
     input: Tensor,
     nan: float | None = None,

@@ -7,6 +7,7 @@ from typing import Any
 
 from nnkit.autograd.arguments.dims import check_tensor
 from nnkit.autograd.grad_mode import no_grad
+from nnkit.autograd.op.out import Out
 from nnkit.autograd.op.pointwise import F4, F8, attempting, fn, pointwise
 from nnkit.autograd.op.promotion import promote
 from nnkit.autograd.op.public import public
@@ -78,18 +79,21 @@ isinf = pointwise("isinf", lambda x: fn.isinf(x), "Infinite, for each element.",
 isfinite = pointwise("isfinite", lambda x: fn.isfinite(x), "Neither infinite nor NaN.",
                      example=(_UNBOUNDED, "tensor([ True, False, False, False])"),
                      kind="bool", out=False, in_place=False)
+_NOT_BOOL = "%s does not support non-boolean outputs, got {got}"
 isposinf = pointwise("isposinf", lambda x: fn.eq(x, math.inf), "Positive infinity.",
                      example=(_UNBOUNDED, "tensor([False, False,  True, False])"),
                      kind="bool",
-                     in_place=False, refuses=("complex",))
+                     in_place=False, refuses=("complex",),
+                     out=Out(dtype="same", words=_NOT_BOOL % "isposinf"))
 isneginf = pointwise("isneginf", lambda x: fn.eq(x, -math.inf), "Negative infinity.",
                      example=(_UNBOUNDED, "tensor([False,  True, False, False])"),
                      kind="bool",
-                     in_place=False, refuses=("complex",))
+                     in_place=False, refuses=("complex",),
+                     out=Out(dtype="same", words=_NOT_BOOL % "isneginf"))
 signbit = pointwise("signbit", lambda x: fn.signbit(x), "The sign bit is set.",
                     example=("nnkit.tensor([-1.0, -0.0, 0.0])", "tensor([ True,  True, False])"),
                     kind="bool",
-                    in_place=False, refuses=("complex",))
+                    in_place=False, refuses=("complex",), out=Out(dtype="same"))
 bitwise_and = pointwise(
     "bitwise_and", lambda x, y: fn.bitwise_and(x, y), "Bits set in both (logic for bool).",
     example=("nnkit.tensor([12, 10]), 6", "tensor([4, 2])"), refuses=("floating", "complex"),
@@ -105,6 +109,7 @@ bitwise_xor = pointwise(
 bitwise_not = pointwise(
     "bitwise_not", lambda x: fn.invert(x), "All bits flipped (logical not for bool).",
     example=("nnkit.tensor([0, 5, -1])", "tensor([-1, -6,  0])"), refuses=("floating", "complex"),
+    out=Out(dtype="same"),
 )
 bitwise_left_shift = pointwise(
     "bitwise_left_shift", lambda x, y: fn.left_shift(x, y),
@@ -125,7 +130,17 @@ _where = pointwise(
 _attempt_where = attempting(_where, (F4, F8, int64.array), numbers=0b110, masks=0b001)
 
 
-@public(out=True, method=False)
+def _check_tensors_alone(out: Any, arguments: tuple, options: dict) -> None:
+    if not all(isinstance(a, Tensor) for a in arguments):
+        raise TypeError("where(): argument 'out' requires that all arguments are tensors")
+
+
+_WRONG_CHOICE = "Expected out type to be {wanted} but got {got}"
+
+
+@public(
+    out=Out(dtype="same", words=_WRONG_CHOICE, prepare=_check_tensors_alone), method=False
+)
 def where(
     condition: Tensor, input: Tensor | complex | None = None, other: Tensor | complex | None = None
 ) -> Any:

@@ -11,6 +11,7 @@ from collections.abc import Callable
 from nnkit.autograd.arguments.dims import check_tensor
 from nnkit.autograd.engine.node import edge_of
 from nnkit.autograd.grad_mode import MODE
+from nnkit.autograd.op.out import Out
 from nnkit.autograd.op.pointwise import fn, pointwise
 from nnkit.autograd.op.public import attach, public
 from nnkit.autograd.op.registry import OPS
@@ -86,7 +87,7 @@ def _conj_physical_in_place(self: Tensor) -> Tensor:
     return write(self, "conj_physical_", _conj_of_real if of_real else _conj_physical)
 
 
-@public(out=True, in_place=_conj_physical_in_place)
+@public(out=Out(dtype="same", history="ended", checks_first=True), in_place=_conj_physical_in_place)
 def conj_physical(input: Tensor) -> Tensor:
     """The complex conjugate in memory of its own; a real tensor is returned as it is.
 

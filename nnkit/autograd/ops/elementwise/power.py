@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from nnkit.autograd.arguments.dims import check_tensor
+from nnkit.autograd.op.out import Out
 from nnkit.autograd.op.pointwise import fn, pointwise
 from nnkit.autograd.op.promotion import promote, promoted_dtype
 from nnkit.autograd.op.public import public
@@ -63,7 +64,12 @@ def _number_to(base: complex, exponent: Tensor) -> Tensor:
     return contiguous(_pow(*promote("pow", base, exponent)))
 
 
-@public(out=True, in_place=True)
+def _has_base(operands: tuple) -> bool:
+    """Whether the base is a tensor; powers of a number give ``out`` its size first."""
+    return isinstance(operands[0], Tensor)
+
+
+@public(out=Out(checks_first=_has_base), in_place=True)
 def pow(input: Tensor | complex, exponent: Tensor | complex) -> Tensor:
     """``input`` to the power ``exponent``; either may be a number.
 
@@ -107,7 +113,16 @@ def _float_power_in_place(self: Tensor, exponent: Any) -> Tensor:
     return write(self, "float_power_", float_power, exponent)
 
 
-@public(out=True, in_place=_float_power_in_place)
+_WRONG_POWER = (
+    "the output given to float_power has dtype {got} but the operation's result requires dtype "
+    "{wanted}"
+)
+
+
+@public(
+    out=Out(dtype="same", words=_WRONG_POWER, checks_first=_has_base),
+    in_place=_float_power_in_place,
+)
 def float_power(input: Tensor | complex, exponent: Tensor | complex) -> Tensor:
     """``input ** exponent`` computed in float64 (complex128 for complex operands).
 
@@ -122,7 +137,7 @@ def float_power(input: Tensor | complex, exponent: Tensor | complex) -> Tensor:
     return pow(*widened)
 
 
-@public(out=True, in_place=True)
+@public(out=Out(checks_first=True), in_place=True)
 def ldexp(input: Tensor, other: Tensor) -> Tensor:
     """``input * 2**other``; for integers ``other`` neither factor overflows by itself.
 
@@ -158,7 +173,7 @@ _unscaled = pointwise(
 )
 
 
-@public(out=True)
+@public(out=Out(checks_first=True))
 def frexp(input: Tensor) -> Any:
     """The mantissa, of size 1/2 to 1, and the int32 exponent with ``mantissa * 2**exponent``.
 

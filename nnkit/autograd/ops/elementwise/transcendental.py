@@ -6,6 +6,7 @@ import math
 from typing import Any
 
 from nnkit.autograd.arguments.dims import check_tensor
+from nnkit.autograd.op.out import Out
 from nnkit.autograd.op.pointwise import fn, pointwise
 from nnkit.autograd.op.promotion import check_dtype, promote
 from nnkit.autograd.op.public import public
@@ -91,7 +92,7 @@ def _angle_of_real(input: Tensor) -> Tensor:
     return guarded("angle", where(input < 0, math.pi, zero) + input.sign() * zero, input)
 
 
-@public(out=True)
+@public(out=Out(checks_first=True))
 def angle(input: Tensor) -> Tensor:
     """The angle of each number in the complex plane: ``atan2(imag, real)``.
 
@@ -291,7 +292,7 @@ def logit(input: Tensor, eps: float | None = None) -> Tensor:
     return _logit_between(input, low, held(1 - low, input.dtype))
 
 
-@public(method=False, out=True)
+@public(method=False, out=Out(checks_first=True))
 def polygamma(n: int, input: Tensor) -> Tensor:
     """The ``n``-th derivative of `digamma`.
 

@@ -17,6 +17,7 @@ from nnkit.autograd.batch.examples import beside, join_index
 from nnkit.autograd.forward.dual import array_of, positions_on
 from nnkit.autograd.grad_mode import MODE
 from nnkit.autograd.op.inference import copied_without_history
+from nnkit.autograd.op.out import Out
 from nnkit.autograd.op.promotion import (
     ASKING,
     asking_among,
@@ -524,7 +525,7 @@ def narrow(input: Tensor, dim: int, start: Tensor | int, length: int) -> Tensor:
     return _slice(input, (*(ALL,) * axis, slice(first, first + length), ...))
 
 
-@public(out=True)
+@public(out=Out(dtype="same", warning=""))
 def narrow_copy(input: Tensor, dim: int, start: int, length: int) -> Tensor:
     """A copy of `narrow`.
 
@@ -553,7 +554,7 @@ def select_scatter(input: Tensor, src: Tensor, dim: int, index: int) -> Tensor:
     return _scattered("select_scatter", input, src, (*(ALL,) * axis, index, ...), expected)
 
 
-@public(out=True)
+@public(out=Out(dtype="same"))
 def slice_scatter(
     input: Tensor, src: Tensor, dim: int = 0,
     start: int | None = None, end: int | None = None, step: int = 1,

@@ -9,6 +9,7 @@ from nnkit.autograd.arguments.dims import broadcast_shape, check_tensor
 from nnkit.autograd.batch.examples import by_example, is_batched
 from nnkit.autograd.compiled import bind_write
 from nnkit.autograd.grad_mode import MODE
+from nnkit.autograd.op.out import Out
 from nnkit.autograd.op.pointwise import F4, F8, declined
 from nnkit.autograd.op.public import METHODS, public
 from nnkit.autograd.op.registry import OPS
@@ -17,6 +18,7 @@ from nnkit.autograd.op.single import seen_beside, single
 from nnkit.autograd.ops.creation.conversion import contiguous
 from nnkit.autograd.ops.creation.memory_format import in_order_of
 from nnkit.autograd.ops.indexing.scattering import same_dtype
+from nnkit.autograd.ops.indexing.slices import WRONG_SELECTED
 from nnkit.autograd.ops.shape import reshaping as shapes
 from nnkit.autograd.ops.shape.joining import cat
 from nnkit.autograd.surface.limits import LARGEST, fitting
@@ -131,7 +133,7 @@ def _masked_fill_with(input: Tensor, mask: Tensor, value: Tensor) -> Tensor:
     return OPS["where"](contiguous(mask), value, contiguous(input))  # torch's lies by rows
 
 
-@public(out=True)
+@public(out=Out(dtype="same", words=WRONG_SELECTED % "masked_select", checks_first=True))
 def masked_select(input: Tensor, mask: Tensor) -> Tensor:
     """The elements where ``mask`` is true, in order, as a 1-dim copy; both broadcast.
 
@@ -174,7 +176,19 @@ def masked_scatter(input: Tensor, mask: Tensor, source: Tensor) -> Tensor:
     return _masked_scatter(input, mask, source)
 
 
-@public(out=True)
+_WRONG_PLACES = (
+    "nonzero: Expected out tensor to have scalar type {wanted} but got scalar type {got}"
+)
+
+
+def _check_nonzero_out(out: Any, arguments: tuple, options: dict) -> None:
+    if options.get("as_tuple"):
+        if not isinstance(out, Tensor):
+            raise TypeError(f"nonzero(): argument 'out' must be Tensor, not {type(out).__name__}")
+        raise RuntimeError("nonzero does not support the out kwarg when as_tuple is True")
+
+
+@public(out=Out(dtype="same", words=_WRONG_PLACES, checks_first=True, prepare=_check_nonzero_out))
 def nonzero(input: Tensor, *, as_tuple: bool = False) -> Any:
     """The indices of all elements that are not zero: a row for each, or, ``as_tuple``, one
     tensor for each dimension.
@@ -194,7 +208,7 @@ def nonzero(input: Tensor, *, as_tuple: bool = False) -> Any:
     return OPS["unbind"](rows, 1)
 
 
-@public(out=True)
+@public(out=Out(dtype="same"))
 @by_example
 def nonzero_static(input: Tensor, *, size: int, fill_value: int = -1) -> Tensor:
     """`nonzero` as ``size`` rows: the first ones, or all and then rows of ``fill_value``.

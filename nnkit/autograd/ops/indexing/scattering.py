@@ -7,6 +7,7 @@ from typing import Any
 from nnkit.autograd.arguments.dims import broadcast_shape, check_tensor, normalize_dim
 from nnkit.autograd.engine.node import Error
 from nnkit.autograd.grad_mode import MODE
+from nnkit.autograd.op.out import Out
 from nnkit.autograd.op.promotion import check_dtype
 from nnkit.autograd.op.public import public
 from nnkit.autograd.op.registry import OPS
@@ -18,6 +19,7 @@ from nnkit.autograd.surface.limits import fitting
 from nnkit.autograd.tensor import Tensor, on_its_own, wrap
 from nnkit.autograd.views.history import write
 from nnkit.backend.dtype import int64, python_number
+from nnkit.backend.memory import order_of_result
 from nnkit.backend.reproducibility import refuse
 from nnkit.backend.warning import warn_once
 
@@ -174,7 +176,7 @@ def same_dtype(name: str, input: Tensor, source: Any, parameter: str) -> Tensor:
 # One position for each element
 
 
-@public(out=True)
+@public(out=Out(dtype="same"))
 def gather(input: Tensor, dim: int, index: Tensor, *, sparse_grad: bool = False) -> Tensor:
     """``out[i][j] = input[index[i][j]][j]`` for ``dim=0``, and so on for every dimension.
 
@@ -256,7 +258,7 @@ def _scattered(
     return index, src, axis
 
 
-@public(in_place=True, prepare=_scattered, out=True)
+@public(in_place=True, prepare=_scattered, out=Out(dtype="same", checks_first=True))
 def scatter(
     input: Tensor,
     dim: int,
@@ -312,7 +314,7 @@ def _scattered_sums(input: Tensor, dim: int, index: Tensor, src: Tensor) -> tupl
     return *_fitted(input, index, src), axis
 
 
-@public(in_place=True, prepare=_scattered_sums, out=True)
+@public(in_place=True, prepare=_scattered_sums, out=Out(dtype="same", checks_first=True))
 def scatter_add(input: Tensor, dim: int, index: Tensor, src: Tensor) -> Tensor:
     """A copy with ``out[index[i][j]][j] += src[i][j]`` for ``dim=0``; repeated indices add up.
 
@@ -342,7 +344,7 @@ def _scatter_reduce_in_place(self: Tensor, *arguments: Any, **options: Any) -> T
     return write(self, "scatter_reduce_", _scatter_reduced, *arguments, **options)
 
 
-@public(in_place=_scatter_reduce_in_place, out=True)
+@public(in_place=_scatter_reduce_in_place, out=Out(dtype="same", checks_first=True))
 def scatter_reduce(
     input: Tensor, dim: int, index: Tensor, src: Tensor, reduce: str, *, include_self: bool = True
 ) -> Tensor:
@@ -375,7 +377,7 @@ def _scatter_reduced(
     return _scatter_reduce(input, *_fitted(input, index, src), axis, reduce, include_self)
 
 
-@public(out=True)
+@public(out=Out(dtype="same"))
 def take_along_dim(input: Tensor, indices: Tensor, dim: int | None = None) -> Tensor:
     """`gather` whose input and indices are broadcast except along ``dim``; without ``dim`` both
     are flattened. Goes with `argsort` and `argmax`.
@@ -421,7 +423,17 @@ def _check_flat(name: str, input: Tensor, index: Any) -> None:
         raise RuntimeError(f"{name}(): expected a long tensor for index, got {index.dtype}")
 
 
-@public(out=True)
+_WRONG_TAKEN = (
+    "take(): self and out expected to have the same dtype, but got self.dtype = {wanted} and "
+    "out.dtype = {got}"
+)
+
+
+def _like_index(out: Any, result: Any, arguments: tuple) -> tuple[int, ...] | None:
+    return order_of_result(result.shape, (arguments[1]._array,))
+
+
+@public(out=Out(dtype="same", words=_WRONG_TAKEN, checks_first=True, axes=_like_index))
 def take(input: Tensor, index: Tensor) -> Tensor:
     """The elements at positions ``index`` of the flattened input, in the shape of ``index``.
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from nnkit.autograd.arguments.dims import check_tensor
+from nnkit.autograd.op.out import Out
 from nnkit.autograd.op.promotion import check_dtype, on_one_device, require
 from nnkit.autograd.op.public import public
 from nnkit.autograd.op.registry import OPS
@@ -66,7 +67,10 @@ def _vector_index(name: str, input: Tensor, dim: int, index: Any) -> tuple[int, 
     return axis, index if index.ndim else shapes.reshape(index, (1,))
 
 
-@public(out=True)
+WRONG_SELECTED = "%s(): self and result must have the same scalar type, got {wanted} and {got}"
+
+
+@public(out=Out(dtype="same", words=WRONG_SELECTED % "index_select", checks_first=True))
 def index_select(input: Tensor, dim: int, index: Tensor) -> Tensor:
     """A copy of the slices of ``dim`` that a 1-dim ``index`` names, in its order.
 
@@ -147,7 +151,7 @@ def _added(input: Tensor, dim: int, index: Tensor, source: Tensor, alpha: comple
     return index, source, axis, alpha
 
 
-@public(in_place=True, prepare=_added, out=True)
+@public(in_place=True, prepare=_added, out=Out(dtype="same"))
 def index_add(
     input: Tensor, dim: int, index: Tensor, source: Tensor, *, alpha: complex = 1
 ) -> Tensor:
@@ -167,7 +171,7 @@ def _copied(input: Tensor, dim: int, index: Tensor, source: Tensor) -> tuple:
     return index, source, axis
 
 
-@public(in_place=True, prepare=_copied, out=True)
+@public(in_place=True, prepare=_copied, out=Out(dtype="same"))
 def index_copy(input: Tensor, dim: int, index: Tensor, source: Tensor) -> Tensor:
     """A copy with the slices of ``dim`` that ``index`` names replaced by those of ``source``.
 
@@ -179,7 +183,7 @@ def index_copy(input: Tensor, dim: int, index: Tensor, source: Tensor) -> Tensor
     return _index_copy(input, *_copied(input, dim, index, source))
 
 
-@public(in_place=True, out=True)
+@public(in_place=True, out=Out(dtype="same"))
 def index_reduce(
     input: Tensor, dim: int, index: Tensor, source: Tensor, reduce: str, *,
     include_self: bool = True,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import math
 from typing import Any
 
 from nnkit.autograd.arguments.casting import CASTING
@@ -16,6 +17,7 @@ from nnkit.autograd.arguments.dims import (
 )
 from nnkit.autograd.arguments.sizes import integer
 from nnkit.autograd.grad_mode import MODE
+from nnkit.autograd.op.out import Out, by_rows, takes_out
 from nnkit.autograd.op.promotion import check_dtype, on_one_device
 from nnkit.autograd.op.public import public
 from nnkit.autograd.op.registry import LIFTED, Lifted
@@ -154,7 +156,7 @@ def _letters(subscripts: Any) -> str:
     return text
 
 
-@public(method=False, out=True)
+@public(method=False, out=Out(dtype="same", history="copied"))
 def tensordot(a: Tensor, b: Tensor, dims: Any = 2) -> Tensor:
     """Sums of products over pairs of dimensions.
 
@@ -217,7 +219,7 @@ def tensordot(a: Tensor, b: Tensor, dims: Any = 2) -> Tensor:
     return as_view(_composed("tensordot", a, b, axes_x, axes_y))
 
 
-@public(out=True)
+@public(out=Out(axes=by_rows, views_below=math.inf))
 def kron(input: Tensor, other: Tensor) -> Tensor:
     """The Kronecker product: ``input`` with each element replaced by it times ``other``.
 
@@ -242,7 +244,7 @@ def kron(input: Tensor, other: Tensor) -> Tensor:
     return on_its_own(product.view([m * n for m, n in zip(a, b, strict=True)]))
 
 
-@public(out=True)
+@public(out=Out(dtype="same"))
 @single(node="LinalgCrossBackward0")
 def cross(input: Tensor, other: Tensor, dim: int | None = None) -> Tensor:
     """The cross product of vectors with three elements along ``dim``.
@@ -308,7 +310,7 @@ def trace(input: Tensor) -> Tensor:
     return LIFTED.sum(LIFTED.diagonal(input, 0, 0, 1), None, False)
 
 
-@public(out=True)
+@public(out=Out(dtype="same", axes=by_rows))
 def matrix_power(input: Tensor, n: int) -> Tensor:
     """The product of ``n`` equal square matrices; of the inverses where ``n`` is negative.
 
@@ -348,6 +350,9 @@ def matrix_power(input: Tensor, n: int) -> Tensor:
     return input.clone() if result is input else result
 
 
+@takes_out(
+    dtype="same", words="multi_dot(): expected out tensor to have dtype {wanted} but got {got}"
+)
 def multi_dot(tensors: Any) -> Tensor:
     """The product of several matrices, in the order that needs the fewest multiplications.
 
@@ -414,7 +419,7 @@ def _product(chain: list, split: dict, i: int, j: int) -> Tensor:
     return mm(_product(chain, split, i, k), _product(chain, split, k + 1, j))
 
 
-@public(method=False, out=True)
+@public(method=False, out=Out(dtype="same", axes=by_rows))
 def chain_matmul(*matrices: Tensor) -> Tensor:
     """`nnkit.linalg.multi_dot` of one or more matrices.
 

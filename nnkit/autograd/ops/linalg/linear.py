@@ -8,6 +8,7 @@ from typing import Any
 from nnkit.autograd.arguments.casting import CASTING
 from nnkit.autograd.arguments.dims import broadcasts, check_tensor, size_at
 from nnkit.autograd.grad_mode import MODE
+from nnkit.autograd.op.out import Out
 from nnkit.autograd.op.public import public
 from nnkit.autograd.op.rule import real_gradient, rule
 from nnkit.autograd.ops.linalg.contraction import einsum
@@ -65,7 +66,16 @@ _linear_of_any, _linear = (
 )  # fmt: skip
 
 
-@public(out=True)
+def _multiplies(operands: tuple) -> bool:
+    """Whether `inner` multiplies with a number; else it adds up products."""
+    return not all(t.ndim for t in operands)
+
+
+def _dtype_of_out(out: Tensor, result: Tensor, operands: tuple) -> str:
+    return "castable" if _multiplies(operands) else "same"
+
+
+@public(out=Out(dtype=_dtype_of_out, history="copied", checks_first=_multiplies))
 def inner(input: Tensor, other: Tensor) -> Tensor:
     """Sums of products along the last dimensions; with a 0-dim operand, the product.
 
@@ -89,7 +99,7 @@ def inner(input: Tensor, other: Tensor) -> Tensor:
     return multiply(viewed(input), weight, None).reshape(x.shape[:-1] + y.shape[:-1])
 
 
-@public(namespace=False, method=False, out=True)
+@public(namespace=False, method=False, out=Out(dtype="same"))
 def linear(input: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
     """``input @ weight.T + bias``.
 

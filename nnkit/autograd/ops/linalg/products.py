@@ -10,6 +10,7 @@ from typing import Any
 from nnkit.autograd.arguments.dims import broadcast_shape, broadcasts, check_tensor, size_at
 from nnkit.autograd.engine.node import Unknown
 from nnkit.autograd.grad_mode import MODE
+from nnkit.autograd.op.out import Out
 from nnkit.autograd.op.promotion import (
     ASKING,
     asking_among,
@@ -153,7 +154,11 @@ def check_ndim(name: str, parameter: str, shape: tuple, ndim: int) -> None:
         )
 
 
-@public(out=True)
+def _overload(operands: tuple) -> str:
+    return "matmul" if all(t.ndim == 2 for t in operands) else "bmm"
+
+
+@public(out=Out(dtype="same", history="flags", overload=_overload))
 def matmul(input: Tensor, other: Tensor) -> Tensor:
     """The matrix product, ``input @ other``.
 
@@ -263,7 +268,7 @@ def _is_folded(input: Tensor, other: Tensor) -> bool:
     )
 
 
-@public(out=True)
+@public(out=Out(dtype="same"))
 def mm(input: Tensor, mat2: Tensor) -> Tensor:
     """The product of two matrices.
 
@@ -285,7 +290,7 @@ def mm(input: Tensor, mat2: Tensor) -> Tensor:
     return _mm(input, mat2)
 
 
-@public(out=True)
+@public(out=Out(dtype="same"))
 def bmm(input: Tensor, mat2: Tensor) -> Tensor:
     """The products of two batches of matrices, (b, n, k) and (b, k, m).
 
@@ -330,7 +335,7 @@ def _check_batches(name: str, batch1: Tensor, batch2: Tensor) -> None:
         )
 
 
-@public(out=True)
+@public(out=Out(dtype="same"))
 def mv(input: Tensor, vec: Tensor) -> Tensor:
     """The product of a matrix and a vector.
 
@@ -360,7 +365,10 @@ def _vectors(name: str, input: Tensor, other: Tensor) -> None:
         )
 
 
-@public(out=True)
+_WRONG_RESULT = "result dtype {got} does not match input dtype {wanted}"
+
+
+@public(out=Out(dtype="same", words=_WRONG_RESULT))
 def dot(input: Tensor, tensor: Tensor) -> Tensor:
     """The sum of the products of two vectors' elements.
 
@@ -373,7 +381,7 @@ def dot(input: Tensor, tensor: Tensor) -> Tensor:
     return _dot(input, tensor)
 
 
-@public(out=True)
+@public(out=Out(dtype="same", words=_WRONG_RESULT))
 def vdot(input: Tensor, other: Tensor) -> Tensor:
     """`dot` with the complex conjugate of ``input``.
 
@@ -386,7 +394,7 @@ def vdot(input: Tensor, other: Tensor) -> Tensor:
     return _vdot(input, other)
 
 
-@public(out=True, aliases=("ger",))
+@public(out=Out(checks_first=True), aliases=("ger",))
 def outer(input: Tensor, vec2: Tensor) -> Tensor:
     """The matrix of all products of an element of ``input`` and one of ``vec2``.
 
@@ -450,7 +458,7 @@ def _check_addmm(input: Tensor, mat1: Tensor, mat2: Tensor) -> tuple[int, ...]:
     return shape
 
 
-@public(out=True, in_place=_writing("addmm", _check_addmm))
+@public(out=Out(dtype="same"), in_place=_writing("addmm", _check_addmm))
 def addmm(
     input: Tensor, mat1: Tensor, mat2: Tensor, *, beta: complex = 1, alpha: complex = 1
 ) -> Tensor:
@@ -479,7 +487,7 @@ def _check_baddbmm(input: Tensor, batch1: Tensor, batch2: Tensor) -> tuple[int, 
     return shape
 
 
-@public(out=True, in_place=_writing("baddbmm", _check_baddbmm))
+@public(out=Out(dtype="same"), in_place=_writing("baddbmm", _check_baddbmm))
 def baddbmm(
     input: Tensor, batch1: Tensor, batch2: Tensor, *, beta: complex = 1, alpha: complex = 1
 ) -> Tensor:
@@ -496,7 +504,7 @@ def baddbmm(
     return _baddbmm(input, batch1, batch2, *_scales("baddbmm", input, beta, alpha))
 
 
-@public(out=True, in_place=True)
+@public(out=Out(dtype="same", warning=""), in_place=True)
 @single(node="AddbmmBackward0")
 def addbmm(
     input: Tensor, batch1: Tensor, batch2: Tensor, *, beta: complex = 1, alpha: complex = 1
@@ -530,7 +538,7 @@ def _check_addmv(input: Tensor, mat: Tensor, vec: Tensor) -> tuple[int, ...]:
     return x.shape[:1]
 
 
-@public(out=True, in_place=_writing("addmv", _check_addmv))
+@public(out=Out(dtype="same"), in_place=_writing("addmv", _check_addmv))
 @single(node="AddmvBackward0")
 def addmv(
     input: Tensor, mat: Tensor, vec: Tensor, *, beta: complex = 1, alpha: complex = 1
@@ -549,7 +557,7 @@ def addmv(
     return on_its_own(squeeze(column, 1))
 
 
-@public(out=True, in_place=True)
+@public(out=Out(checks_first=True), in_place=True)
 @single(node="AddrBackward0")
 def addr(
     input: Tensor, vec1: Tensor, vec2: Tensor, *, beta: complex = 1, alpha: complex = 1

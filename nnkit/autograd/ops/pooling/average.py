@@ -15,6 +15,7 @@ from nnkit.autograd.arguments.spatial import (
     name_of_pool,
     pooled_input,
 )
+from nnkit.autograd.op.out import Out
 from nnkit.autograd.op.promotion import check_dtype
 from nnkit.autograd.op.public import public
 from nnkit.autograd.op.rule import rule
@@ -95,7 +96,7 @@ def avg_pool1d(
     return _pool("avg_pool1d", 1, input, kernel_size, stride, padding, ceil_mode, count_include_pad)
 
 
-@public(namespace=False, method=False, out=True)
+@public(namespace=False, method=False, out=Out(dtype="same"))
 def avg_pool2d(
     input: Tensor,
     kernel_size: int | Sequence[int],
@@ -133,7 +134,7 @@ def avg_pool2d(
     )  # fmt: skip
 
 
-@public(namespace=False, method=False, out=True)
+@public(namespace=False, method=False, out=Out(dtype="same"))
 def avg_pool3d(
     input: Tensor,
     kernel_size: int | Sequence[int],

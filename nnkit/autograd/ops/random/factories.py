@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from nnkit.autograd.arguments.factory import check_kind, dtype_of, finished, place_of
+from nnkit.autograd.arguments.factory import FILLED, SIZED, check_kind, dtype_of, finished, place_of
 from nnkit.autograd.arguments.sizes import check_shape, integer
 from nnkit.autograd.batch.examples import drawn_for_each, of_each
 from nnkit.autograd.op.out import check_out
@@ -100,9 +100,9 @@ def randn(
         >>> nnkit.randn(2)
         tensor([ 1.5410, -0.2934])
     """
-    x = blank("randn", shape, size, dtype, out, layout, device)
+    x = blank("randn", shape, size, dtype, out, layout, device, facts=SIZED)
     draw_real(x, "normal_", 0.0, 1.0, generator)
-    return finished("randn", x._array, x._device, requires_grad, out)
+    return finished("randn", x._array, x._device, requires_grad, out, SIZED)
 
 
 @public(method=False)
@@ -188,7 +188,7 @@ def randperm(
     if n > limit:
         raise RuntimeError(f"randperm(): n cannot be greater than {limit} for {d.name}, got {n}")
     if out is not None:  # before anything is drawn
-        check_out(out, wrap(place.backend.empty((n,), d.array), place), "randperm")
+        check_out(out, wrap(place.backend.empty((n,), d.array), place), "randperm", FILLED)
     source = source_of("randperm", generator, place)
     x = drawn_for_each(lambda B: B.randperm(n, d.array, source), place)
     return finished("randperm", x._array, x._device, requires_grad, out)

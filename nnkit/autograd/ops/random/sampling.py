@@ -8,10 +8,17 @@ from collections.abc import Sequence
 from typing import Any
 
 from nnkit.autograd.arguments.dims import broadcast_shape, check_tensor
-from nnkit.autograd.arguments.factory import check_kind, dtype_of, finished, place_of, shape_of
+from nnkit.autograd.arguments.factory import (
+    FILLED,
+    check_kind,
+    dtype_of,
+    finished,
+    place_of,
+    shape_of,
+)
 from nnkit.autograd.arguments.sizes import check_shape, integer
 from nnkit.autograd.batch.examples import check_alike, empty_of_each, lowest, of_each
-from nnkit.autograd.op.out import check_out, write_out
+from nnkit.autograd.op.out import Out, check_out, write_out
 from nnkit.autograd.op.promotion import scalar
 from nnkit.autograd.op.public import public
 from nnkit.autograd.op.rule import real_gradient, rule
@@ -48,17 +55,17 @@ _normal_between = rule(
 
 def blank(
     name: str, given: tuple, keyword: Any, dtype: Any, out: Any, layout: Any, device: Any,
-    default: Any = None,
+    default: Any = None, facts: Out = FILLED,
 ) -> Tensor:  # fmt: skip
     """An uninitialised tensor of the size and dtype that a function was asked for."""
     check_kind(name, dtype, layout, device, out)
     shape = shape_of(name, given, keyword)
     if out is not None:
-        return _like_out(name, shape, out)
+        return _like_out(name, shape, out, facts)
     return empty_of_each(shape, dtype_of(name, dtype, default).array, place_of(device))
 
 
-def _like_out(name: str, shape: tuple[int, ...], out: Tensor) -> Tensor:
+def _like_out(name: str, shape: tuple[int, ...], out: Tensor, facts: Out) -> Tensor:
     """Uninitialised memory in which numbers are drawn in the order in which ``out`` would get them:
     that of its memory, if it has the shape. An ``out`` that may not be written is refused before
     anything is drawn."""
@@ -66,7 +73,7 @@ def _like_out(name: str, shape: tuple[int, ...], out: Tensor) -> Tensor:
     in_order = out._array.shape == shape and out._array.size
     data = B.empty_strided(shape, out.stride(), dtype) if in_order else B.empty(shape, dtype)
     memory = wrap(data, out._device)
-    check_out(out, memory, name)
+    check_out(out, memory, name, facts)
     return memory
 
 
@@ -127,7 +134,8 @@ def normal(
         if not std >= 0:
             raise RuntimeError(f"normal expects std >= 0.0, but found std {std}")
     if out is not None:
-        return write_out(out, _normal_like(out, mean, std, generator), "normal", (mean, std))
+        drawn = _normal_like(out, mean, std, generator)
+        return write_out(out, drawn, "normal", Out(dtype="same"), (mean, std))
     if math.prod(shape):
         need("normal", tensors[0].dtype, (FLOATING, COMPLEX), NotImplementedError)
     if not isinstance(std, Tensor):
@@ -143,13 +151,25 @@ def _normal_like(out: Tensor, mean: Any, std: Any, generator: Any) -> Tensor:
     """The numbers that ``normal`` writes into ``out``: drawn, scaled and moved in its dtype."""
     scaled, moved = isinstance(std, Tensor), isinstance(mean, Tensor)
     shapes = [v.shape for v in (mean, std if scaled else out) if isinstance(v, Tensor)]
-    x = _like_out("normal", broadcast_shape("normal", shapes), out)
+    x = _like_out("normal", broadcast_shape("normal", shapes), out, FILLED)
     normal_(x, 0.0, 1.0 if scaled else std, generator=generator)
     x = x.mul_(std) if scaled else x
     return x.add_(mean) if moved or mean else x
 
 
-@public(out=True)
+def _check_bernoulli_out(out: Any, arguments: tuple, options: dict) -> None:
+    """Errors for calls of bernoulli() with ``out=``, before anything is drawn."""
+    if arguments[1:] or "p" in options:
+        raise TypeError("bernoulli(): argument 'out' goes without 'p'")
+    if isinstance(out, Tensor) and out.is_complex():
+        raise NotImplementedError(f"bernoulli(): not implemented for {out.dtype.name} draws")
+    check_out(out, arguments[0], "bernoulli", _ANY, arguments)
+
+
+_ANY = Out(dtype="any", warning="", prepare=_check_bernoulli_out)
+
+
+@public(out=_ANY)
 def bernoulli(
     input: Tensor,
     p: float = ...,  # pyright: ignore[reportArgumentType]
@@ -245,7 +265,7 @@ def draw_standard_gamma(concentration: Tensor, generator: Any = None) -> Tensor:
     return _standard_gamma(of_each(concentration), source)
 
 
-@public(out=True)
+@public(out=Out(dtype="same", warning="", words="multinomial expects Long tensor out, got: {got}"))
 def multinomial(
     input: Tensor, num_samples: int, replacement: bool = False, *, generator: Any = None
 ) -> Tensor:

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from nnkit.autograd.arguments.dims import check_tensor, normalize_dims
 from nnkit.autograd.op.inference import copied_scalar
+from nnkit.autograd.op.out import Out
 from nnkit.autograd.op.promotion import check_dtype
 from nnkit.autograd.op.public import public
 from nnkit.autograd.op.rule import real_gradient, rule
@@ -15,7 +16,7 @@ from nnkit.autograd.ops.elementwise import bounds
 from nnkit.autograd.ops.reduction.sums import axis_of, check_dim, one_axis
 from nnkit.autograd.surface import return_types
 from nnkit.autograd.tensor import Tensor
-from nnkit.backend.dtype import BOOL, COMPLEX, uint8
+from nnkit.backend.dtype import BOOL, COMPLEX, bool_, uint8
 
 
 def _shared(B: Any, g: Any, x: Any, reached: Any, axis: Any, keepdims: bool) -> Any:
@@ -82,7 +83,13 @@ def _amax(name: str, input: Tensor, dim: Any, keepdim: bool) -> Tensor:
     return real_gradient(name, _extreme[name](input, axis, keepdim))
 
 
-@public(out=True)
+_WRONG_EXTREMA = (
+    "Expected the dtype for input and out to match, but got {wanted} for input's dtype and {got} "
+    "for out's dtype."
+)
+
+
+@public(out=Out(dtype="same", words=_WRONG_EXTREMA))
 def amax(input: Tensor, dim: int | Sequence[int] | None = (), keepdim: bool = False) -> Tensor:
     """The largest element of all or along dimensions; NaN if one is NaN. Equal ones share the
     gradient.
@@ -103,7 +110,7 @@ def amax(input: Tensor, dim: int | Sequence[int] | None = (), keepdim: bool = Fa
     return _amax("amax", input, dim, keepdim)
 
 
-@public(out=True)
+@public(out=Out(dtype="same", words=_WRONG_EXTREMA))
 def amin(input: Tensor, dim: int | Sequence[int] | None = (), keepdim: bool = False) -> Tensor:
     """The smallest element of all or along dimensions; see `amax`.
 
@@ -162,7 +169,16 @@ def _second(name: str, dim: Any, other: Any) -> Any:
     return other
 
 
-@public(out=True)
+def _compares(arguments: tuple) -> bool:
+    """Whether `max` and `min` are those of two tensors."""
+    return isinstance(arguments[1] if arguments[1:] else None, Tensor)
+
+
+def _overload_of(name: str) -> Callable:
+    return lambda arguments: f"{name}.dim" if arguments[1:] and not _compares(arguments) else name
+
+
+@public(out=Out(checks_first=_compares, overload=_overload_of("max")))
 def max(
     input: Tensor,
     dim: Tensor | int = ...,  # pyright: ignore[reportArgumentType]
@@ -190,7 +206,7 @@ def max(
     return _max("max", return_types.max, bounds.maximum, input, dim, keepdim)
 
 
-@public(out=True)
+@public(out=Out(checks_first=_compares, overload=_overload_of("min")))
 def min(
     input: Tensor,
     dim: Tensor | int = ...,  # pyright: ignore[reportArgumentType]
@@ -226,7 +242,7 @@ def _arg(name: str, input: Tensor, dim: Any, keepdim: bool) -> Tensor:
     return _index[name](input, axis, keepdim)
 
 
-@public(out=True)
+@public(out=Out(dtype="same"))
 def argmax(input: Tensor, dim: int | None = None, keepdim: bool = False) -> Tensor:
     """The index of the first largest element, along ``dim`` or in the flattened tensor.
 
@@ -242,7 +258,7 @@ def argmax(input: Tensor, dim: int | None = None, keepdim: bool = False) -> Tens
     return _arg("argmax", input, dim, keepdim)
 
 
-@public(out=True)
+@public(out=Out(dtype="same"))
 def argmin(input: Tensor, dim: int | None = None, keepdim: bool = False) -> Tensor:
     """The index of the first smallest element; see `argmax`.
 
@@ -263,7 +279,14 @@ def _truth(name: str, input: Tensor, dim: Any, keepdim: bool) -> Tensor:
     return converted(result, uint8) if input.dtype is uint8 else result
 
 
-@public(out=True)
+_WRONG_TRUTHS = "%s only supports bool tensor for result, got: {got}"
+
+
+def _dtype_of_truths(out: Tensor, result: Tensor, arguments: tuple) -> str:
+    return "any" if out.dtype in (bool_, uint8) else "same"
+
+
+@public(out=Out(dtype=_dtype_of_truths, words=_WRONG_TRUTHS % "all"))
 def all(input: Tensor, dim: int | Sequence[int] | None = None, keepdim: bool = False) -> Tensor:
     """Whether all elements are true (not zero), in all or along dimensions.
 
@@ -275,7 +298,7 @@ def all(input: Tensor, dim: int | Sequence[int] | None = None, keepdim: bool = F
     return _truth("all", input, dim, keepdim)
 
 
-@public(out=True)
+@public(out=Out(dtype=_dtype_of_truths, words=_WRONG_TRUTHS % "any"))
 def any(input: Tensor, dim: int | Sequence[int] | None = None, keepdim: bool = False) -> Tensor:
     """Whether any element is true (not zero), in all or along dimensions.
 

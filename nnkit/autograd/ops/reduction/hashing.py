@@ -6,6 +6,7 @@ import math
 from collections.abc import Sequence
 
 from nnkit.autograd.arguments.dims import check_tensor, normalize_dims
+from nnkit.autograd.op.out import Out
 from nnkit.autograd.op.promotion import check_dtype
 from nnkit.autograd.op.public import public
 from nnkit.autograd.ops.shape.joining import cat
@@ -14,7 +15,7 @@ from nnkit.autograd.views.counters import without_base
 from nnkit.backend.dtype import FLOATING, float64, int64, uint64
 
 
-@public(out=True)
+@public(out=Out(dtype="same"))
 def hash_tensor(
     input: Tensor, dim: int | Sequence[int] | None = (), *, keepdim: bool = False, mode: int = 0
 ) -> Tensor:

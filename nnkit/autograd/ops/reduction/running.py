@@ -9,6 +9,7 @@ from typing import Any
 from nnkit.autograd.arguments.dims import check_tensor, normalize_dim
 from nnkit.autograd.arguments.sizes import integer
 from nnkit.autograd.op.inference import copied_scalar
+from nnkit.autograd.op.out import Out
 from nnkit.autograd.op.public import METHODS, public
 from nnkit.autograd.op.registry import OPS
 from nnkit.autograd.op.rule import guarded, real_gradient, rule
@@ -114,7 +115,7 @@ def _in_place_of(name: str, apply: Any) -> Any:
     return write_in_place
 
 
-@public(out=True, in_place=_in_place_of("cumsum", _cumsum))
+@public(out=Out(is_computed_in=True), in_place=_in_place_of("cumsum", _cumsum))
 def cumsum(input: Tensor, dim: int, *, dtype: Any = None) -> Tensor:
     """The sums of all elements up to each one along ``dim``; integers give int64.
 
@@ -130,7 +131,7 @@ def cumsum(input: Tensor, dim: int, *, dtype: Any = None) -> Tensor:
     return _running("cumsum", _cumsum, input, dim, dtype)
 
 
-@public(out=True, in_place=_in_place_of("cumprod", _cumprod))
+@public(out=Out(is_computed_in=True), in_place=_in_place_of("cumprod", _cumprod))
 def cumprod(input: Tensor, dim: int, *, dtype: Any = None) -> Tensor:
     """The products of all elements up to each one along ``dim``; integers give int64.
 
@@ -142,7 +143,10 @@ def cumprod(input: Tensor, dim: int, *, dtype: Any = None) -> Tensor:
     return _running("cumprod", _cumprod, input, dim, dtype)
 
 
-@public(out=True)
+_WRONG_TOTALS = "expected scalar_type {wanted} but found {got}"
+
+
+@public(out=Out(dtype="same", words=_WRONG_TOTALS))
 def logcumsumexp(input: Tensor, dim: int) -> Tensor:
     """``log(cumsum(exp(x)))`` along ``dim``, without overflow.
 
@@ -180,7 +184,7 @@ def _record(name: str, kind: Any, input: Tensor, dim: int) -> Any:
     return kind((real_gradient(name, values), indices))
 
 
-@public(out=True)
+@public(out=Out(words=_WRONG_TOTALS))
 @single(alone="refused")
 def cummax(input: Tensor, dim: int) -> Any:
     """The maxima of all elements up to each one along ``dim``, and the index of the last element
@@ -197,7 +201,7 @@ def cummax(input: Tensor, dim: int) -> Any:
     return _record("cummax", return_types.cummax, input, dim)
 
 
-@public(out=True)
+@public(out=Out(words=_WRONG_TOTALS))
 @single(alone="refused")
 def cummin(input: Tensor, dim: int) -> Any:
     """The minima of all elements up to each one along ``dim``; see `cummax`.
@@ -211,7 +215,9 @@ def cummin(input: Tensor, dim: int) -> Any:
     return _record("cummin", return_types.cummin, input, dim)
 
 
-@public(out=True)
+@public(
+    out=Out(checks_first=True, views_below=math.inf, operands=lambda arguments, options: arguments)
+)
 def diff(
     input: Tensor, n: int = 1, dim: int = -1, prepend: Tensor | None = None,
     append: Tensor | None = None,

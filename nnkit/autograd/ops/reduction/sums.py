@@ -16,6 +16,7 @@ from nnkit.autograd.arguments.dims import (
 from nnkit.autograd.arguments.factory import dtype_of
 from nnkit.autograd.arguments.sizes import check_integers
 from nnkit.autograd.grad_mode import MODE
+from nnkit.autograd.op.out import Out, compute_in
 from nnkit.autograd.op.pointwise import fn, pointwise
 from nnkit.autograd.op.promotion import cast_inside
 from nnkit.autograd.op.public import public
@@ -199,7 +200,17 @@ def in_dtype(name: str, input: Any, dtype: Any) -> Tensor:
     return cast_inside(input, d) if d.category >= FLOATING else converted(input, d)
 
 
-@public(out=True)
+def needs_dim(name: str) -> Callable:
+    """The check that ``out=`` comes with a dimension: sums and medians of everything go without."""
+
+    def check(out: Any, arguments: tuple, options: dict) -> None:
+        if not arguments[1:] and options.keys().isdisjoint(("dim", "axis")):
+            raise TypeError(f"{name}(): argument 'out' goes with 'dim'")
+
+    return check
+
+
+@public(out=Out(is_computed_in=True, prepare=needs_dim("sum")))
 def sum(
     input: Tensor,
     dim: int | Sequence[int] | None = ...,  # pyright: ignore[reportArgumentType]
@@ -274,7 +285,18 @@ _nansum = rule(
 )
 
 
-@public(out=True)
+def _sums_nan(name: str) -> Callable:
+    """The check of ``out``, as which torch sums: integers have no NaN to be left out."""
+
+    def check(out: Any, arguments: tuple, options: dict) -> None:
+        if isinstance(out, Tensor) and "dtype" not in options:
+            if arguments[0].is_floating_point() and out.dtype.category != FLOATING:
+                raise NotImplementedError(f"{name}(): not implemented for '{out.dtype.name}' sums")
+
+    return check
+
+
+@public(out=Out(is_computed_in=True, prepare=_sums_nan("nansum")))
 def nansum(
     input: Tensor,
     dim: int | Sequence[int] | None = None,
@@ -303,7 +325,15 @@ def nansum(
     return sum(x, dim, keepdim, dtype=dtype)
 
 
-@public(out=True)
+def _compute_mean_in(out: Any, arguments: tuple, options: dict) -> None:
+    """Ask for means along dimensions in the dtype of ``out``; that of all elements is cast."""
+    x, *others = arguments
+    dims = others[0] if others else options.get("dim", options.get("axis"))
+    if isinstance(out, Tensor) and dims is not None and x.dtype.category >= FLOATING:
+        compute_in("mean", out, options)
+
+
+@public(out=Out(prepare=_compute_mean_in))
 def mean(
     input: Tensor,
     dim: int | Sequence[int] | None = ...,  # pyright: ignore[reportArgumentType]
@@ -334,7 +364,7 @@ def mean(
     return op(x, axis_of("mean", dim, x._array.ndim), keepdim)
 
 
-@public(out=True)
+@public(out=Out(is_computed_in=True, prepare=_sums_nan("nanmean")))
 def nanmean(
     input: Tensor,
     dim: int | Sequence[int] | None = None,
@@ -361,7 +391,7 @@ def nanmean(
     return nansum(input, dim, keepdim, dtype=dtype) / count
 
 
-@public(out=True)
+@public(out=Out(is_computed_in=True, prepare=needs_dim("prod")))
 def prod(
     input: Tensor,
     dim: int = ...,  # pyright: ignore[reportArgumentType]
@@ -418,7 +448,19 @@ def _spread(
     return axis, correction
 
 
-@public(out=True)
+def _needs_dim_of_flag(name: str) -> Callable:
+    """The check that ``out=`` comes with a dimension where ``unbiased`` is given."""
+
+    def check(out: Any, arguments: tuple, options: dict) -> None:
+        first = arguments[1] if len(arguments) > 1 else None
+        by_name = "unbiased" in options and first is options.get("dim") is None
+        if isinstance(first, bool) or by_name:
+            raise TypeError(f"{name}(): argument 'out' goes with 'dim' where 'unbiased' is given")
+
+    return check
+
+
+@public(out=Out(prepare=_needs_dim_of_flag("var")))
 def var(
     input: Tensor,
     dim: int | tuple | bool | None = ...,  # pyright: ignore[reportArgumentType]
@@ -447,7 +489,7 @@ def var(
     return _var(input, axis, correction, keepdim)
 
 
-@public(out=True)
+@public(out=Out(prepare=_needs_dim_of_flag("std")))
 def std(
     input: Tensor,
     dim: int | tuple | bool | None = ...,  # pyright: ignore[reportArgumentType]

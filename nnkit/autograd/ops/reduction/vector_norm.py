@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from nnkit.autograd.arguments.dims import check_tensor
+from nnkit.autograd.op.out import Out
 from nnkit.autograd.op.public import public
 from nnkit.autograd.op.rule import guarded, rule
 from nnkit.autograd.op.single import single
@@ -135,7 +136,7 @@ def _check_identity(name: str, shape: tuple[int, ...], p: float, axis: Any) -> N
             )
 
 
-@public(out=True)
+@public(out=Out(dtype="same"))
 def norm(
     input: Tensor,
     p: float | str | None = "fro",
@@ -186,7 +187,7 @@ def dist(input: Tensor, other: Tensor, p: float = 2) -> Tensor:
     return guarded("dist", out, input, other, out)
 
 
-@public(out=True, in_place=True)
+@public(out=Out(dtype="same"), in_place=True)
 def renorm(input: Tensor, p: float, dim: int, maxnorm: float) -> Tensor:
     """Scale down each slice along ``dim`` whose p-norm exceeds ``maxnorm``, so that it equals it.
 

@@ -8,7 +8,7 @@ from typing import Any
 
 from nnkit.autograd.arguments.dims import check_tensor, check_tensors, normalize_dim
 from nnkit.autograd.grad_mode import MODE
-from nnkit.autograd.op.out import write_out
+from nnkit.autograd.op.out import Out, by_rows, write_out
 from nnkit.autograd.op.public import public
 from nnkit.autograd.op.rule import real_gradient, without_derivative
 from nnkit.autograd.ops.creation.conversion import clone, converted
@@ -21,6 +21,12 @@ from nnkit.backend.memory import contiguous_format
 
 def _copied(view: Tensor) -> Tensor:
     return clone(view, memory_format=contiguous_format)
+
+
+_PIECES = {
+    "split_copy": Out(checks_first=True),
+    **dict.fromkeys(("split_with_sizes_copy", "unbind_copy"), Out(dtype="same", axes=by_rows)),
+}
 
 
 def _pieces_copied(
@@ -37,7 +43,7 @@ def _pieces_copied(
     for target, view in zip(out, views, strict=True):
         if name == "split_copy":  # whose tensors torch gives no new size, and casts to their dtypes
             view = converted(reshaping.expand(view, target.shape), target.dtype)
-        write_out(target, view, name)
+        write_out(target, view, name, _PIECES[name])
     return None
 
 
@@ -51,7 +57,8 @@ def _offer(name: str, of: Callable, about: str, example: tuple[str, str] | None 
             f"\n    Example:\n        >>> import nnkit\n"
             f"        >>> nnkit.{name}({call})\n        {result}\n    "
         )
-    public(of, method=False, out="tuple" not in str(of.__annotations__["return"]))
+    gives_one = "tuple" not in str(of.__annotations__["return"])
+    public(of, method=False, out=gives_one and Out(dtype="same"))
 
 
 def alias_copy(input: Tensor) -> Tensor:

@@ -7,6 +7,7 @@ from typing import Any
 
 from nnkit.autograd.arguments.dims import check_tensor, check_tensors, normalize_dim, sizes_of
 from nnkit.autograd.arguments.sizes import check_integers, integer
+from nnkit.autograd.op.out import Out, by_rows
 from nnkit.autograd.op.promotion import promote
 from nnkit.autograd.op.public import attach, known_as, public
 from nnkit.autograd.op.registry import OPS
@@ -46,7 +47,16 @@ _split = rule("split", view=True, x=_joined)
 _unbind = rule("unbind", view=True, x=lambda B, g, axis: B.stack(g, axis))
 
 
-@public(method=False, out=True, aliases=("concat", "concatenate"))
+def _with_elements(arguments: tuple, options: dict) -> tuple:
+    """The tensors that are joined, without those that hold nothing."""
+    return tuple([t for t in (*arguments[0], *arguments[1:]) if getattr(t, "shape", None) != (0,)])
+
+
+@public(
+    method=False,
+    out=Out(dtype="joined", operands=_with_elements),
+    aliases=("concat", "concatenate"),
+)
 def cat(tensors: Any, dim: int = 0, *, axis: int | None = None) -> Tensor:
     """Join tensors along an existing dimension.
 
@@ -126,7 +136,7 @@ def _some(name: str, tensors: Any) -> tuple[Tensor, ...]:
     return given
 
 
-@public(method=False, out=True)
+@public(method=False, out=Out(dtype="joined", axes=by_rows))
 def stack(tensors: Any, dim: int = 0) -> Tensor:
     """Join tensors of one shape along a new dimension.
 
@@ -149,7 +159,7 @@ def stack(tensors: Any, dim: int = 0) -> Tensor:
     return _stack(_one_dtype("stack", tensors), normalize_dim(dim, len(shape) + 1, "stack"))
 
 
-@public(method=False, out=True)
+@public(method=False, out=Out(dtype="joined", operands=_with_elements, views_below=1))
 def hstack(tensors: Any) -> Tensor:
     """`cat` along dimension 1 (0 for 1-dim tensors), after `atleast_1d`.
 
@@ -162,7 +172,11 @@ def hstack(tensors: Any) -> Tensor:
     return cat(atleast_1d(tensors), 0 if tensors[0].ndim <= 1 else 1)
 
 
-@public(method=False, out=True, aliases=("row_stack",))
+@public(
+    method=False,
+    out=Out(dtype="joined", operands=_with_elements, views_below=2),
+    aliases=("row_stack",),
+)
 def vstack(tensors: Any) -> Tensor:
     """`cat` along dimension 0, after `atleast_2d`.
 
@@ -175,7 +189,7 @@ def vstack(tensors: Any) -> Tensor:
     return cat(atleast_2d(_some("vstack", tensors)), 0)
 
 
-@public(method=False, out=True)
+@public(method=False, out=Out(dtype="joined", operands=_with_elements, views_below=3))
 def dstack(tensors: Any) -> Tensor:
     """`cat` along dimension 2, after `atleast_3d`.
 
@@ -188,7 +202,7 @@ def dstack(tensors: Any) -> Tensor:
     return cat(atleast_3d(_some("dstack", tensors)), 2)
 
 
-@public(method=False, out=True)
+@public(method=False, out=Out(dtype="joined", operands=_with_elements, views_below=2))
 def column_stack(tensors: Any) -> Tensor:
     """Join along dimension 1; tensors of fewer than two dimensions become columns.
 

@@ -11,6 +11,7 @@ from nnkit.autograd.arguments.factory import place_of
 from nnkit.autograd.arguments.sizes import check_shape, clipped, integer
 from nnkit.autograd.compiled import bind_write
 from nnkit.autograd.op.inference import copied_without_history
+from nnkit.autograd.op.out import Out
 from nnkit.autograd.op.pointwise import declined
 from nnkit.autograd.op.promotion import cast_inside
 from nnkit.autograd.op.public import public
@@ -68,7 +69,7 @@ def _cut_in_place(name: str) -> Callable[..., Tensor]:
     return write_in_place
 
 
-@public(in_place=_cut_in_place("tril"), out=True)
+@public(in_place=_cut_in_place("tril"), out=Out(dtype="same"))
 def tril(input: Tensor, diagonal: int = 0) -> Tensor:
     """The lower triangle of matrices, zero elsewhere; ``diagonal`` is the last one kept.
 
@@ -81,7 +82,7 @@ def tril(input: Tensor, diagonal: int = 0) -> Tensor:
     return _cut("tril", input, diagonal)
 
 
-@public(in_place=_cut_in_place("triu"), out=True)
+@public(in_place=_cut_in_place("triu"), out=Out(dtype="same"))
 def triu(input: Tensor, diagonal: int = 0) -> Tensor:
     """The upper triangle of matrices, zero elsewhere; ``diagonal`` is the first one kept.
 
@@ -149,7 +150,7 @@ def triu_indices(
     return made._set_requires_grad(requires_grad)
 
 
-@public(out=True)
+@public(out=Out(dtype="same", history="ended"))
 def diag(input: Tensor, diagonal: int = 0) -> Tensor:
     """A vector as the diagonal of a square matrix; of a matrix a copy of its diagonal.
 

@@ -12,6 +12,7 @@ from nnkit.autograd.arguments.annotations import is_int
 from nnkit.autograd.arguments.dims import check_tensor, size_at
 from nnkit.autograd.arguments.sizes import check_shape, integer
 from nnkit.autograd.batch.examples import by_example
+from nnkit.autograd.op.out import Out
 from nnkit.autograd.op.promotion import on_one_device
 from nnkit.autograd.op.public import public
 from nnkit.autograd.ops.creation.ranges import linspace
@@ -21,7 +22,7 @@ from nnkit.autograd.views.history import end_history, wants_history
 from nnkit.backend.dtype import FLOATING, INTEGER
 
 
-@public(out=True)
+@public(out=Out(dtype="same"))
 @by_example
 def histc(input: Tensor, bins: int = 100, min: float = 0, max: float = 0) -> Tensor:
     """The number of elements in each of ``bins`` equal parts of [min, max]; elements outside are
@@ -59,7 +60,13 @@ def _range_of(name: str, input: Tensor, x: Any, given: Any, margin: float) -> tu
     return (low - margin, high + margin) if low == high else (low, high)
 
 
-@public(out=True)
+_WRONG_HISTOGRAM = (
+    "torch.histogram: input tensor and {part} tensor should have the same dtype, but got input "
+    "{wanted} and {part} {got}"
+)
+
+
+@public(out=Out(words=_WRONG_HISTOGRAM))
 def histogram(
     input: Tensor,
     bins: Tensor | int = 100,

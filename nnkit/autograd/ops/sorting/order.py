@@ -13,12 +13,13 @@ from nnkit.autograd.arguments.dims import check_tensor, normalize_dim
 from nnkit.autograd.arguments.sizes import integer
 from nnkit.autograd.batch.examples import lowest
 from nnkit.autograd.op.inference import copied_scalar
+from nnkit.autograd.op.out import Out, by_rows
 from nnkit.autograd.op.public import public
 from nnkit.autograd.op.registry import OPS
 from nnkit.autograd.op.rule import real_gradient, rule
 from nnkit.autograd.op.single import single
 from nnkit.autograd.ops.elementwise.arithmetic import lerp
-from nnkit.autograd.ops.reduction.sums import check_dim
+from nnkit.autograd.ops.reduction.sums import check_dim, needs_dim
 from nnkit.autograd.ops.shape import reshaping as shapes
 from nnkit.autograd.surface import return_types
 from nnkit.autograd.tensor import Tensor, on_its_own, wrap
@@ -116,7 +117,7 @@ def argsort(input: Tensor, dim: int = -1, descending: bool = False, stable: bool
     return wrap(B.argsort(input._array, axis, bool(descending)), input._device)
 
 
-@public(out=True)
+@public(out=Out(dtype="same"))
 def msort(input: Tensor) -> Tensor:
     """The elements sorted along the first dimension.
 
@@ -160,7 +161,13 @@ def _reduce(name: str, input: Tensor, dim: int, keepdim: bool, *before: Any) -> 
     return getattr(return_types, name)((real_gradient(name, values), indices))
 
 
-@public(out=True)
+_WRONG_KTH = "output values must be of same type as input, got {got} for {wanted}"
+_WRONG_MEDIAN = "Expected tensor for '{part}' to have scalar type {wanted}; but got {got} instead"
+_WRONG_MODE = "expected scalar type '{wanted}' but got '{got}' for {part} output"
+_WRONG_QUANTILE = "%s() out tensor must be same dtype as the input tensor, got {got}"
+
+
+@public(out=Out(words=_WRONG_KTH, is_seen_resized=False))
 @single(alone="refused")
 def kthvalue(input: Tensor, k: int, dim: int = -1, keepdim: bool = False) -> Any:
     """The ``k``-th smallest element along ``dim`` (from 1) and its index, a named tuple.
@@ -193,7 +200,7 @@ def _along(name: str) -> Callable:
 _median_along, _nanmedian_along = _along("median"), _along("nanmedian")
 
 
-@public(out=True)
+@public(out=Out(words=_WRONG_MEDIAN, axes=by_rows, prepare=needs_dim("median")))
 def median(
     input: Tensor,
     dim: int = ...,  # pyright: ignore[reportArgumentType]
@@ -216,7 +223,7 @@ def median(
     return _median_along(input, dim, keepdim)
 
 
-@public(out=True)
+@public(out=Out(words=_WRONG_MEDIAN, axes=by_rows, prepare=needs_dim("nanmedian")))
 def nanmedian(
     input: Tensor,
     dim: int = ...,  # pyright: ignore[reportArgumentType]
@@ -236,7 +243,7 @@ def nanmedian(
     return _nanmedian_along(input, dim, keepdim)
 
 
-@public(out=True)
+@public(out=Out(words=_WRONG_MODE))
 def mode(input: Tensor, dim: int = -1, keepdim: bool = False) -> Any:
     """The most frequent element along ``dim`` (the smallest of several) and the last index where
     it stands, a named tuple ``(values, indices)``.
@@ -254,7 +261,7 @@ def mode(input: Tensor, dim: int = -1, keepdim: bool = False) -> Any:
 INTERPOLATIONS = ("linear", "lower", "higher", "midpoint", "nearest")
 
 
-@public(out=True)
+@public(out=Out(dtype="same", words=_WRONG_QUANTILE % "quantile", history="copied", axes=by_rows))
 def quantile(
     input: Tensor, q: Tensor | float, dim: int | None = None, keepdim: bool = False, *,
     interpolation: str = "linear",
@@ -274,7 +281,9 @@ def quantile(
     return _quantile("quantile", input, q, dim, keepdim, interpolation, False)
 
 
-@public(out=True)
+@public(
+    out=Out(dtype="same", words=_WRONG_QUANTILE % "nanquantile", history="copied", axes=by_rows)
+)
 def nanquantile(
     input: Tensor, q: Tensor | float, dim: int | None = None, keepdim: bool = False, *,
     interpolation: str = "linear",

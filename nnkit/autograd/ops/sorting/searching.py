@@ -9,6 +9,7 @@ from nnkit.autograd.arguments.dims import check_tensor, normalize_dim, normalize
 from nnkit.autograd.arguments.sizes import check_shape, integer
 from nnkit.autograd.batch.examples import by_example, lowest
 from nnkit.autograd.grad_mode import no_grad
+from nnkit.autograd.op.out import Out
 from nnkit.autograd.op.promotion import check_dtype, on_one_device, promote
 from nnkit.autograd.op.public import public
 from nnkit.autograd.op.registry import OPS
@@ -77,7 +78,10 @@ def _distinct(name: str, input: Tensor, dim: Any, inverse: bool, counts: bool) -
     return tuple(results) if len(results) > 1 else results[0]
 
 
-@public(out=True, method=False)
+_WRONG_PLACES = "%s(): output tensor's dtype is wrong, got {got} for {wanted}"
+
+
+@public(out=Out(dtype="same", words=_WRONG_PLACES % "searchsorted"), method=False)
 def searchsorted(
     sorted_sequence: Tensor,
     input: Tensor | complex,
@@ -146,7 +150,15 @@ def _search(name: str, boundaries: Tensor, values: Any, right: bool, out_int32: 
     return wrap(B.cast(found, int32.array) if out_int32 else found, boundaries._device)
 
 
-@public(out=True, method=False)
+def _check_bucketized(out: Any, arguments: tuple, options: dict) -> None:
+    if not isinstance(arguments[0], Tensor):
+        raise TypeError("bucketize(): argument 'out' requires that 'input' is a tensor")
+
+
+@public(
+    out=Out(dtype="same", words=_WRONG_PLACES % "bucketize", prepare=_check_bucketized),
+    method=False,
+)
 def bucketize(
     input: Tensor | complex, boundaries: Tensor, *, out_int32: bool = False, right: bool = False
 ) -> Tensor:
@@ -249,7 +261,7 @@ def unravel_index(indices: Tensor, shape: Any) -> tuple[Tensor, ...]:
     return OPS["unbind"](together, rest.ndim)
 
 
-@public(out=True, method=False)
+@public(out=Out(dtype="same"), method=False)
 def isin(
     elements: Tensor | complex = ...,  # pyright: ignore[reportArgumentType]
     test_elements: Tensor | complex = ...,  # pyright: ignore[reportArgumentType]
