@@ -106,10 +106,17 @@ def _is_bound(name: ast.Name) -> bool:
 def used_of_arrays(path: Path) -> list[str]:
     """Where a file uses attributes of arrays but those of `nnkit.backend.array.Array`."""
     public = {name for name in vars(Array) if not name.startswith("_")} | {"__class__"}
-    tree = ast.parse(path.read_text())
+    text = path.read_text()
+    if "._array" not in text:  # most files: to take them apart takes long
+        return []
+    tree, lines = ast.parse(text), text.splitlines()
     used = []
     for function in [tree, *(n for n in ast.walk(tree) if isinstance(n, ast.FunctionDef))]:
-        names = bound_to_arrays(function) if isinstance(function, ast.FunctionDef) else set()
+        names: set[str] = set()
+        if isinstance(function, ast.FunctionDef):
+            if "._array" not in "".join(lines[function.lineno : function.end_lineno]):
+                continue
+            names = bound_to_arrays(function)
         for node in ast.walk(function):
             if isinstance(node, ast.Attribute) and node.attr not in public:
                 named = isinstance(node.value, ast.Name) and node.value.id in names
