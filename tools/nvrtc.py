@@ -3,7 +3,7 @@
     python -m tools.nvrtc                  everything, for sm_75, sm_80 and sm_90
     python -m tools.nvrtc softmax --target sm_80 --list
     python -m tools.nvrtc --quick          whether it compiles, in a fraction of the time
-    python -m tools.nvrtc --turn 0         each program for one GPU; turns 1 and 2 are the others
+    python -m tools.nvrtc --turn 0         half of them, each for one GPU; turns 1 to 5 are the rest
 
 Needs the wheel nvidia-cuda-nvrtc-cu12 (or -cu13). Prints for each source and target how many
 kernels were compiled, the most registers a thread takes, and every kernel that spills registers
@@ -160,7 +160,7 @@ def main(arguments: list[str] | None = None) -> int:
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
     parser.add_argument("subjects", nargs="*", help="subjects, 'formulas', 'updates' (all)")
     parser.add_argument("--target", action="append", help="such as sm_80; may be repeated")
-    parser.add_argument("--turn", type=int, help="compile for one target each, by turns")
+    parser.add_argument("--turn", type=int, help="compile half of them for one target each")
     parser.add_argument("--list", action="store_true", help="print every kernel")
     parser.add_argument(
         "--quick", action="store_true",
@@ -170,8 +170,9 @@ def main(arguments: list[str] | None = None) -> int:
     jobs = []
     for number, (program, known) in enumerate(programs(options.subjects)):
         wanted = targets(program.label, tuple(options.target or known))
-        if wanted and options.turn is not None:
-            wanted = wanted[(number + options.turn) % len(wanted) :][:1]
+        if options.turn is not None:
+            is_left = (number + options.turn // 3) % 2 or not wanted
+            wanted = () if is_left else wanted[(number // 2 + options.turn) % len(wanted) :][:1]
         jobs += [(program, target, options.quick) for target in wanted]
     start = time.perf_counter()
     table: dict[tuple[str, str], list[Usage]] = {}

@@ -95,7 +95,7 @@ def gradcheck(framework: ModuleType, row: OpRow, order: int) -> None:
             call = Call(framework, row, sample, track=True)
             function = call.differentiable()
             if function is not None:
-                many = sum(leaf.numel() for leaf in call.leaves) > 20
+                many = sum(leaf.numel() for leaf in call.leaves) > 8
                 # Some of torch's gradients are not exact enough.
                 how = ALONG_A_DIRECTION if many and framework.__name__ != "torch" else {}
                 with warnings.catch_warnings():
