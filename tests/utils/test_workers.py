@@ -200,20 +200,21 @@ def test_a_worker_that_is_killed_while_it_writes(context: str) -> None:
     assert len(list(loader)) == 4, "a new pass gets new workers"
 
 
-def test_an_interrupt() -> None:
+@pytest.mark.parametrize("error", [KeyboardInterrupt, TimeoutError])
+def test_an_interrupt(error: type[BaseException]) -> None:
     data = nnkit.utils.data
     loader = load(
         data, dataset(data, lambda i: time.sleep(min(i, 1)) or i), None, persistent_workers=True
     )
 
     def interrupt(*_: Any) -> None:
-        raise KeyboardInterrupt
+        raise error
 
     gc.collect()  # what other tests left: an interrupt inside of a `__del__` is lost
     old = signal.signal(signal.SIGALRM, interrupt)
     signal.setitimer(signal.ITIMER_REAL, 0.5)
     try:
-        with pytest.raises(KeyboardInterrupt):
+        with pytest.raises(error):
             list(loader)
     finally:
         signal.signal(signal.SIGALRM, old)

@@ -182,8 +182,11 @@ class WorkerIteration:
                 worker = connections[ready[0]]
                 try:
                     result = unpickled(self._connections[worker].recv_bytes(), worker)
-                except (EOFError, OSError):
-                    raise RuntimeError(self._obituary(self._workers[worker])) from None
+                except (EOFError, OSError) as error:
+                    words = self._obituary(self._workers[worker])
+                    if isinstance(error, OSError) and self._workers[worker].is_alive():
+                        raise  # what a handler of signals has raised, such as TimeoutError
+                    raise RuntimeError(words) from None
                 self._awaited.remove(worker)
                 return worker, result
         raise RuntimeError(f"DataLoader timed out after {limit} seconds")
