@@ -54,11 +54,12 @@ def test_numbers_in_their_range() -> None:
 @pytest.mark.parametrize(
     ("dtype", "options", "message"),
     [
-        ("float32", {"low": 2, "high": 1}, "low must be less than high, got 2 and 1"),
-        ("float32", {"low": float("nan")}, "low must be less than high"),
+        ("float32", {"low": 2, "high": 1}, "`low` must be less than `high`, got 2 and 1"),
+        ("float32", {"low": float("nan")}, "`low` and `high` cannot be NaN"),
+        ("int16", {"high": float("nan")}, "`low` and `high` cannot be NaN"),
         ("int8", {"low": 1000, "high": 2000}, "has no numbers in"),
-        ("int8", {"requires_grad": True}, "can require a gradient"),
-        ("int8", {"noncontiguous": True, "memory_format": nnkit.channels_last}, "exclude"),
+        ("int8", {"requires_grad": True}, "`requires_grad=True` is not supported"),
+        ("int8", {"noncontiguous": True, "memory_format": nnkit.channels_last}, "exclusive"),
     ],
 )
 def test_refusals(dtype: str, options: dict[str, Any], message: str) -> None:
@@ -128,6 +129,11 @@ COMPARED: dict[str, tuple[Any, Any, dict[str, Any]]] = {
     "sparse values": (lambda T: T.eye(2).to_sparse(), lambda T: T.eye(2).mul(2).to_sparse(), {}),
     "sparse indices": (lambda T: T.eye(2).to_sparse(), lambda T: T.eye(2).flip(0).to_sparse(), {}),
     "sparse counts": (lambda T: T.eye(2).to_sparse(), lambda T: T.ones(2, 2).to_sparse(), {}),
+    "sparse dimensions": (
+        lambda T: T.ones(1, 1).to_sparse(),
+        lambda T: T.sparse_coo_tensor(T.tensor([[0]]), T.ones(1, 1), (1, 1)),
+        {},
+    ),
     "rows": (lambda T: T.eye(2).to_sparse_csr(), lambda T: T.eye(2).flip(0).to_sparse_csr(), {}),
     "message": ([1], [2], {"msg": "other"}),
     "message of it": ([1], [2], {"msg": lambda found: f"<{found}>"}),

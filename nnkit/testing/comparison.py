@@ -229,12 +229,14 @@ def _tolerances(dtypes: list, rules: _Rules) -> tuple[float, float]:
 def _unequal_sparse(a: Tensor, e: Tensor, rules: _Rules) -> str:
     """The same of the parts of sparse tensors."""
     kind = a.layout.name.removeprefix("sparse_").upper()
-    counts = a._nnz(), e._nnz()
-    if counts[0] != counts[1]:
-        return (
-            f"The number of specified values in sparse {kind} tensors does not match: "
-            f"{counts[0]} != {counts[1]}"
-        )
+    counts = [("specified values", a._nnz(), e._nnz())]
+    if kind == "COO":
+        counts.insert(0, ("sparse dimensions", a.sparse_dim(), e.sparse_dim()))
+    for what, mine, other in counts:
+        if mine != other:
+            return (
+                f"The number of {what} in sparse {kind} tensors does not match: {mine} != {other}"
+            )
     exact = rules._replace(tolerances=(0, 0))
     for name in COMPRESSED[a.layout]:
         mine, other = getattr(a, name)(), getattr(e, name)()

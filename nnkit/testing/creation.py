@@ -52,11 +52,12 @@ def make_tensor(
     numeric = dtype.is_floating_point or dtype.is_complex
     if noncontiguous and memory_format is not None:
         raise ValueError(
-            "make_tensor(): noncontiguous and memory_format exclude each other, got both"
+            "make_tensor(): `noncontiguous` and `memory_format` are mutually exclusive, got both"
         )
     if requires_grad and not numeric:
         raise ValueError(
-            f"make_tensor(): only floating and complex tensors can require a gradient, got {dtype}"
+            "make_tensor(): `requires_grad=True` is not supported for boolean and integral dtypes, "
+            f"got {dtype}"
         )
     noncontiguous = noncontiguous and math.prod(sizes) > 1
     if noncontiguous:
@@ -95,13 +96,15 @@ def _range(dtype: nnkit.dtype, low: float | None, high: float | None) -> tuple[f
         low = 0 if dtype is nnkit.bool else -9
     if high is None:
         high = 2 if dtype is nnkit.bool else 9 if numeric else 10
+    if math.isnan(low) or math.isnan(high):
+        raise ValueError(f"make_tensor(): `low` and `high` cannot be NaN, got {low} and {high}")
     if low == high and numeric:
         warn(
             "make_tensor(): low == high is deprecated for floating and complex dtypes: use full()",
             FutureWarning,
         )
     elif not low < high:
-        raise ValueError(f"make_tensor(): low must be less than high, got {low} and {high}")
+        raise ValueError(f"make_tensor(): `low` must be less than `high`, got {low} and {high}")
     elif high < least or low >= most:
         raise ValueError(f"make_tensor(): {dtype} has no numbers in [{low}, {high})")
     return min(max(low, least), most), min(max(high, least), most)
