@@ -427,9 +427,9 @@ def sampled_addmm(
     Only these products are computed.
 
     Args:
-        input: (m, n), of layout ``sparse_csr``.
-        mat1: (m, k), strided.
-        mat2: (k, n), strided.
+        input: (*, m, n), of layout ``sparse_csr``.
+        mat1: (*, m, k), strided.
+        mat2: (*, k, n), strided.
 
     Raises:
         NotImplementedError: ``input`` is of another layout.
@@ -444,19 +444,20 @@ def sampled_addmm(
     x: Any = input
     if x.layout is not sparse_csr:
         raise NotImplementedError(f"sampled_addmm(): expected a CSR matrix, got layout {x.layout}")
-    if mat1.ndim != 2 or mat2.ndim != 2 or mat1.shape[1] != mat2.shape[0]:
+    batch, rest = tuple(mat1.shape[:-2]), mat2.shape[:-2]
+    if min(mat1.ndim, mat2.ndim) < 2 or batch != rest or mat1.shape[-1] != mat2.shape[-2]:
         raise RuntimeError(
             f"sampled_addmm: mat1 and mat2 shapes cannot be multiplied ({list(mat1.shape)} and "
             f"{list(mat2.shape)})"
         )
-    if (mat1.shape[0], mat2.shape[1]) != tuple(x.shape):
+    shape = (*batch, mat1.shape[-2], mat2.shape[-1])
+    if shape != tuple(x.shape):
         raise RuntimeError(
-            f"sampled_addmm: expected input of shape {[mat1.shape[0], mat2.shape[1]]}, got "
-            f"{list(x.shape)}"
+            f"sampled_addmm: expected input of shape {list(shape)}, got {list(x.shape)}"
         )
-    row, column = to_coordinates(x)._coordinates
-    products = (mat1[row] * mat2.t()[column]).sum(1)
-    result = x.like(products * alpha + x.stored() * beta)
+    *places, row, column = to_coordinates(x)._coordinates
+    products = (mat1[(*places, row)] * mat2.mT[(*places, column)]).sum(-1)
+    result = x.like(products.reshape(x.stored().shape) * alpha + x.stored() * beta)
     return result if out is None else into(out, result, "sampled_addmm")
 
 

@@ -100,6 +100,32 @@ def test_sampled_products(lib: ModuleType) -> None:
         lib.sparse.sampled_addmm(x, q, p)
 
 
+def test_sampled_products_of_batches(lib: ModuleType) -> None:
+    x = lib.tensor([[[1.0, 0.0], [0.0, 2.0]], [[0.0, 3.0], [4.0, 0.0]]]).to_sparse_csr()
+    p = lib.tensor([[[1.0], [2.0]], [[3.0], [4.0]]], requires_grad=True)
+    q = lib.tensor([[[5.0, 6.0]], [[7.0, 8.0]]])
+    out = lib.sparse.sampled_addmm(x, p, q, beta=2.0, alpha=3.0)
+    assert out.values().tolist() == [[17, 40], [78, 92]]
+    assert out.col_indices().tolist() == [[0, 1], [1, 0]]
+    if lib.__name__ == "nnkit":  # torch has no gradient of a batch
+        out.to_dense().sum().backward()
+        assert p.grad.tolist() == [[[15], [18]], [[24], [21]]]
+    with pytest.raises(RuntimeError, match="sampled_addmm"):
+        lib.sparse.sampled_addmm(x, p[:1], q[:1])
+
+
+@pytest.mark.parametrize("name", ["csr", "csc"])
+def test_writes_keep_the_dtype(lib: ModuleType, name: str) -> None:
+    x = getattr(lib.tensor([[4, 0], [0, 9]]), f"to_sparse_{name}")()
+    for write in (x.sqrt_, x.asin_, x.log1p_):
+        with pytest.raises(RuntimeError, match="can't be cast to the desired output type Long"):
+            write()
+    assert x.neg_() is x and x.dtype is lib.int64 and x.values().tolist() == [-4, -9]
+    for index in (0, (0, 0), slice(None)):
+        with pytest.raises(TypeError, match="Cannot assign to a sparse tensor"):
+            x[index] = 1
+
+
 def test_diagonals(lib: ModuleType) -> None:
     d = lib.arange(9.0).reshape(3, 3)
     out = lib.sparse.spdiags(d, lib.tensor([0, -1, 2]), (3, 4))

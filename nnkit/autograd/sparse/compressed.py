@@ -345,7 +345,7 @@ _OTHERS = ("to_dense",)
 _SHARED = (
     "size numel nelement dim ndimension storage_offset is_same_size new_tensor requires_grad_ item"
     " is_nonzero _bool __bool__ numpy __array__ tolist data_ptr untyped_storage storage"
-    " typed_storage is_shared share_memory_"
+    " typed_storage is_shared share_memory_ setitem __setitem__"
 ).split()
 
 
@@ -356,7 +356,8 @@ def _write(name: str) -> Callable:
             return FUNCTIONS[f"{name}_"](input, *args, **kwargs)
         if name == "add" and not isinstance(args[0], SparseTensor):
             raise RuntimeError(f"add_(): a matrix of layout {input.layout} would become strided")
-        return input._become(type(input).functions[name](input, *args, **kwargs))
+        out = type(input).functions[name](input, *args, **kwargs)
+        return input._become(elementwise.in_dtype_of(input, out, f"{name}_"))
 
     return answer
 

@@ -35,7 +35,7 @@ OF_EACH_VALUE = (
 )
 
 
-def _in_dtype_of(input: Any, out: Any, name: str) -> Any:
+def in_dtype_of(input: Any, out: Any, name: str) -> Any:
     """What is written into ``input``, whose dtype stays.
 
     Raises:
@@ -60,7 +60,7 @@ def _elementwise(name: str, coalesces: bool) -> None:
         if coalesces and not input._coalesced:
             raise RuntimeError(f"{name}_ requires coalesced input")
         out = answer(input, *args, **kwargs)
-        return input._become(_in_dtype_of(input, out, f"{name}_"))
+        return input._become(in_dtype_of(input, out, f"{name}_"))
 
     defines(f"{name}_")(write)
 
@@ -238,7 +238,7 @@ for _name in ("add sub subtract mul multiply div divide true_divide floor_divide
                         f"sparse tensor ({input.dtype.scalar_type})"
                     )
                 out._coalesced = out._nnz() < 2  # torch forgets it
-            return input._become(_in_dtype_of(input, out, f"{of.__name__}_"))
+            return input._become(in_dtype_of(input, out, f"{of.__name__}_"))
         if of is add or of is sub:  # only the rows of a sparse gradient are touched
             _check_sizes("add", input, other)
             alpha = options.get("alpha", 1)
