@@ -427,7 +427,7 @@ def sampled_addmm(
     Only these products are computed.
 
     Args:
-        input: (*, m, n), of layout ``sparse_csr``.
+        input: (*, m, n) or (m, n), of layout ``sparse_csr``.
         mat1: (*, m, k), strided.
         mat2: (*, k, n), strided.
 
@@ -451,10 +451,11 @@ def sampled_addmm(
             f"{list(mat2.shape)})"
         )
     shape = (*batch, mat1.shape[-2], mat2.shape[-1])
+    if x.ndim == 2 < len(shape) and tuple(x.shape) == shape[-2:]:  # one for the whole batch
+        parts = (x.crow_indices(), x.col_indices(), x.stored())
+        x = sparse_csr_tensor(*(part.expand(*batch, *part.shape) for part in parts), shape)
     if shape != tuple(x.shape):
-        raise RuntimeError(
-            f"sampled_addmm: expected input of shape {list(shape)}, got {list(x.shape)}"
-        )
+        raise RuntimeError(f"sampled_addmm: input must be of shape {list(shape)}: {list(x.shape)}")
     *places, row, column = to_coordinates(x)._coordinates
     products = (mat1[(*places, row)] * mat2.mT[(*places, column)]).sum(-1)
     result = x.like(products.reshape(x.stored().shape) * alpha + x.stored() * beta)

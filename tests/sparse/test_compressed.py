@@ -110,6 +110,9 @@ def test_sampled_products_of_batches(lib: ModuleType) -> None:
     if lib.__name__ == "nnkit":  # torch has no gradient of a batch
         out.to_dense().sum().backward()
         assert p.grad.tolist() == [[[15], [18]], [[24], [21]]]
+    one = lib.tensor([[1.0, 0.0], [0.0, 2.0]]).to_sparse_csr()
+    out = lib.sparse.sampled_addmm(one, p, q, beta=2.0, alpha=3.0)
+    assert out.values().tolist() == [[17, 40], [65, 100]]
     with pytest.raises(RuntimeError, match="sampled_addmm"):
         lib.sparse.sampled_addmm(x, p[:1], q[:1])
 
