@@ -149,6 +149,10 @@ class Error(RuntimeError):
 class TracerWarning(Warning):
     """A warning of a trace, which is never given."""
 
+    @staticmethod
+    def ignore_lib_warnings() -> None:
+        """Nothing: there are none to ignore."""
+
 
 ignore = unused = export = script_method = script_if_tracing = interface = unchanged
 _overload = _overload_method = _script_if_tracing = unchanged
