@@ -12,6 +12,30 @@ namespace {
 // Operands of a reading walk: the result, the positions, and the array (no stride along the axis).
 enum { result_, positions_, source_, operand_count };
 
+// Rows [begin, end) of so many bytes, each at a position; those to come are fetched ahead.
+template <class Position>
+void read_slices(const Operand* operands, const Index* steps, Index axis_stride, Bounds* bounds,
+                 Index begin, Index end, Index bytes) {
+    constexpr Index ahead = 8;
+    auto at_row = [&](int operand, Index row) {
+        return operands[operand].data + row * steps[operand];
+    };
+    for (Index row = begin; row < end; ++row) {
+        if (row + ahead < end) {
+            const Index next = read_at<Position>(at_row(positions_, row + ahead));
+            if (next >= 0 && next < bounds->size) {
+                const char* from = at_row(source_, row + ahead) + next * axis_stride;
+                for (Index k = 0; k < std::min<Index>(bytes, 512); k += 64) {
+                    __builtin_prefetch(from + k);
+                }
+            }
+        }
+        const Index k = bounds->checked(read_at<Position>(at_row(positions_, row)));
+        std::memcpy(at_row(result_, row), at_row(source_, row) + k * axis_stride,
+                    static_cast<std::size_t>(bytes));
+    }
+}
+
 template <class Item, class Position>
 void read_rows(const Walk& walk, const Operand* operands, Index axis_stride, Bounds* bounds,
                Index begin, Index end) {
@@ -24,6 +48,16 @@ void read_rows(const Walk& walk, const Operand* operands, Index axis_stride, Bou
     bool is_straight = axis_stride == item && in_step == 0 && out_step == item &&
                        at_step == static_cast<Index>(sizeof(Position));
     auto size = static_cast<std::size_t>(bounds->size);
+    if (is_slice && walk.ndim == 2) {
+        const Index length = walk.shape[1], steps[] = {operands[result_].strides[0],
+                                                       operands[positions_].strides[0],
+                                                       operands[source_].strides[0]};
+        if (begin % length == 0 && end % length == 0) {
+            read_slices<Position>(operands, steps, axis_stride, bounds, begin / length,
+                                  end / length, length * item);
+            return;
+        }
+    }
     auto read = [&, size](char* const* p, Index, Index length) {
         if (is_slice) {
             Index k = bounds->checked(read_at<Position>(p[positions_]));
@@ -79,6 +113,7 @@ PyObject* read_at_positions(PyObject* fresh, const int* order, Array x, Array in
     }
     merge_axes(&walk, operands, operand_count);
     Index grain = std::max<Index>(1, moves_of_piece * 8 / (item_bytes(x) + 4));
+    if (walk.ndim == 2) grain = (grain + walk.shape[1] - 1) / walk.shape[1] * walk.shape[1];
     with_item(item_bytes(x), [&](auto item) {
         with_position(index, [&](auto position) {
             parallel_for(out.size(), grain, [&](Index begin, Index end) {
