@@ -10,7 +10,15 @@ import pytest
 
 from nnkit.backend.cpu import BACKEND as B
 from nnkit.backend.cpu import native
-from tests.backend.native_cases import FOREIGN, LAYOUTS, SHAPES, compare, needs_native, numbers
+from tests.backend.native_cases import (
+    FOREIGN,
+    LAYOUTS,
+    SHAPES,
+    compare,
+    needs_native,
+    numbers,
+    served,
+)
 
 pytestmark = needs_native
 
@@ -78,8 +86,29 @@ def linspaces(dtype: np.dtype) -> Iterator[tuple]:
                 yield start, stop, steps, dtype
 
 
+def eyes(dtype: np.dtype) -> Iterator[tuple]:
+    for n, m in ((0, 0), (3, 3), (2, 5), (5, 2), (1, 300), (0, 4)):
+        yield n, m, dtype
+
+
+def pairs(dtype: np.dtype) -> Iterator[tuple]:
+    if dtype in (np.float32, np.float64):
+        for x in LAYOUTS.values():
+            for y in (x, np.array):
+                yield x(numbers((3, 4, 5), dtype, True)), y(numbers((3, 4, 5), dtype))
+        yield numbers((3, 1), dtype), numbers((4,), dtype)
+
+
+def classes(dtype: np.dtype) -> Iterator[tuple]:
+    if dtype == np.int64:
+        for shape in SHAPES:
+            yield numbers(shape, dtype), 9
+        yield numbers((3, 4), dtype).T, 7
+
+
 CASES = {
-    "arange": aranges, "linspace": linspaces,
+    "arange": aranges, "linspace": linspaces, "eye": eyes, "make_complex": pairs,
+    "one_hot": classes,
     "zeros": zeros_cases, "full": full_cases, "fill_": fill_cases,
     "zeros_like": like_cases, "ones_like": like_cases,
 }  # fmt: skip
@@ -90,6 +119,14 @@ CASES = {
 def test_equals_twin(name: str, dtype: np.dtype) -> None:
     for arguments in CASES[name](dtype):
         compare(getattr(B, name), *arguments)
+
+
+def test_small_makers_are_served() -> None:
+    x, index = numbers((3, 4)), numbers((3, 4), np.int64)
+    assert served(B.eye, 3, 4, x.dtype) and served(B.make_complex, x, x)
+    assert served(B.one_hot, index, 7) and not served(B.one_hot, index, 3)
+    with pytest.raises(RuntimeError, match="Class values"):
+        B.one_hot(index, 3)
 
 
 @pytest.mark.parametrize("dtype", DTYPES, ids=str)

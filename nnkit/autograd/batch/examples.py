@@ -304,7 +304,9 @@ def _innermost(values: Sequence[Any]) -> BatchLevel | None:
 
 def empty_of_each(shape: tuple, dtype: Any, place: device) -> Tensor:
     """Memory for random numbers: for each example, if they are to differ."""
-    levels = _differing() if MODE.batches else []
+    if not MODE.batches:
+        return wrap(place.backend.empty(shape, dtype), place)
+    levels = _differing()
     place = _below(place, levels)
     sizes = tuple([level.size for level in levels])
     found = wrap(place.backend.empty((*sizes, *shape), dtype), place)

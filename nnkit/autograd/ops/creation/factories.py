@@ -477,7 +477,8 @@ def _check_pair(name: str, one: str, first: Tensor, other: str, second: Tensor) 
             f"{name}(): Expected object of scalar type {first.dtype.scalar_type} but got scalar "
             f"type {second.dtype.scalar_type} for second argument"
         )
-    broadcast_shape(name, [first._array.shape, second._array.shape])
+    if first._array.shape != second._array.shape:
+        broadcast_shape(name, [first._array.shape, second._array.shape])
 
 
 @public(method=False, out=Out(dtype="same", words=_WRONG_COMPLEX, checks_first=True))

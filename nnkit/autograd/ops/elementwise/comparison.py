@@ -11,6 +11,7 @@ from nnkit.autograd.op.out import Out
 from nnkit.autograd.op.pointwise import F4, F8, attempting, fn, pointwise
 from nnkit.autograd.op.promotion import promote
 from nnkit.autograd.op.public import public
+from nnkit.autograd.op.registry import OPS
 from nnkit.autograd.ops.creation.factories import ones_like
 from nnkit.autograd.surface.limits import LARGEST, fitting, fitting_beside
 from nnkit.autograd.tensor import Tensor, wrap
@@ -278,4 +279,6 @@ def equal(input: Tensor, other: Tensor) -> bool:
         >>> nnkit.equal(nnkit.tensor([1, 2]), nnkit.tensor([1, 3]))
         False
     """
-    return input.shape == other.shape and bool(eq(input, other).all())
+    if input._array.shape != other._array.shape:
+        return False
+    return bool(OPS["all"](eq(input, other), None, False).item())

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from nnkit.autograd.arguments.factory import FILLED, SIZED, check_kind, dtype_of, finished, place_of
@@ -13,6 +13,7 @@ from nnkit.autograd.op.public import public
 from nnkit.autograd.ops.creation.factories import empty_like
 from nnkit.autograd.ops.random.inplace import (
     draw,
+    draw_anew,
     draw_real,
     integer_bounds,
     need,
@@ -69,7 +70,7 @@ def rand(
                 [0.0885, 0.1320]])
     """
     x = blank("rand", shape, size, dtype, out, layout, device)
-    draw_real(x, "uniform_", 0.0, 1.0, generator)
+    draw_real(x, "uniform_", 0.0, 1.0, generator, draw_anew)
     return finished("rand", x._array, x._device, requires_grad, out)
 
 
@@ -101,7 +102,7 @@ def randn(
         tensor([ 1.5410, -0.2934])
     """
     x = blank("randn", shape, size, dtype, out, layout, device, facts=SIZED)
-    draw_real(x, "normal_", 0.0, 1.0, generator)
+    draw_real(x, "normal_", 0.0, 1.0, generator, draw_anew)
     return finished("randn", x._array, x._device, requires_grad, out, SIZED)
 
 
@@ -150,11 +151,13 @@ def randint(
     if high is None:
         raise TypeError("randint(): argument 'high' must be int, not NoneType")
     x = blank("randint", (), size, dtype, out, layout, device, int64)
-    _integers("randint", x, low, high, generator)
+    _integers("randint", x, low, high, generator, draw_anew)
     return finished("randint", x._array, x._device, requires_grad, out)
 
 
-def _integers(name: str, x: Tensor, low: Any, high: Any, generator: Any) -> Tensor:
+def _integers(
+    name: str, x: Tensor, low: Any, high: Any, generator: Any, draw: Callable = draw
+) -> Tensor:
     low, high = integer_bounds(name, x.dtype, low, high)
     return draw(x, "random_", low, high, source_of(name, generator, x._device))
 

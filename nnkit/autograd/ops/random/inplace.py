@@ -5,6 +5,7 @@ What is drawn does not depend on what was there, so the gradient of the old cont
 
 from __future__ import annotations
 
+import functools
 import numbers
 import sys
 from collections.abc import Callable
@@ -80,7 +81,17 @@ def draw(x: Tensor, kernel: str, *arguments: Any) -> Tensor:
     return write(x, kernel, _OPS[kernel], *arguments, kernel=in_place)
 
 
-def draw_real(x: Tensor, kernel: str, first: float, second: float, generator: Any) -> Tensor:
+def draw_anew(x: Tensor, kernel: str, *arguments: Any) -> Tensor:
+    """`draw` for new memory, of which nobody has taken notice."""
+    if MODE.batches or x._device.depth:
+        return draw(x, kernel, *arguments)
+    getattr(x._device.backend, kernel)(x._array, *arguments)
+    return x
+
+
+def draw_real(
+    x: Tensor, kernel: str, first: float, second: float, generator: Any, draw: Callable = draw
+) -> Tensor:
     """Fill with numbers of a distribution that has real and complex ones alone."""
     if x._array.size or kernel == "uniform_":
         need(kernel, x.dtype, (FLOATING, COMPLEX), NotImplementedError)
@@ -257,9 +268,9 @@ def random_(
 
 def integer_bounds(name: str, d: dtype, low: Any, high: Any) -> tuple[int, int]:
     """[low, high) moved inward to integers that the dtype can hold, after torch's checks."""
-    for parameter, bound in (("from", low), ("to", high)):
-        if isinstance(bound, bool):
-            raise TypeError(f"{name}(): argument '{parameter}' must be int, not bool")
+    if isinstance(low, bool) or isinstance(high, bool):
+        parameter = "from" if isinstance(low, bool) else "to"
+        raise TypeError(f"{name}(): argument '{parameter}' must be int, not bool")
     low = integer(name, "from", low)
     if d.category == COMPLEX:
         raise RuntimeError(
@@ -305,6 +316,7 @@ def integer_bounds(name: str, d: dtype, low: Any, high: Any) -> tuple[int, int]:
     return low, last + 1
 
 
+@functools.cache
 def _integer_range(d: dtype) -> tuple[int, int]:
     if d.category == FLOATING:
         return -int(_LARGEST[d]), int(_LARGEST[d])

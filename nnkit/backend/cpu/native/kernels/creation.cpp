@@ -154,10 +154,74 @@ PyObject* linspace(Arguments arguments) {
     });
 }
 
+// eye(; n, m, dtype)
+template <class T> PyObject* ones_on_diagonal(Index n, Index m) {
+    PyObject* result = with_zeros(empty<T>({n, m}));
+    if (result == nullptr) return nullptr;
+    T* to = Array(result).data<T>();
+    for (Index i = 0; i < std::min(n, m); ++i) to[i * (m + 1)] = T(1);
+    return result;
+}
+
+PyObject* eye(Arguments arguments) {
+    const Index n = arguments.integer(0), m = arguments.integer(1);
+    switch (number_of_dtype(arguments[2])) {
+        case NPY_FLOAT: return ones_on_diagonal<float>(n, m);
+        case NPY_DOUBLE: return ones_on_diagonal<double>(n, m);
+        case NPY_INT64: return ones_on_diagonal<std::int64_t>(n, m);
+        default: return decline();
+    }
+}
+
+// make_complex(real, imag): of one shape
+template <class T> PyObject* joined(Array real, Array imag, int number) {
+    PyObject* result = empty(real.ndim(), real.shape(), PyArray_DescrFromType(number));
+    if (result == nullptr) return nullptr;
+    const T *a = real.data<T>(), *b = imag.data<T>();
+    T* to = Array(result).data<T>();
+    parallel_for(real.size(), elements_of_piece, [=](Index begin, Index end) {
+        for (Index i = begin; i < end; ++i) {
+            to[2 * i] = a[i];
+            to[2 * i + 1] = b[i];
+        }
+    });
+    return result;
+}
+
+PyObject* make_complex(Arguments arguments) {
+    const Array real = arguments.array(0), imag = arguments.array(1);
+    if (!real || !imag || !real.is_plain() || !imag.is_plain() || !real.same_shape(imag) ||
+        real.type() != imag.type()) {
+        return decline();
+    }
+    if (real.type() == Type::float32) return joined<float>(real, imag, NPY_CFLOAT);
+    return real.type() == Type::float64 ? joined<double>(real, imag, NPY_CDOUBLE) : decline();
+}
+
+// one_hot(index; classes): NumPy tells of classes that there are not.
+PyObject* one_hot(Arguments arguments) {
+    const Array index = arguments.plain<std::int64_t>(0);
+    const Index classes = arguments.integer(1);
+    if (!index || index.ndim() >= most_axes || classes < 1) return decline();
+    npy_intp shape[most_axes];
+    std::copy_n(index.shape(), index.ndim(), shape);
+    shape[index.ndim()] = classes;
+    Owned result(with_zeros(empty<std::int64_t>(index.ndim() + 1, shape)));
+    if (!result) return nullptr;
+    const std::int64_t* from = index.data<std::int64_t>();
+    std::int64_t* row = result.array().data<std::int64_t>();
+    for (Index i = 0; i < index.size(); ++i, row += classes) {
+        if (from[i] < 0 || from[i] >= classes) return decline();
+        row[from[i]] = 1;
+    }
+    return result.release();
+}
+
 const Registration registrations[] = {
     {"empty", empty_of},        {"zeros", zeros},           {"full", full},
     {"empty_like", make_like},  {"zeros_like", zeros_like}, {"ones_like", ones_like},
     {"fill_", fill_in_place},   {"arange", arange},         {"linspace", linspace},
+    {"eye", eye},               {"one_hot", one_hot},       {"make_complex", make_complex},
 };
 
 }  // namespace
