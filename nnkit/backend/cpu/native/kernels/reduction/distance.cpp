@@ -182,13 +182,14 @@ template <class T> void pairs_of(const T* x, Index count, Index size, double p, 
 // `run(slope)`, where `slope(g, out)` is the function from a difference to its gradient, given a
 // distance and the gradient of that.
 template <class T, class Run> void with_slope(double p, Run run) {
-    const auto sign = [](T x) { return x == x ? T(x > 0) - T(x < 0) : x; };
+    const auto sign = [](T x) { return x > 0 ? T(1) : x < 0 ? T(-1) : x; };
     if (p == 1) {
         return run([sign](T g, T) { return [=](T x) { return g * sign(x); }; });
     }
     if (p == 2) {
         return run([](T g, T out) {
-            return [=](T x) { return out == 0 ? T(0) : g * x / out; };
+            const T scale = out == 0 ? T(0) : g, length = out == 0 ? T(1) : out;
+            return [=](T x) { return scale * x / length; };
         });
     }
     if (p == infinity) {
@@ -214,17 +215,19 @@ template <class T, class Run> void with_slope(double p, Run run) {
 // Added up one after the other, as torch does.
 template <class T>
 void gradients_of(const Matrices& m, const T* g, const T* out, double p, T* result) {
+    const Index size = m.size;
     with_slope<T>(p, [&](auto slope) {
         m.for_each<T>([&](const T* x, const T* y, Index place) {
-            parallel_for(m.rows, rows_of_piece<T>(m.others * m.size), [&](Index begin, Index end) {
+            parallel_for(m.rows, rows_of_piece<T>(m.others * size), [&](Index begin, Index end) {
                 for (Index i = place * m.rows + begin; i < place * m.rows + end; ++i) {
-                    const T* const from = x + (i - place * m.rows) * m.size;
-                    T* __restrict const total = result + i * m.size;
-                    std::fill_n(total, m.size, T(0));
+                    const T* const from = x + (i - place * m.rows) * size;
+                    T* __restrict const total = result + i * size;
+                    std::fill_n(total, size, T(0));
                     for (Index j = 0; j < m.others; ++j) {
                         const auto of = slope(g[i * m.others + j], out[i * m.others + j]);
-                        const T* const other = y + j * m.size;
-                        for (Index k = 0; k < m.size; ++k) total[k] += of(from[k] - other[k]);
+                        const T* const other = y + j * size;
+#pragma GCC ivdep
+                        for (Index k = 0; k < size; ++k) total[k] += of(from[k] - other[k]);
                     }
                 }
             });
@@ -249,6 +252,7 @@ void gradients_of_pairs(const T* x, Index count, Index size, const T* g, const T
                     const auto of = slope(g[pair], out[pair]);
                     const T* const other = x + j * size + begin;
                     T* __restrict const opposite = result + j * size + begin;
+#pragma GCC ivdep
                     for (Index k = 0; k < width; ++k) {
                         const T term = of(from[k] - other[k]);
                         total[k] += term;

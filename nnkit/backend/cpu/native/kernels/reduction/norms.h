@@ -1,6 +1,9 @@
 // What the norms of vectors and the distances between them are reductions by.
 #pragma once
 
+#include <cmath>
+#include <limits>
+
 #include "reducer.h"
 
 namespace nnkit {
@@ -10,9 +13,12 @@ struct Maximum : Plainly {
     template <class Value> static Value combine(Value a, Value b) { return maximum(a, b); }
 };
 
-template <class T> inline T magnitude(T x) { return x < 0 ? -x : x + T(0); }
+template <class T> inline T magnitude(T x) { return std::fabs(x); }
 template <class T> inline Vector<T> magnitude(const Vector<T>& x) {
-    return by_register(x, [](auto v) { return v < 0 ? -v : v + decltype(v){}; });
+    using Bits = std::conditional_t<sizeof(T) == 4, std::int32_t, std::int64_t>;
+    return by_register(x, [](auto v) {
+        return (Register<T>)((Register<Bits>)v & std::numeric_limits<Bits>::max());
+    });
 }
 
 template <class Base> struct Magnitudes : Base {
