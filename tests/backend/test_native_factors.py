@@ -99,6 +99,14 @@ def test_elimination_leaves_the_bits_of_its_twin() -> None:
         compare(B.lu_factor, *arguments)
 
 
+def test_orders_of_rows_are_those_of_the_twin() -> None:
+    for shape in ((4,), (3, 5), (2, 1, 3)):
+        pivots = (np.arange(np.prod(shape)).reshape(shape) * 7 % 5 + 1).astype(np.int32)
+        assert served(B.pivot_order, pivots, 6)
+        compare(B.pivot_order, pivots, 6)
+        assert not served(B.pivot_order, pivots, 3)
+
+
 def test_what_is_served() -> None:
     x, y = numbers((2, 3, 3)) + 3 * np.eye(3, dtype="f4"), numbers((2, 3, 1))
     assert served(B.solve, x, y) and served(B.inverse, x) and served(B.lu_factor, x)

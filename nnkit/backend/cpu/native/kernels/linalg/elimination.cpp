@@ -3,6 +3,7 @@
 // in one piece.
 #include <algorithm>
 #include <cmath>
+#include <numeric>
 
 #include "columns.h"
 #include "parallel.h"
@@ -148,7 +149,35 @@ PyObject* lu_factor(Arguments arguments) {
     return x.type() == Type::float64 ? factor<double>(sizes, x) : decline();
 }
 
+// pivot_order(pivots; size): the row that each row of the factors comes from.
+PyObject* pivot_order(Arguments arguments) {
+    const Array pivots = arguments.array(0);
+    const Index size = arguments.integer(1);
+    if (!pivots || pivots.type() != Type::int32 || !pivots.is_plain() || pivots.ndim() < 1 ||
+        pivots.ndim() > most_axes || pivots.size() == 0) {
+        return decline();
+    }
+    const Index steps = pivots.shape(-1);
+    npy_intp shape[most_axes];
+    std::copy_n(pivots.shape(), pivots.ndim(), shape);
+    shape[pivots.ndim() - 1] = size;
+    Owned result(empty<std::int64_t>(pivots.ndim(), shape));
+    if (!result) return nullptr;
+    const std::int32_t* chosen = pivots.data<std::int32_t>();
+    std::int64_t* order = result.array().data<std::int64_t>();
+    if (steps > size) return decline();
+    for (Index m = 0; m < pivots.size() / steps; ++m, chosen += steps, order += size) {
+        std::iota(order, order + size, std::int64_t{0});
+        for (Index k = 0; k < steps; ++k) {
+            if (chosen[k] < 1 || chosen[k] > size) return decline();
+            std::swap(order[k], order[chosen[k] - 1]);
+        }
+    }
+    return result.release();
+}
+
 Registration lu_factor_("lu_factor", lu_factor);
+Registration pivot_order_("pivot_order", pivot_order);
 Registration inverse_("inverse", inverse);
 Registration solve_("solve", solve);
 
