@@ -79,6 +79,13 @@ def check_least(name: str, parameter: str, input: Tensor, ndim: int) -> None:
 
 def sizes_of(name: str, given: tuple, keyword: Any = None, parameter: str = "size") -> tuple:
     """Sizes given one by one, as one sequence, or by keyword, as a tuple of ints."""
+    if keyword is None and given:  # plain ints need no more
+        sizes = given[0] if len(given) == 1 and given[0].__class__ is tuple else given
+        for n in sizes:
+            if n.__class__ is not int:
+                break
+        else:
+            return tuple(sizes)
     if keyword is not None:
         if given:
             raise TypeError(f"{name}() got multiple values for argument '{parameter}'")

@@ -119,7 +119,7 @@ def single(
     @functools.wraps(function)
     def call(*arguments: Any, **options: Any) -> Any:
         if MODE.enabled:
-            given = [*_tensors(arguments), *_tensors(options.values())]
+            given = _tensors((*arguments, *options.values()))
             unseen = [t._is_inference() for t in given]
             if True in unseen:
                 if all(unseen) and alone != "recorded":
@@ -129,7 +129,7 @@ def single(
                         return _results(function(*arguments, **options))
                 arguments = tuple(map(seen, arguments))
                 options = {name: seen(value) for name, value in options.items()}
-            if kind and any(t._requires_grad for t in given):
+            if kind and True in [t._requires_grad for t in given]:
                 return _results(_as_one(kind, function, arguments, options))
         return _results(function(*arguments, **options))
 
@@ -187,8 +187,13 @@ def _as_one(kind: Any, function: Callable, arguments: tuple, options: dict) -> A
 
 def _tensors(values: Any) -> list[Tensor]:
     """The tensors among the arguments, and in lists among them."""
-    parts = [v if v.__class__ in (list, tuple) else (v,) for v in values]
-    return [t for part in parts for t in part if isinstance(t, Tensor)]
+    found: list[Tensor] = []
+    for value in values:
+        if value.__class__ in (list, tuple):
+            found += [t for t in value if isinstance(t, Tensor)]
+        elif isinstance(value, Tensor):
+            found.append(value)
+    return found
 
 
 def seen(value: Any) -> Any:

@@ -312,10 +312,11 @@ def glu(input: Tensor, dim: int = -1) -> Tensor:
         tensor([0.5000, 1.0000])
     """
     check_tensor("glu", input)
-    if not input.ndim:
+    shape = input._array.shape
+    if not shape:
         raise RuntimeError("glu(): a tensor without dimensions has no dim to halve")
-    axis = normalize_dim(dim, input.ndim, "glu")
-    size = input.shape[axis]
+    axis = normalize_dim(dim, len(shape), "glu")
+    size = shape[axis]
     if size % 2:
         raise RuntimeError(
             f"glu(): the halved dimension must be even, but dim {axis} has size {size}"
