@@ -369,6 +369,11 @@ print([n for n in held if not hasattr(torch, n)], "functional" in dir(torch.nn))
 print([n for n in ("backend", "compat", "eigensolver") if n in held or hasattr(torch, n)])
 print([hasattr(torch.special, n) for n in ("kl_div", "logit", "Tensor")], hasattr(torch.fft, "add"))
 print(torch.random.default_generator is torch.default_generator)
+jit.TracerWarning.ignore_lib_warnings()  # what tests of scripts are set up and ended by
+torch._C._jit_set_emit_hooks(None, None)
+torch._C._jit_clear_class_registry()
+jit._recursive.concrete_type_store = jit._recursive.ConcreteTypeStore()
+jit._state._clear_class_state()
 """
     assert run(program).splitlines() == [
         "[False, False, False, False, False, False, False, False, False]",

@@ -78,6 +78,7 @@ _is_tracing = false
 _set_graph_executor_optimize = nothing
 _jit_override_can_fuse_on_cpu = _jit_override_can_fuse_on_gpu = nothing
 _jit_set_texpr_fuser_enabled = _jit_set_nvfuser_enabled = nothing
+_jit_set_emit_hooks = _jit_clear_class_registry = nothing
 _cuda_clearCublasWorkspaces = nothing
 _cuda_isInBadFork = false
 _debug_only_are_vmap_fallback_warnings_enabled = false
