@@ -105,8 +105,10 @@ _WRONG_RESULT = "Found dtype {got} but expected {wanted}"
 
 
 def _dtype_of_moduli(out: Tensor, result: Tensor, operands: tuple) -> str:
-    """Those of complex numbers go into any real numbers."""
-    return "castable" if operands[0].is_complex() and not out.is_complex() else "same"
+    """Those of complex numbers go into any real numbers, and into numbers as they are."""
+    (x,) = operands
+    into_reals = x.is_complex() and not out.is_complex()
+    return "castable" if into_reals or out.dtype is x.dtype else "same"
 
 
 neg = pointwise(
