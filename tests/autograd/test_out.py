@@ -45,6 +45,15 @@ ERRORS = [
     ("dtype", "fft.fftfreq(3, dtype=torch.float64, out=x)"),
     ("dtype|scalar type", "fft.ifft(x, out=torch.zeros(3, dtype=torch.complex128))"),
     ("dtype|scalar type", "hash_tensor(x, out=index)"),
+    *[
+        ("dtype|scalar type", f"{call}, out=torch.zeros(0, dtype=torch.float64))")
+        for call in (
+            "mm(torch.eye(2).to_sparse(), torch.eye(2)",
+            "matmul(torch.eye(2).to_sparse(), torch.eye(2)",
+            "addmm(torch.eye(2), torch.eye(2).to_sparse(), torch.eye(2)",
+            "bmm(torch.ones(1, 2, 2).to_sparse(), torch.ones(1, 2, 2)",
+        )
+    ],
     ("dtype|scalar type", "nonzero_static(x, size=3, out=x)"),
     # A look at the memory before a resize.
     ("single memory location", "exp(x, out=torch.zeros(1).expand(5, 7))"),

@@ -411,7 +411,7 @@ def held(
     call: Any = functools.update_wrapper(made(function, examine), function)
     # Some programs look there for the defaults of torch's functions.
     call.__defaults__, call.__kwdefaults__ = function.__defaults__, function.__kwdefaults__
-    call.takes_out = bool(out)
+    call.takes_out = facts if out else False
     if name not in _DIMS_FIRST:
         call.on_error = _check_histories
     return call

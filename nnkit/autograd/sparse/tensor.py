@@ -12,8 +12,8 @@ from typing import Any, ClassVar
 from nnkit.autograd.arguments.overriding import DisableTorchFunctionSubclass
 from nnkit.autograd.engine.node import WITH_INDICES
 from nnkit.autograd.grad_mode import MODE
-from nnkit.autograd.op.out import write_out
-from nnkit.autograd.op.public import COMPOSED
+from nnkit.autograd.op.out import USUAL, write_out
+from nnkit.autograd.op.public import COMPOSED, PUBLIC
 from nnkit.autograd.surface.printing import OPTIONS, format_values
 from nnkit.autograd.tensor import Size, Tensor
 from nnkit.autograd.views.history import check_cast
@@ -288,7 +288,8 @@ def into(out: Any, result: Any, name: str) -> Any:
     if isinstance(out, SparseTensor):
         out._become(result.detach().to(out.dtype))
         return out.requires_grad_() if result.requires_grad and result.is_leaf else out
-    return write_out(out, result, name)
+    facts = getattr(PUBLIC.get(name), "takes_out", False) or USUAL
+    return write_out(out, result, name, facts)
 
 
 def _named(name: str, part: Tensor) -> str:
