@@ -175,7 +175,11 @@ def fft(input: Tensor, n: int | None = None, dim: int = -1, norm: str | None = N
     return _complex_line("fft", input, n, dim, norm, False)
 
 
-@takes_out(dtype="same", checks_first=True, axes=complex_by_rows)
+@takes_out(
+    dtype=lambda out, result, operands: "castable" if operands[0].is_complex() else "same",
+    checks_first=lambda operands: not operands[0].is_complex(),
+    axes=complex_by_rows,
+)
 def ifft(input: Tensor, n: int | None = None, dim: int = -1, norm: str | None = None) -> Tensor:
     """The inverse of `fft`.
 

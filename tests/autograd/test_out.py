@@ -60,6 +60,7 @@ ERRORS = [
     ("single memory location", "maximum(x, y, out=torch.zeros(1).expand(5, 7))"),
     ("single memory location", "max(x, y, out=torch.zeros(1).expand(5, 7))"),
     ("single memory location", "take(x, index, out=torch.zeros(1).expand(5, 7))"),
+    ("single memory location", "std(x + 1j, out=torch.zeros(1).expand(5, 7))"),
     # Sequences of nothing.
     ("non-empty", "hstack([])"),
     ("non-empty", "vstack([])"),
@@ -126,7 +127,7 @@ def test_values(lib: ModuleType, call: str, expected: object) -> None:
     [
         ("sum(x, 0", 3), ("max(x", 2), ("inner(x, y", 3), ("pow(2, x", [1, 2, 4]),
         ("view_copy(x, (3, 1)", [[0], [1], [2]]), ("linalg.det(2 * torch.eye(2)", 4),
-        ("linalg.solve(torch.eye(3), x", [0, 1, 2]),
+        ("linalg.solve(torch.eye(3), x", [0, 1, 2]), ("angle(x + 0j", [0, 0, 0]),
     ],
 )  # fmt: skip
 def test_a_resize_before_a_look_at_the_memory(lib: ModuleType, call: str, expected: object) -> None:

@@ -2,9 +2,9 @@
 element in all places, as a part of something larger, as a leaf.
 
 ``python -m tests.fuzz.outs`` compares what becomes of such an ``out`` (its dtype, shape, strides,
-place and memory), or the type of the error, for the samples of the op table. ``--names`` takes the
-rows whose name matches, ``--samples`` so many of each. It prints each difference, and exits with 1
-if there is one.
+place and memory), or the type of the error, for the samples of the op table, also in complex
+numbers. ``--names`` takes the rows whose name matches, ``--samples`` so many of each. It prints each
+difference, and exits with 1 if there is one.
 """
 
 from __future__ import annotations
@@ -80,7 +80,9 @@ def differences(libs: list[Any], rows: list[OpRow], samples: int) -> Iterator[st
     """What torch, the first of the libraries, and nnkit do otherwise."""
     torch, nnkit = libs
     for row in rows:
-        for sample in itertools.islice(row.samples(Maker(row, row.dtypes[0])), samples):
+        dtypes = [row.dtypes[0], *({"complex64"} & {*row.dtypes[1:]})]
+        of_each = [itertools.islice(row.samples(Maker(row, d)), samples) for d in dtypes]
+        for sample in itertools.chain(*of_each):
             results = list(flatten(Call(torch, row, sample)()))
             if not all(isinstance(one, torch.Tensor) for one in results):
                 continue

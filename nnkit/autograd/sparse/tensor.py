@@ -288,7 +288,7 @@ def into(out: Any, result: Any, name: str) -> Any:
     if isinstance(out, SparseTensor):
         out._become(result.detach().to(out.dtype))
         return out.requires_grad_() if result.requires_grad and result.is_leaf else out
-    facts = getattr(PUBLIC.get(name), "takes_out", False) or USUAL
+    facts: Any = getattr(PUBLIC.get(name), "takes_out", None) or USUAL
     return write_out(out, result, name, facts)
 
 

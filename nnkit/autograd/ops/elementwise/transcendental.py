@@ -92,7 +92,7 @@ def _angle_of_real(input: Tensor) -> Tensor:
     return guarded("angle", where(input < 0, math.pi, zero) + input.sign() * zero, input)
 
 
-@public(out=Out(checks_first=True))
+@public(out=Out(checks_first=lambda operands: not operands[0].is_complex()))
 def angle(input: Tensor) -> Tensor:
     """The angle of each number in the complex plane: ``atan2(imag, real)``.
 

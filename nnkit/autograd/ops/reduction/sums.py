@@ -460,7 +460,16 @@ def _needs_dim_of_flag(name: str) -> Callable:
     return check
 
 
-@public(out=Out(prepare=_needs_dim_of_flag("var")))
+def _out_of_variance(name: str) -> Out:
+    """Of complex numbers torch adds two variances into ``out``."""
+    return Out(
+        prepare=_needs_dim_of_flag(name),
+        checks_first=lambda arguments: arguments[0].is_complex(),
+        overload=lambda arguments: "add" if arguments[0].is_complex() else name,
+    )
+
+
+@public(out=_out_of_variance("var"))
 def var(
     input: Tensor,
     dim: int | tuple | bool | None = ...,  # pyright: ignore[reportArgumentType]
@@ -489,7 +498,7 @@ def var(
     return _var(input, axis, correction, keepdim)
 
 
-@public(out=Out(prepare=_needs_dim_of_flag("std")))
+@public(out=_out_of_variance("std"))
 def std(
     input: Tensor,
     dim: int | tuple | bool | None = ...,  # pyright: ignore[reportArgumentType]
