@@ -3,8 +3,8 @@ element in all places, as a part of something larger, as a leaf.
 
 ``python -m tests.fuzz.outs`` compares what becomes of such an ``out`` (its dtype, shape, strides,
 place and memory), or the type of the error, for the samples of the op table, also in complex
-numbers. ``--names`` takes the rows whose name matches, ``--samples`` so many of each. It prints each
-difference, and exits with 1 if there is one.
+numbers. ``--names`` takes the rows whose name matches, ``--samples`` so many of each. Each
+difference is printed; if there is one, the exit code is 1.
 """
 
 from __future__ import annotations
