@@ -9,7 +9,7 @@ from types import ModuleType
 
 import pytest
 
-from tests.harness import bools, cases, checks, expectations, surroundings
+from tests.harness import bools, cases, checks, surroundings
 from tests.harness.row import OpRow
 from tests.harness.table import ROWS, SUBJECT
 
@@ -140,20 +140,6 @@ def test_aliases(framework: ModuleType, row: OpRow) -> None:
 @each(lambda row: row.elementwise or row.errors)
 def test_errors(framework: ModuleType, row: OpRow) -> None:
     checks.errors(framework, row)
-
-
-@pytest.mark.skipif(
-    expectations.torch is None, reason="torch's answers are needed to check the files"
-)
-@each(lambda row: True)
-def test_frozen(row: OpRow) -> None:
-    if not expectations.torch_answers(SUBJECT[row.name]):
-        pytest.skip("torch draws other random numbers on this processor than on others")
-    stored = expectations.frozen(SUBJECT[row.name])
-    for which in cases.PARITY:
-        for case in which(row):
-            assert case.key in stored, "run: python -m tests.harness.frozen"
-            checks.assert_same(expectations.ask(case).thinned(), stored[case.key], case.key, row)
 
 
 LEGACY = "BFloat16 Bool Byte Char Double Float Half Int Long Short".split()

@@ -22,12 +22,12 @@ needs_mpi = pytest.mark.skipif(
 
 
 def launch(
-    program: str, ranks: int, *arguments: str, launcher: str = "nnkit.distributed.run",
-    seconds: float = 100,
-) -> subprocess.CompletedProcess:  # fmt: skip
+    program: str, ranks: int, *arguments: str, seconds: float = 100
+) -> subprocess.CompletedProcess:
     """The end of a program of this folder on so many ranks; none of its processes is left."""
     command = [
-        *(sys.executable, "-m", launcher, "--standalone", "--nproc-per-node", str(ranks)),
+        *(sys.executable, "-m", "nnkit.distributed.run"),
+        *("--standalone", "--nproc-per-node", str(ranks)),
         *(str(PROGRAMS / f"{program}.py"), *arguments),
     ]
     environment = os.environ | {"PYTHONPATH": str(ROOT), "OMP_NUM_THREADS": "1"}

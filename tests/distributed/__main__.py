@@ -40,9 +40,12 @@ def main() -> None:
         for program, cases in programs:
             start = time.perf_counter()
             done = launch(
-                program, ranks, options.framework, *(c for c in cases if c not in only_ours),
-                launcher=f"{options.framework}.distributed.run", seconds=600,
-            )  # fmt: skip
+                program,
+                ranks,
+                options.framework,
+                *(c for c in cases if c not in only_ours),
+                seconds=600,
+            )
             # Not its exit code: gloo can abort a process that has done everything.
             assert done.stdout.count("passed") == ranks, f"{done.stdout}\n{done.stderr[-4000:]}"
             print(f"{program} on {ranks} ranks: {time.perf_counter() - start:.1f} s", flush=True)

@@ -43,7 +43,7 @@ def test_the_same_weights_as_one_process_with_the_whole_batch(ranks: int) -> Non
 def test_the_same_program_under_torch() -> None:
     cases = ["mlp", "unused", "no_sync", "scaler", "power"]
     cases += ["large", "observed", "join", "join_zero", "errors"]
-    done = succeed("data_parallel", 2, "torch", *cases, launcher="torch.distributed.run")
+    done = succeed("data_parallel", 2, "torch", *cases)
     assert done.count("passed") == 2
 
 

@@ -29,7 +29,7 @@ def test_every_collective(ranks: int) -> None:
 @needs_torch
 @pytest.mark.parametrize(("program", "count"), [("collectives", ()), ("random_programs", ("50",))])
 def test_the_same_program_under_torch(program: str, count: tuple) -> None:
-    done = launch(program, 2, "torch", *count, launcher="torch.distributed.run")
+    done = launch(program, 2, "torch", *count)
     # Not its exit code: a thread of gloo's that is still there when a process ends aborts it.
     assert done.stdout.count("passed") == 2, f"{done.stdout[-2000:]}\n{done.stderr[-4000:]}"
 

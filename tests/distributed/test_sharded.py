@@ -45,5 +45,5 @@ def test_the_memory_of_a_rank() -> None:
     ("program", "cases"), [("tensors", ()), ("sharded", ("clip", "states", "scaler"))]
 )
 def test_the_same_program_under_torch(program: str, cases: tuple) -> None:
-    done = succeed(program, 2, "torch", *cases, launcher="torch.distributed.run")
+    done = succeed(program, 2, "torch", *cases)
     assert done.count("passed") == 2
