@@ -192,9 +192,12 @@ def test_layouts(name: str) -> None:
     """Each layout for one operand while the others lie in C order, and for all of them."""
     formula = formula_of(name)
     of_dtype = {dtype: operands(formula, (2, 3, 17), dtype) for dtype in FLOATS}
-    for dtype, (layout, place) in itertools.product(FLOATS, LAYOUTS.items()):
+    for turn, (dtype, (layout, place)) in enumerate(itertools.product(FLOATS, LAYOUTS.items())):
         values = of_dtype[dtype]
         every = len(values)
+        # Loops of all dtypes are reached in one way: half of the layouts do for these.
+        if dtype != np.float32 and (turn + CASES.index(name)) % 2:
+            continue
         for i in range(every + 1) if dtype == np.float32 else [every]:
             mixed = [place(v) if i in (k, every) else v for k, v in enumerate(values)]
             if name.endswith("_") and not mixed[0].flags.writeable:
