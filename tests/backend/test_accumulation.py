@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import tracemalloc
+
 import numpy as np
 import pytest
 
@@ -52,3 +54,15 @@ def test_long_slices_are_added_in_order() -> None:
     for i, row in zip(index, source, strict=True):
         second[i] += row
     np.testing.assert_array_equal(first, second)
+
+
+def test_a_few_additions_take_no_memory_for_each_row() -> None:
+    table, index = np.zeros(10**6, np.int8), np.array([10**6 - 1, 0, 10**6 - 1])
+    tracemalloc.start()
+    try:
+        add_slices(table, index, np.array([1, 2, 3], np.int8), 0)
+        peak = tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+    assert table[0] == 2 and table[-1] == 4
+    assert peak < 100_000
