@@ -146,7 +146,7 @@ def _rebuild_parameter(data: Tensor, requires_grad: bool, hooks: Any) -> Any:
 
 def _rebuild_parameter_with_state(data: Tensor, requires_grad: bool, hooks: Any, state: Any) -> Any:
     parameter = Parameter(data, bool(requires_grad))
-    _set_attributes(parameter, state)
+    _set_obj_state(parameter, state)
     return parameter
 
 
@@ -160,14 +160,16 @@ def _rebuild_from_type(
     if hasattr(kind, "__setstate__"):
         tensor.__setstate__(state)
     else:
-        _set_attributes(tensor, state)
+        _set_obj_state(tensor, state)
     return tensor
 
 
-def _set_attributes(value: Any, state: Any) -> None:
+def _set_obj_state(obj: Any, state: Any) -> Any:
+    """Give an object its attributes again: a dictionary, or one and another of those in slots."""
     for part in state if isinstance(state, tuple) else (state,):
         for name, content in (part or {}).items():
-            setattr(value, name, content)
+            setattr(obj, name, content)
+    return obj
 
 
 def _plain_parameter(data: Tensor, requires_grad: bool, hooks: Any, state: Any = None) -> Any:
@@ -180,7 +182,7 @@ def _with_plain_attributes(value: Tensor, state: Any) -> Tensor:
         for name in part or ():
             if not isinstance(name, str) or hasattr(Tensor, name):
                 raise pickle.UnpicklingError(f"a tensor is given no attribute {name!r:.80}")
-    _set_attributes(value, state)
+    _set_obj_state(value, state)
     return value
 
 

@@ -27,6 +27,8 @@ SUBJECTS = {
     "torch.nested": "nested tensors",
     "torch.masked": "masked tensors",
     "torch.sparse.semi_structured": "semi-structured sparse tensors",
+    "torch.sparse._triton_ops": "kernels in Triton",
+    "torch.sparse._triton_ops_meta": "kernels in Triton",
     "torch.nn.parallel._functions": "copies of a module on several GPUs",
     "torch.utils.data.datapipes": "data pipes",
     "torch.utils.cpp_extension": "extensions compiled for torch",

@@ -119,3 +119,46 @@ print([part.shape for part in torch.vmap(lambda x: split(x, 2), in_dims=1)(torch
         "list [4.0, 4.0, 6.0, 6.0]", "[0.0, 0.0, 2.0, 2.0]", "2 [2.0, 2.0, 3.0, 3.0]",
         "[torch.Size([3, 2]), torch.Size([3, 2])]",
     ]  # fmt: skip
+
+
+def test_schemas_of_annotations() -> None:
+    program = """
+import torch
+from typing import Dict, List, Optional, Sequence, Tuple, Union
+from torch.library import infer_schema
+T, Number = torch.Tensor, Union[int, float, bool]
+def f(x: T, y: Optional[T], z: List[int], w: Optional[Sequence[int]] = None, a: float = 1.0,
+      b: bool = False, c: str = "q", d: torch.dtype = torch.float32, *, g: int = 3, s: Number = 2,
+      dev: torch.device = "cpu", n: Optional[float] = None) -> Tuple[T, int]: ...
+print(infer_schema(f, mutates_args=()))
+print(infer_schema(f, mutates_args={"x"}, op_name="own::f")[:40])
+print(infer_schema(f, mutates_args="unknown")[:30])
+def g(y: List[T], o: Sequence[Optional[T]], l: List[Number]) -> Tuple[T, List[T], float]: ...
+print(infer_schema(g, mutates_args={"y"}))
+def h(x: "T | None" = None, n: "list[int] | None" = None, v: float = 1e-5) -> None: ...
+print(infer_schema(h, mutates_args=()))
+def one(x: T) -> Tuple[T]: ...
+print(infer_schema(one, mutates_args=()))
+def a(x): ...
+def b(x: Dict) -> T: ...
+def c(x: T): ...
+def d(x: T, *more: T) -> T: ...
+def e(x: T, n: int = torch.ones(1)) -> T: ...
+def i(x: T) -> str: ...
+def j(x: "Unknown") -> T: ...
+for wrong, written in ((a, ()), (b, ()), (c, ()), (d, ()), (e, ()), (i, ()), (j, ()), (f, {"z"}),
+                       (f, {"no"}), (f, "x")):
+    try: print(infer_schema(wrong, mutates_args=written))
+    except ValueError: print("ValueError", end=" ")
+"""
+    numbers = "SymInt[] z, SymInt[]? w=None, float a=1.0, bool b=False"
+    assert run(program).splitlines() == [
+        f'(Tensor x, Tensor? y, {numbers}, str c="q", ScalarType d=float32, *, SymInt g=3, '
+        'Scalar s=2, Device dev="cpu", float? n=None) -> (Tensor, SymInt)',
+        "own::f(Tensor(a0!) x, Tensor? y, SymInt[",
+        "(Tensor(a0!) x, Tensor(a1!)? y",
+        "(Tensor(a0!)[] y, Tensor?[] o, Scalar[] l) -> (Tensor, Tensor[], float)",
+        "(Tensor? x=None, SymInt[]? n=None, float v=1e-05) -> ()",
+        "(Tensor x) -> ((Tensor))",
+        " ".join(["ValueError"] * 10),
+    ]

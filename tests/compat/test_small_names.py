@@ -510,3 +510,40 @@ except (RuntimeError, ValueError) as error:
     print(type(error).__name__)
 """
     assert run(program).splitlines() == ["torch.Size([2, 3]) torch.float16 meta True", "ValueError"]
+
+
+def test_what_quantizers_import() -> None:
+    program = """
+import torch
+from torch._higher_order_ops.out_dtype import out_dtype
+from torch._inductor.decomposition import register_decomposition
+from torch.jit._state import _enabled, _script_classes
+from torch.nn.functional import ScalingType, SwizzleType
+from torch.sparse import SparseSemiStructuredTensorCUSPARSELT, SparseSemiStructuredTensorCUTLASS
+from torch.sparse._triton_ops_meta import get_meta
+x, y = torch.tensor([[100, 100]], dtype=torch.int8), torch.tensor([[0.5, 1.0]])
+aten = torch.ops.aten
+print(out_dtype(aten.mm.default, torch.int32, x, x.T))
+print(out_dtype(aten.mul.Tensor, torch.int32, x, y))
+print(register_decomposition([aten.mm])(max) is max, len(_script_classes), type(_enabled).__name__)
+print(int(ScalingType.BlockWise1x32), int(SwizzleType.SWIZZLE_32_4_4))
+alike = torch._has_compatible_shallow_copy_type
+print(alike(x, y), alike(y, y.to_sparse()), alike(y, y.to("meta")))
+class Slotted: __slots__ = ("a", "__dict__")
+torch._utils._set_obj_state(made := Slotted(), ({"b": 2}, {"a": 1}))
+print(made.a, made.b, torch._utils._get_obj_state(torch.ones(1)) or {}, torch._C._cpu.__name__)
+with torch._dynamo.utils.disable_cache_limit(): pass
+ops, F = torch.ops, torch.nn.functional
+for lacking in (ops._c10d_functional.all_reduce, ops.prims.none, F.scaled_mm):
+    try: lacking(x)
+    except NotImplementedError: print("refused", end=" ")
+"""
+    assert run(program).splitlines() == [
+        "tensor([[20000]], dtype=torch.int32)",
+        "tensor([[ 50, 100]], dtype=torch.int32)",
+        "True 0 EnabledProxy",
+        "3 1",
+        "True False False",
+        "1 2 {} torch._C._cpu",
+        "refused refused refused",
+    ]

@@ -61,8 +61,11 @@ class OpOverload:
         return f"{self.overloadpacket}.{self._overloadname}"
 
 
+_OF_TORCH = {"aten", "prim", "prims", "c10d", "_c10d_functional", "c10d_functional"}
+
+
 class _OpNamespace:
-    """The operators of a library; of PyTorch's own, ``aten``, those that nnkit has."""
+    """The operators of a library; of PyTorch's own those that nnkit has, and others that raise."""
 
     def __init__(self, name: str) -> None:
         self.name = name
@@ -74,7 +77,9 @@ class _OpNamespace:
         if self.name == "aten":
             places = (nnkit, nnkit.nn.functional, nnkit.Tensor)
             found = next((f for p in places if (f := getattr(p, name, None))), None)
-            function = _ATEN.get(name, found) or functools.partial(_lacking, name)
+            function = _ATEN.get(name, found)
+        if function is None and self.name in _OF_TORCH:
+            function = functools.partial(_lacking, f"{self.name}.{name}")
         if function is None:
             raise AttributeError(
                 f"'_OpNamespace' '{self.name}' object has no attribute '{name}': nnkit has no "
@@ -86,7 +91,7 @@ class _OpNamespace:
 
 
 def _lacking(name: str, *args: Any, **kwargs: Any) -> NoReturn:
-    raise NotImplementedError(f"torch.ops.aten.{name}: nnkit has no operator of that name")
+    raise NotImplementedError(f"torch.ops.{name}: nnkit has no operator of that name")
 
 
 def _to_copy(

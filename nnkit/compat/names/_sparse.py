@@ -10,7 +10,8 @@ import nnkit
 from nnkit import Tensor
 
 __all__ = [
-    "_sparse_broadcast_to", "_sparse_compressed_tensor_unsafe", "_sparse_coo_tensor_unsafe",
+    "_has_compatible_shallow_copy_type", "_sparse_broadcast_to",
+    "_sparse_compressed_tensor_unsafe", "_sparse_coo_tensor_unsafe",
     "_validate_sparse_bsc_tensor_args", "_validate_sparse_bsr_tensor_args",
     "_validate_sparse_compressed_tensor_args", "_validate_sparse_coo_tensor_args",
     "_validate_sparse_csc_tensor_args", "_validate_sparse_csr_tensor_args",
@@ -58,3 +59,8 @@ def _validate_sparse_compressed_tensor_args(
     partial(_validate_sparse_compressed_tensor_args, layout=each)
     for each in (nnkit.sparse_csr, nnkit.sparse_csc, nnkit.sparse_bsr, nnkit.sparse_bsc)
 ]  # fmt: skip
+
+
+def _has_compatible_shallow_copy_type(self: Tensor, from_: Tensor) -> bool:
+    """Whether a tensor could take the place of another in memory: layouts and devices agree."""
+    return self.layout is from_.layout and self.device.type == from_.device.type

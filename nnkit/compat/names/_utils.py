@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 import nnkit
+from nnkit.autograd.surface.copying import state_of as _get_obj_state
 from nnkit.compat.names._dynamo import is_compiling as is_compiling
 from nnkit.compat.wrappers import _rebuild_wrapper_subclass as _rebuild_wrapper_subclass
 from nnkit.torch_rebuild import _rebuild_parameter as _rebuild_parameter
@@ -14,9 +15,13 @@ from nnkit.torch_rebuild import _rebuild_sparse as _rebuild_sparse_tensor
 from nnkit.torch_rebuild import _rebuild_stored as _rebuild_tensor_v3
 from nnkit.torch_rebuild import _rebuild_tensor as _rebuild_tensor
 from nnkit.torch_rebuild import _rebuild_without_memory as _rebuild_meta_tensor_no_storage
+from nnkit.torch_rebuild import _set_obj_state as _set_obj_state
 from nnkit.utils.data.worker import ExceptionWrapper as ExceptionWrapper
 
-__all__ = ["_rebuild_meta_tensor_no_storage", "_rebuild_sparse_tensor", "_rebuild_tensor_v3"]
+__all__ = [
+    "_get_obj_state", "_rebuild_meta_tensor_no_storage", "_rebuild_sparse_tensor",
+    "_rebuild_tensor_v3",
+]  # fmt: skip
 
 
 def _rebuild_tensor_v2(

@@ -19,6 +19,7 @@ from nnkit.autograd.batch.examples import BatchLevel
 from nnkit.autograd.graph import increment_version
 from nnkit.autograd.op.promotion import asking_among
 from nnkit.compat.dispatch import THREAD, asked
+from nnkit.compat.names._library.infer_schema import infer_schema as infer_schema
 from nnkit.compat.names._ops import OpOverloadPacket, ops
 from nnkit.compat.passing import nothing, unchanged
 from nnkit.utils._pytree import tree_flatten, tree_leaves, tree_unflatten

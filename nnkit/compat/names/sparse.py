@@ -47,4 +47,6 @@ LongTensor = _class("LongTensor", nnkit.int64)
 ShortTensor = _class("ShortTensor", nnkit.int16)
 _SEMI = "torch.sparse.semi_structured"
 SparseSemiStructuredTensor = stand_in(_SEMI, "SparseSemiStructuredTensor")
+SparseSemiStructuredTensorCUSPARSELT = stand_in(_SEMI, "SparseSemiStructuredTensorCUSPARSELT")
+SparseSemiStructuredTensorCUTLASS = stand_in(_SEMI, "SparseSemiStructuredTensorCUTLASS")
 to_sparse_semi_structured = stand_in(_SEMI, "to_sparse_semi_structured")

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from nnkit.backend import warning
-from nnkit.compat.passing import false
+from nnkit.compat.passing import Inert, false
 
 is_compile_supported = false
+disable_cache_limit = Inert
 
 
 def warn_once(msg: str, stacklevel: int = 1) -> None:

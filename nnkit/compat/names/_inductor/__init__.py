@@ -3,3 +3,4 @@
 from __future__ import annotations
 
 from nnkit.compat.names._inductor import config as config
+from nnkit.compat.names._inductor import decomposition as decomposition

@@ -1,5 +1,16 @@
-"""torch.jit._state: the classes that were scripted, of which there are none."""
+"""torch.jit._state: the classes that were scripted, of which there are none, and a switch."""
+
+from __future__ import annotations
 
 from nnkit.compat.passing import nothing
 
+
+class EnabledProxy:
+    """Whether functions are compiled when they are scripted; they are not."""
+
+    enabled = False
+
+
+_enabled = EnabledProxy()
+_script_classes: dict = {}
 _clear_class_state = nothing

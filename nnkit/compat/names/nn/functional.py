@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any
+from enum import IntEnum
+from typing import Any, NoReturn
 
 from nnkit import Tensor, channel_shuffle
 from nnkit.backend.warning import warn
@@ -18,6 +19,27 @@ from nnkit.overrides import has_torch_function_variadic as has_torch_function_va
 __all__ = ["_mha_shape_check", "grad"]
 
 native_channel_shuffle = channel_shuffle
+ScalingType = IntEnum(
+    "ScalingType",
+    "TensorWise RowWise BlockWise1x16 BlockWise1x32 BlockWise1x128 BlockWise128x128",
+    start=0,
+    module="torch.nn.functional",
+)
+SwizzleType = IntEnum(
+    "SwizzleType", "NO_SWIZZLE SWIZZLE_32_4_4", start=0, module="torch.nn.functional"
+)
+
+
+def scaled_mm(*args: Any, **kwargs: Any) -> NoReturn:
+    """Products of float8 with scales.
+
+    Raises:
+        NotImplementedError: always.
+    """
+    raise NotImplementedError("scaled_mm: nnkit has no products of float8 with scales")
+
+
+scaled_grouped_mm = scaled_mm
 
 
 def _canonical_mask(
