@@ -42,6 +42,13 @@ for found in (
     torch.native_batch_norm(a, None, None, zeros, ones, False, 0.1, 1e-5),
 ):
     print([tuple(f.shape) for f in found], [round(float(f.sum()), 2) for f in found[1:]])
+a.requires_grad_()
+for found in (
+    torch.native_layer_norm(a, (3,), None, None, 1e-5),
+    torch.native_batch_norm(a, None, None, None, None, True, 0.1, 1e-5),
+):
+    print([f.requires_grad for f in found])
+a.requires_grad_(False)
 show(torch.norm_except_dim(a, 2, 1), torch.norm_except_dim(a, 2, -1))
 show(torch.nuclear_norm(a), torch.frobenius_norm(a, (0, 1)))
 show(torch.fill_(a[0].clone(), 2), torch.zero_(a[0].clone()))
@@ -74,6 +81,8 @@ def test_functions_below_the_functional_ones() -> None:
         "[(1, 2, 4, 4), (1, 2), (1, 2)] [0.25, 2.22]",
         "[(2, 3), (3,), (3,)] [-1.42, 7.15]",
         "[(2, 3), (0,), (0,)] [0.0, 0.0]",
+        "[True, False, False]",
+        "[True, False, False]",
         "[1.64, 1.12, 2.59] [3.27]",
         "[3.99] [3.27]",
         "[2.0, 2.0, 2.0] [0.0, 0.0, 0.0]",

@@ -113,7 +113,7 @@ def native_layer_norm(
     input: Tensor, normalized_shape: Sequence[int], weight: Any, bias: Any, eps: float
 ) -> tuple[Tensor, Tensor, Tensor]:
     dims = tuple(range(-len(normalized_shape), 0))
-    variance, mean = nnkit.var_mean(input, dims, correction=0, keepdim=True)
+    variance, mean = nnkit.var_mean(input.detach(), dims, correction=0, keepdim=True)
     out = F.layer_norm(input, list(normalized_shape), weight, bias, eps)
     return out, mean, (variance + eps).rsqrt()
 
@@ -133,7 +133,7 @@ def native_batch_norm(
     if not training:
         return out, input.new_empty(0), input.new_empty(0)
     dims = tuple(d for d in range(input.ndim) if d != 1)
-    variance, mean = nnkit.var_mean(input, dims, correction=0)
+    variance, mean = nnkit.var_mean(input.detach(), dims, correction=0)
     return out, mean, (variance + eps).rsqrt()
 
 
