@@ -352,6 +352,8 @@ def promote(
     parameters: tuple[str, ...] = ("input", "other"),
 ) -> tuple[Tensor, ...]:
     """The operands as Tensors of their common dtype, with history; numbers become 0-dim tensors."""
+    if _agree(values) and not (floating and OF_ARRAY[values[0]._array.dtype].category < FLOATING):
+        return values
     values = together(name, *values)
     d = promoted_dtype(name, *values, parameters=parameters)
     if floating:
@@ -366,6 +368,20 @@ def promote(
         else:
             result.append(cast_inside(value, d))
     return tuple(result)
+
+
+def _agree(values: tuple) -> bool:
+    """Whether all values are tensors of one dtype in one place."""
+    first = values[0]
+    if not isinstance(first, Tensor):
+        return False
+    place, kind = first._device, first._array.dtype
+    for value in values:
+        if not isinstance(value, Tensor) or value._device is not place:
+            return False
+        if value._array.dtype is not kind:
+            return False
+    return True
 
 
 def cast_inside(operand: Tensor, d: dtype) -> Tensor:
