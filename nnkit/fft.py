@@ -342,7 +342,11 @@ def hfftn(
     return rules.fft_c2r(conj(x), axes[-1:], scale_of(norm, sizes[-1], False), sizes[-1])
 
 
-@takes_out(axes=by_rows)
+@takes_out(
+    # Of a single dimension, the result is conjugated into ``out``.
+    dtype=lambda out, result, operands: "same" if result.is_conj() else "castable",
+    axes=by_rows,
+)
 def ihfftn(
     input: Tensor,
     s: int | Sequence[int] | None = None,

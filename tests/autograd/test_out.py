@@ -44,6 +44,7 @@ ERRORS = [
     ],
     ("dtype", "fft.fftfreq(3, dtype=torch.float64, out=x)"),
     ("dtype|scalar type", "fft.ifft(x, out=torch.zeros(3, dtype=torch.complex128))"),
+    ("dtype", "fft.ihfftn(x, dim=0, out=torch.zeros(2, dtype=torch.complex128))"),
     ("dtype|scalar type", "hash_tensor(x, out=index)"),
     *[
         ("dtype|scalar type", f"{call}, out=torch.zeros(0, dtype=torch.float64))")
