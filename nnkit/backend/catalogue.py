@@ -322,7 +322,7 @@ SIGNATURES = {
         embedding(weight, index; padding_idx, scale_grad_by_freq)
         embedding_grad(g, index; count, padding_idx, scale_grad_by_freq)
         embedding_renorm_(weight!, index; max_norm, norm_type)
-        bag_sum(weight, index, bags; count)
+        bag_sum(weight, index, bags, factors?; count)
         bag_max(x, bags; count) -> out, rows
         one_hot(index; classes) -> out~
     """,

@@ -144,6 +144,11 @@ def _recurrent_grad(call: dict, result: Any) -> int:
     return 2 * _recurrent(call, result)
 
 
+def _bag_sum(call: dict, result: Any) -> int:
+    terms = call["index"].size * result.shape[1]
+    return terms if call["factors"] is None else 2 * terms
+
+
 PRODUCTS: dict[str, Callable[[dict, Any], int]] = {
     **dict.fromkeys("matmul mm bmm mv dot vdot".split(), _matrix),
     **dict.fromkeys(("addmm", "baddbmm"), _matrix_and_sum),
@@ -151,6 +156,7 @@ PRODUCTS: dict[str, Callable[[dict, Any], int]] = {
     "einsum": _einsum,
     "linear": _linear,
     "linear_grad_weight": lambda call, result: 2 * call["g"].size * call["x"].shape[-1],
+    "bag_sum": _bag_sum,
     "conv": _conv,
     "conv_transpose": lambda call, result: 2 * call["x"].size * _window(call["weight"]),
     "conv_grad_input": lambda call, result: 2 * call["g"].size * _window(call["weight"]),

@@ -27,10 +27,12 @@ def _sums() -> Iterator[tuple]:
         for i, (bags, count) in enumerate(_places()):
             index = np.arange(len(bags)) * 7 % 11
             dtype = FLOATS[(i + width) % 2]
-            yield numbers((11, width), dtype, edges=width == 7), index, bags, count
+            table = numbers((11, width), dtype, edges=width == 7)
+            for factors in (None, numbers((len(bags),), dtype)):
+                yield table, index, bags, factors, count
     for layout in LAYOUTS.values():
         bags = np.array([0, 0, 1, 1, 1, 4])
-        yield layout(numbers((5, 6))), np.array([3, 3, 0, 4, 1, 2], np.int32), bags, 5
+        yield layout(numbers((5, 6))), np.array([3, 3, 0, 4, 1, 2], np.int32), bags, None, 5
 
 
 def _maxima() -> Iterator[tuple]:
@@ -53,8 +55,9 @@ def test_equals_twin(name: str) -> None:
 
 def test_leaves_wrong_indices_and_orders_to_the_twin() -> None:
     table, bags = numbers((3, 4)), np.array([0, 0, 1])
-    assert served(B.bag_sum, table, np.array([0, 2, 1]), bags, 2)
-    assert not served(B.bag_sum, table, np.array([0, 3, 1]), bags, 2)
-    assert not served(B.bag_sum, table, np.array([0, -1, 1]), bags, 2)
-    assert not served(B.bag_sum, table, np.array([0, 2, 1]), bags[::-1].copy(), 2)
+    assert served(B.bag_sum, table, np.array([0, 2, 1]), bags, None, 2)
+    assert served(B.bag_sum, table, np.array([0, 2, 1]), bags, numbers((3,)), 2)
+    assert not served(B.bag_sum, table, np.array([0, 3, 1]), bags, None, 2)
+    assert not served(B.bag_sum, table, np.array([0, -1, 1]), bags, None, 2)
+    assert not served(B.bag_sum, table, np.array([0, 2, 1]), bags[::-1].copy(), None, 2)
     assert not served(B.bag_max, table, np.array([1, 0, 1]), 2)

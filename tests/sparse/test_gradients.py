@@ -10,6 +10,8 @@ from typing import Any
 import pytest
 
 import nnkit
+from nnkit.backend.cost import arrays_in
+from nnkit.backend.door import Doorkeeper, standing
 from tests.frameworks import raises
 from tests.sparse.cases import coordinates, strided
 
@@ -50,6 +52,25 @@ def test_values(lib: ModuleType, name: str) -> None:
     assert leaf.grad.is_sparse or lib is not nnkit  # of torch's matmul it is strided
     found = (leaf.grad.to_dense() if leaf.grad.is_sparse else leaf.grad)[tuple(rows)]
     assert found.tolist() == pytest.approx(values.grad.tolist())
+
+
+class Sizes(Doorkeeper):
+    """Keeps the number of elements of the largest result."""
+
+    largest = 0
+
+    def called(self, name: str, arguments: tuple, result: Any) -> None:
+        self.largest = max([self.largest, *(out.size for out in arrays_in(result))])
+
+
+@pytest.mark.parametrize("layout", ["sparse_coo", "sparse_csr"])
+def test_a_product_and_its_gradient_hold_no_terms(layout: str) -> None:
+    x = nnkit.rand(20, 20).to_sparse(layout=getattr(nnkit, layout))
+    y = nnkit.rand(20, 50, requires_grad=True)
+    with standing(Sizes, nnkit.device("cpu")) as sizes:
+        (x @ y).backward(nnkit.ones(20, 50))
+    assert nnkit.allclose(y.grad, x.to_dense().t() @ nnkit.ones(20, 50))
+    assert sizes.largest == 20 * 50  # of 20 * 20 elements times a row of 50 each
 
 
 def test_second_derivatives() -> None:

@@ -33,13 +33,27 @@ _embedding = rule(
 )
 
 
+def _grad_bag_table(
+    B: Any, g: Any, index: Any, bags: Any, factors: Any, weight_shape: tuple
+) -> Any:
+    """For each row of the table, the sum of what the bags give back that have read it."""
+    order = B.argsort(index, 0, False)
+    readers, rows = B.index_select(bags, order, 0), B.index_select(index, order, 0)
+    if factors is not None:
+        factors = B.conj(B.index_select(factors, order, 0))
+    return B.bag_sum(g, readers, B.cast(rows, int64.array), factors, weight_shape[0])
+
+
+def _grad_bag_factors(B: Any, g: Any, weight: Any, index: Any, bags: Any) -> Any:
+    rows = B.index_select(weight, index, 0)
+    return B.sum(B.mul(B.index_select(g, bags, 0), B.conj(rows)), (1,), False)
+
+
 bag_sum = rule(
     "bag_sum",
     node="EmbeddingBagBackward0",
-    linear=True,
-    weight=lambda B, g, index, bags, weight_shape: B.embedding_grad(
-        B.index_select(g, bags, 0), index, weight_shape[0], None, False
-    ),
+    weight=_grad_bag_table,
+    factors=_grad_bag_factors,
 )
 
 

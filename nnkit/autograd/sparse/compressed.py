@@ -134,7 +134,9 @@ def to_coordinates(x: CompressedTensor) -> CoordinateTensor:
     counts = (x._starts[..., 1:] - x._starts[..., :-1]).reshape(-1)
     lines = max(x._starts._array.shape[-1] - 1, 1)
     line = PUBLIC["arange"](counts.shape[0], device=counts.device).repeat_interleave(counts)
-    batch, along = line.div(lines, rounding_mode="floor"), line % lines
+    batch, along = line, line
+    if x.batch_dims:
+        batch, along = line.div(lines, rounding_mode="floor"), line % lines
     others = x._others.reshape(-1).long()
     row, column = (along, others) if x.by_rows else (others, along)
     values = x.stored().flatten(0, x.batch_dims)

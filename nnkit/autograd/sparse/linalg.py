@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from nnkit.autograd.op.public import PUBLIC
+from nnkit.autograd.ops.embedding import bag_sum
 from nnkit.autograd.sparse.coordinates import (
     CoordinateTensor,
     coalesce,
@@ -44,9 +45,9 @@ def mm(input: Any, mat2: Any, reduce: str | None = None) -> Any:
         return _sparse_product(input, coalesce(mat2))
     row, column = input._coordinates
     values = input.stored()
-    terms = values[:, None] * mat2.index_select(0, column)
     if reduce in (None, "sum"):
-        return terms.new_zeros((input.shape[0], mat2.shape[1])).index_add(0, row, terms)
+        return bag_sum(mat2, column, row, values, input.shape[0])
+    terms = values[:, None] * mat2.index_select(0, column)
     reduce = {"max": "amax", "min": "amin"}.get(reduce, reduce)
     if reduce not in ("mean", "amax", "amin"):
         raise RuntimeError(
@@ -115,10 +116,10 @@ def bmm(input: Any, mat2: Any) -> Tensor:
         )
     _check_dtypes(input, mat2)
     batch, row, column = input._coordinates
-    terms = input.stored()[:, None] * mat2[batch, column]
     shape = (*input.shape[:2], mat2.shape[2])
-    out = terms.new_zeros((shape[0] * shape[1], shape[2]))
-    return out.index_add(0, batch * shape[1] + row, terms).reshape(shape)
+    read, written = batch * mat2.shape[1] + column, batch * shape[1] + row
+    out = bag_sum(mat2.flatten(0, 1), read, written, input.stored(), shape[0] * shape[1])
+    return out.reshape(shape)
 
 
 @defines("matmul", "__matmul__", "__rmatmul__")

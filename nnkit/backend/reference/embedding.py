@@ -36,9 +36,11 @@ def embedding_renorm_(B, weight, index, max_norm, norm_type):
     return B.index_copy_(weight, index, B.cast(shrunk, weight.dtype), 0)
 
 
-def bag_sum(B, weight, index, bags, count):
-    """The sum of the rows of each bag of indices, which are in the order of their bags."""
+def bag_sum(B, weight, index, bags, factors, count):
+    """The sum of the rows of each bag of indices, each times its factor."""
     rows = B.index_select(weight, index, 0)
+    if factors is not None:
+        rows = B.mul(rows, B.unsqueeze(factors, 1))
     return B.index_select_adjoint(rows, bags, 0, (count, weight.shape[1]))
 
 

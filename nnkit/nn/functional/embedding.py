@@ -140,10 +140,12 @@ def _bags(input: Tensor, offsets: Any, include_last_offset: bool, whole: bool) -
     return input.narrow(0, 0, bags.shape[0]), bags, len(lengths)
 
 
-def _sums(weight: Tensor, index: Tensor, bags: Tensor, count: int) -> Tensor | None:
+def _sums(
+    weight: Tensor, index: Tensor, bags: Tensor, factors: Tensor | None, count: int
+) -> Tensor | None:
     """The sums of bags, or None for an index outside the table, about which `_rows` says more."""
     try:
-        return ops.bag_sum(weight, index, bags, count)
+        return ops.bag_sum(weight, index, bags, factors, count)
     except IndexError:
         return None
 
@@ -268,10 +270,9 @@ def _pooled(
     """The sum, mean or maximum of each of ``count`` bags, the last one of which has ``counted``
     indices more than there are; of ``length`` indices each, unless that is None."""
     held = count
-    plain = mode != "max" and padding < 0 and factors is None and not weight._device.depth
-    pooled = (
-        _sums(weight, index, bags, count) if plain and not (scale_grad_by_freq or sparse) else None
-    )
+    pooled = None
+    if mode != "max" and padding < 0 and not (scale_grad_by_freq or sparse or weight._device.depth):
+        pooled = _sums(weight, index, bags, factors, count)
     if pooled is None:
         if padding >= 0:  # what is padded goes into one bag more
             held, bags = count + 1, bags.masked_fill(index == padding, count)

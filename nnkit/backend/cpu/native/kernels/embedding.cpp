@@ -23,32 +23,39 @@ bool find_starts(Array bags, Index count, Index* starts) {
     return true;
 }
 
-// out[j] = sum of the elements j of some rows, one after the other.
-template <class T, int vectors>
-void add_block(const T* table, Index width, const Index* rows, Index count, T* out) {
+// out[j] = sum of the elements j of some rows, one after the other, each times its factor if there
+// are factors.
+template <class T, bool weighted, int vectors>
+void add_block(const T* table, Index width, const Index* rows, const T* factors, Index count,
+               T* out) {
     Vector<T> sums[vectors] = {};
     for (Index i = 0; i < count; ++i) {
         const T* row = table + rows[i] * width;
+        const Vector<T> factor = broadcast(weighted ? factors[i] : T(1));
 #pragma GCC unroll 4
-        for (int k = 0; k < vectors; ++k) sums[k] += load(row + k * lanes<T>);
+        for (int k = 0; k < vectors; ++k) {
+            const Vector<T> term = load(row + k * lanes<T>);
+            sums[k] += weighted ? term * factor : term;
+        }
     }
     for (int k = 0; k < vectors; ++k) store(out + k * lanes<T>, sums[k]);
 }
 
-template <class T>
-void add_rows(const T* table, Index width, const Index* rows, Index count, T* out) {
+template <class T, bool weighted>
+void add_rows(const T* table, Index width, const Index* rows, const T* factors, Index count,
+              T* out) {
     constexpr int many = 4;
     Index j = 0;
     for (; j + many * lanes<T> <= width; j += many * lanes<T>) {
-        add_block<T, many>(table + j, width, rows, count, out + j);
+        add_block<T, weighted, many>(table + j, width, rows, factors, count, out + j);
     }
     for (; j + lanes<T> <= width; j += lanes<T>) {
-        add_block<T, 1>(table + j, width, rows, count, out + j);
+        add_block<T, weighted, 1>(table + j, width, rows, factors, count, out + j);
     }
     std::fill(out + j, out + width, T(0));
     for (Index i = 0; i < count && j < width; ++i) {
         const T* row = table + rows[i] * width;
-        for (Index k = j; k < width; ++k) out[k] += row[k];
+        for (Index k = j; k < width; ++k) out[k] += weighted ? row[k] * factors[i] : row[k];
     }
 }
 
@@ -61,27 +68,39 @@ template <class Run> void for_bags(Index count, Index positions, Index width, Ru
 }
 
 template <class T>
-PyObject* sums_of_bags(Array table, const Index* rows, const Index* starts, Index count) {
+PyObject* sums_of_bags(Array table, const Index* rows, Array factors, const Index* starts,
+                       Index count) {
     const Index width = table.shape(1);
+    const T* from = table.data<T>();
+    const T* factor = factors ? factors.data<T>() : nullptr;
     PyObject* result = empty<T>({count, width});
     if (result == nullptr) return nullptr;
     T* out = Array(result).data<T>();
     for_bags(count, starts[count], width, [&](Index bag) {
-        add_rows<T>(table.data<T>(), width, rows + starts[bag], starts[bag + 1] - starts[bag],
-                    out + bag * width);
+        const Index begin = starts[bag], held = starts[bag + 1] - begin;
+        if (factor == nullptr) {
+            add_rows<T, false>(from, width, rows + begin, nullptr, held, out + bag * width);
+        } else {
+            add_rows<T, true>(from, width, rows + begin, factor + begin, held, out + bag * width);
+        }
     });
     return result;
 }
 
-// bag_sum(table, index, bags; count)
+// bag_sum(table, index, bags, factors?; count)
 PyObject* bag_sum(Arguments arguments) {
     Array table = arguments.array(0), index = arguments.array(1);
-    Array bags = arguments.plain<std::int64_t>(2);
-    const Index count = arguments.integer(3);
-    if (!table || !table.is_plain() || table.ndim() != 2 || !is_index(index) || !bags) {
+    Array bags = arguments.plain<std::int64_t>(2), factors = arguments.array(3);
+    const Index count = arguments.integer(4);
+    if (!table || !table.is_behaved() || table.ndim() != 2 || !is_index(index) || !bags) {
         return decline();
     }
+    if (table.type() != Type::float32 && table.type() != Type::float64) return decline();
     if (!index.is_plain() || index.size() != bags.size() || count < 0) return decline();
+    if (!arguments.is_none(3)) {
+        if (!factors || factors.type() != table.type() || !factors.is_plain()) return decline();
+        if (factors.size() != index.size()) return decline();
+    }
     Scratch<Index> starts(count + 1), rows(index.size());
     if (!find_starts(bags, count, starts.data())) return decline();
     Bounds bounds{table.shape(0)};
@@ -90,11 +109,15 @@ PyObject* bag_sum(Arguments arguments) {
         for (Index i = 0; i < index.size(); ++i) rows[i] = bounds.checked(from[i]);
     });
     if (bounds.broken) return decline();
-    if (table.type() == Type::float32) {
-        return sums_of_bags<float>(table, rows.data(), starts.data(), count);
+    Owned plain;  // of an expanded gradient or a transposed table, if that is less than all terms
+    if (!table.is_plain()) {
+        if (table.shape(0) > index.size()) return decline();
+        plain = Owned(plain_copy(table));
+        if (!plain) return nullptr;
+        table = plain.array();
     }
-    if (table.type() != Type::float64) return decline();
-    return sums_of_bags<double>(table, rows.data(), starts.data(), count);
+    const auto sums = table.type() == Type::float32 ? sums_of_bags<float> : sums_of_bags<double>;
+    return sums(table, rows.data(), factors, starts.data(), count);
 }
 
 template <class T>
