@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import gc
 from types import ModuleType
 
 import numpy as np
 import pytest
 
+import nnkit
 from tests.frameworks import raises
 
 
@@ -139,6 +141,22 @@ def test_memory_that_others_look_into_does_not_grow(lib: ModuleType, lent: str) 
     with raises(lib, RuntimeError, "not resizable"):
         x.detach()[1:].resize_(4)
     assert x.tolist() == [0, 0]
+
+
+def test_growing_what_nobody_shares_goes_through_no_objects(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    gone_through = []
+    monkeypatch.setattr(gc, "get_objects", lambda: gone_through.append(1) or [])
+    for x in (nnkit.ones(3), nnkit.tensor(1.0), nnkit.ones(2, 2) @ nnkit.ones(2, 2)):
+        x.resize_(20).resize_(50).fill_(2)
+        x.share_memory_()
+    with pytest.warns(UserWarning, match="was resized"):
+        nnkit.add(nnkit.ones(20), 1, out=nnkit.ones(3))
+    assert not gone_through
+    part = x[1:]
+    x.resize_(200)
+    assert gone_through == [1] and part[0] == 2
 
 
 def test_each_tensor_on_an_array_is_a_storage_of_its_own(lib: ModuleType) -> None:

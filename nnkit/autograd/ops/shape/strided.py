@@ -3,9 +3,7 @@ whose geometry is changed in place."""
 
 from __future__ import annotations
 
-import gc
 import math
-import sys
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -37,6 +35,7 @@ from nnkit.autograd.views.history import (
     wrote,
 )
 from nnkit.autograd.views.overlap import check_expanded, check_writable
+from nnkit.autograd.views.sharing import sharing
 from nnkit.backend.lazy import alike, memory_of
 from nnkit.backend.memory import (
     axes_of,
@@ -46,7 +45,6 @@ from nnkit.backend.memory import (
     contiguous_format,
     extent,
     is_lent,
-    owner,
     preserve_format,
     strides_in_order,
     strides_of,
@@ -447,13 +445,14 @@ def resize(input: Tensor, shape: tuple[int, ...], axes: tuple[int, ...] | None =
     Args:
         axes: the dimensions from the slowest to the fastest in memory.
     """
-    B, data = input._device.home.backend, memory_of(input._array)
+    B = input._device.home.backend
     strides = strides_in_order(shape, axes)
     _, _, offset = source = geometry(input)
     room = offset + math.prod(shape)
-    if room > B.storage_size(data):
-        data = _grown_storage(input, room)
-        source = ((room,), (1,), 0)
+    if room > B.storage_size(memory_of(input._array)):
+        data, source = _grown_storage(input, room), ((room,), (1,), 0)
+    else:
+        data = memory_of(input._array)
     change_geometry(input, alike(input._array, B.as_strided(data, shape, strides, offset, source)))
 
 
@@ -472,6 +471,7 @@ def _grown_storage(input: Tensor, room: int) -> Any:
         return larger
     kept = B.as_strided(data, (size,), (1,), 0, geometry(input))
     B.copy_(B.getitem(larger, (slice(size),)), kept)
+    del data, kept  # as long as they are held, the tensor does not look alone
     move_storage(input, larger)
     return larger
 
@@ -480,7 +480,7 @@ def move_storage(tensor: Tensor, line: Any) -> None:
     """Let all tensors that look into the memory of one look into a line of numbers, at the same
     places."""
     B = tensor._device.home.backend
-    for each in sorted(_sharing(tensor), key=lambda t: t._base is not None):
+    for each in sorted(sharing(tensor), key=lambda t: t._base is not None):
         mine = memory_of(each._array)
         typed = line if mine.dtype == line.dtype else _reread(B, line, mine.dtype)
         shape, strides, offset = geometry(each)
@@ -490,33 +490,11 @@ def move_storage(tensor: Tensor, line: Any) -> None:
         each._viewed = viewed
 
 
-def _sharing(tensor: Tensor) -> list[Tensor]:
-    """All tensors that look into the memory of one, and this one.
-
-    Nobody keeps account of who shares memory: it would cost each view, and this is rare.
-    """
-    data = tensor._array
-    holder = [alone := object()]  # as a tensor holds an array that nobody else has
-    if owner(data) is data and sys.getrefcount(data) == sys.getrefcount(alone):
-        return [tensor]
-    del holder
-    return [t for t in gc.get_objects() if issubclass(type(t), Tensor) and _shares(t, data)]
-
-
 def _reread(B: Any, array: Any, dtype: Any) -> Any:
     """The bytes of a line of numbers as numbers of another dtype, as many as there are whole."""
     size, width = array.dtype.itemsize, dtype.itemsize
     whole = array.shape[0] * size // width * width // size
     return B.view_dtype(B.getitem(array, (slice(whole),)), dtype)
-
-
-def _shares(tensor: Tensor, data: Any) -> bool:
-    """Whether a tensor looks into the storage of an array; one without a shape may be asked too."""
-    try:
-        mine = object.__getattribute__(tensor, "_array")
-    except AttributeError:
-        return False
-    return mine is not None and owner(memory_of(mine)) is owner(memory_of(data))
 
 
 @public(namespace=False)
