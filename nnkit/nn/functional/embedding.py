@@ -135,8 +135,8 @@ def _bags(input: Tensor, offsets: Any, include_last_offset: bool, whole: bool) -
             f"got {max(starts)}"
         )
     lengths = [end - start for start, end in zip(starts, ends, strict=False)]
-    numbers = offsets.new_tensor(range(len(lengths)))
-    bags = numbers.repeat_interleave(offsets.new_tensor(lengths)).long()
+    numbers = arange(len(lengths), device=offsets.device)
+    bags = numbers.repeat_interleave(offsets.new_tensor(lengths))
     return input.narrow(0, 0, bags.shape[0]), bags, len(lengths)
 
 
