@@ -7,6 +7,7 @@ with Tensors for arrays; it returns the results as Tensors.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from functools import partial
 from typing import Any
@@ -156,10 +157,30 @@ def _over(name: str, some: str) -> Callable:
     def reduce(ask: Ask, x: Tensor, axis: Any, keepdims: bool) -> Tensor:
         if axis is None and not keepdims:
             return ask(name, x)
-        dims = range(x.ndim) if axis is None else (axis if isinstance(axis, tuple) else (axis,))
-        return ask(f"{name}.{some}", x, list(dims), keepdims)
+        return ask(f"{name}.{some}", x, _dims(x, axis), keepdims)
 
     return reduce
+
+
+def _over_one(name: str, one: str) -> Callable:
+    """The rule of a reduction that goes along one dimension, or all elements."""
+
+    def reduce(ask: Ask, x: Tensor, axis: Any, keepdims: bool) -> Any:
+        if axis is None and not keepdims:
+            return ask(name, x)
+        dims = _dims(x, axis)
+        return ask(f"{name}.{one}", x, *dims, keepdims) if len(dims) == 1 else NotImplemented
+
+    return reduce
+
+
+def _dims(x: Tensor, axis: Any) -> list[int]:
+    return list(range(x.ndim) if axis is None else axis if isinstance(axis, tuple) else (axis,))
+
+
+def _norm(ask: Ask, x: Tensor, p: float, axis: Any, keepdims: bool) -> Tensor:
+    dims = None if axis is None else _dims(x, axis)
+    return ask("linalg_vector_norm", x, p, dims, keepdims)
 
 
 def _spread(name: str) -> Callable:
@@ -218,12 +239,14 @@ def _made(name: str) -> Callable:
 def _getitem(ask: Ask, x: Tensor, index: Any) -> Any:
     """One number or slice after the other."""
     items = index if isinstance(index, tuple) else (index,)
-    if any(i is None or not isinstance(i, (int, slice, type(...))) for i in items):
+    if not all(i is None or isinstance(i, (int, slice, type(...))) for i in items):
         return NotImplemented
     dim = 0
     for position, item in enumerate(items):
         if item is ...:
-            dim = x.ndim - (len(items) - position - 1)
+            dim = x.ndim - sum(i is not None for i in items[position + 1 :])
+        elif item is None:
+            x, dim = ask("unsqueeze", x, dim), dim + 1
         elif isinstance(item, slice):
             if item != slice(None):
                 start, stop, step = item.indices(x.shape[dim])
@@ -313,6 +336,18 @@ _RULES: dict[str, Callable] = {
     "relu_grad_x": lambda ask, g, out: ask("threshold_backward", g, out, 0),
     "mul_grad_x": _of_reals(_same("mul.Tensor")), "mul_grad_y": _of_reals(_same("mul.Tensor")),
     "getitem": _getitem, "attention": _attention, "embedding": _embedding,
+    "prod": _over_one("prod", "dim_int"), "all": _over_one("all", "dim"),
+    "any": _over_one("any", "dim"), "norm": _norm,
+    "squeeze": lambda ask, x, axes: ask("squeeze.dims", x, list(axes)),
+    "roll": lambda ask, x, shifts, axes: ask("roll", x, shifts, axes or ()),
+    "contiguous": lambda ask, x: ask("clone", x, memory_format=nnkit.contiguous_format),
+    "baddbmm": lambda ask, input, x, y, beta, alpha: ask(
+        "baddbmm", input, x, y, beta=beta, alpha=alpha),
+    "unfold": _same("unfold"), "diagonal": _same("diagonal"), "view_dtype": _same("view.dtype"),
+    "index_fill": lambda ask, x, index, axis, value: ask(
+        "index_fill.int_Scalar", x, axis, index, value),
+    "arange": lambda ask, start, stop, step, dtype: ask(
+        "arange.start_step", start, stop, step, dtype=dtype),
     "amax": _over("amax", "default"), "amin": _over("amin", "default"), "mH": _of_reals(_turn),
     "where": _same("where.self"), "pow_scalar": _same("pow.Tensor_Scalar"),
     "unbind": _same("unbind.int"), "split": lambda ask, x, sizes, axis: ask(
@@ -322,11 +357,58 @@ _RULES: dict[str, Callable] = {
 _TAKES_NUMBERS = frozenset("add sub mul div remainder fmod bitwise_and bitwise_or".split())
 
 
+def _clamp(ask: Ask, end: str, x: Tensor, low: Any, high: Any) -> Tensor:
+    bounds = [None if abs(each) == math.inf else each for each in (low, high)]
+    return ask(f"clamp{end}", x, *bounds) if bounds[1] is not None else ask(f"clamp{end}", x, low)
+
+
+def _round(ask: Ask, end: str, x: Tensor, finer: float, coarser: float) -> Tensor:
+    return ask(f"round{end}.decimals", x, decimals=round(math.log10(finer / coarser)))
+
+
+def _elu(ask: Ask, end: str, x: Tensor, alpha: Any, *scales: float) -> Any:
+    return ask(f"elu{end}", x, alpha) if scales == (1, 1) else NotImplemented
+
+
+def _by_name(operator: str, *names: str, **more: Any) -> Callable:
+    """The rule of a formula whose last arguments an operator takes by name."""
+    packet, dot, overload = operator.partition(".")
+
+    def call(ask: Ask, end: str, *arguments: Any) -> Tensor:
+        count = len(arguments) - len(names)
+        named = dict(zip(names, arguments[count:], strict=True), **more)
+        return ask(f"{packet}{end}{dot}{overload}", *arguments[:count], **named)
+
+    return call
+
+
+_FORMULAS: dict[str, Callable] = {  # by the name of a formula, without the end of what is in place
+    "add_scaled": _by_name("add.Tensor", "alpha"), "sub_scaled": _by_name("sub.Tensor", "alpha"),
+    "addcmul": _by_name("addcmul", "value"), "addcdiv": _by_name("addcdiv", "value"),
+    "lerp": _by_name("lerp.Tensor"), "lerp_near": _by_name("lerp.Scalar"),
+    "lerp_far": _by_name("lerp.Scalar"), "gelu_tanh": _by_name("gelu", approximate="tanh"),
+    "pow": _by_name("pow.Tensor_Tensor"),
+    "div_floor": _by_name("div.Tensor_mode", rounding_mode="floor"),
+    "div_trunc": _by_name("div.Tensor_mode", rounding_mode="trunc"),
+    **{name: _by_name(name) for name in (
+        "clamp_min", "clamp_max", "hardshrink", "hardtanh", "leaky_relu", "nan_to_num",
+        "softplus", "softshrink", "threshold",
+    )},
+    "clamp_between": _clamp, "elu": _elu, "round_to": _round,
+    "logit_between": lambda ask, end, x, low, high: ask(f"logit{end}", x, low),
+}  # fmt: skip
+
+
 def _rule(primitive: Primitive) -> Callable | None:
     found = _RULES.get(primitive.name)
-    if found is not None or primitive.subject != "formula" or primitive.statics:
+    if found is not None or primitive.subject != "formula":
         return found
     name = primitive.name.removesuffix("_")
+    if name in _FORMULAS:
+        end = primitive.name.removeprefix(name)
+        return lambda ask, *arguments: _FORMULAS[name](ask, end, *arguments)
+    if primitive.statics:
+        return None
     public = any(hasattr(place, name) for place in (Tensor, nnkit.nn.functional))
     if not public or "_grad" in name or name == "prelu":  # whose weight has another shape here
         return None

@@ -144,8 +144,10 @@ _ATEN: dict[str, Callable] = {
         )
     ),
     "index": lambda self, indices: self[tuple(slice(None) if i is None else i for i in indices)],
+    "linalg_vector_norm": lambda *args, **kwargs: nnkit.linalg.vector_norm(*args, **kwargs),
     "slice": _slice,
     "threshold_backward": lambda grad, self, threshold: grad.masked_fill(self <= threshold, 0),
+    "unfold": Tensor.unfold,
 }
 
 
