@@ -91,6 +91,9 @@ class TorchModule(ModuleType):
         elif name in vars(self) or holder_of(self.__name__, name) is None:
             super().__delattr__(name)  # else what was written was what had stood there
 
+    def __reduce__(self) -> tuple:
+        return importlib.import_module, (self.__name__,)
+
     def __dir__(self) -> list[str]:
         places = namesakes(self.__name__)
         names = {
@@ -166,6 +169,9 @@ class Finder(importlib.abc.MetaPathFinder, importlib.abc.Loader):
         for own in reversed(namesakes(module.__name__)):
             held = vars(own)
             vars(module).update((n, held[n]) for n in names if isinstance(held.get(n), type))
+        if module.__name__ == ROOT:
+            for home in {value.__module__ for value, _ in _renamed}:
+                _import_home(home)
 
     def find_distributions(self, context: Any = None) -> Iterable[importlib.metadata.Distribution]:
         name = getattr(context, "name", None)
@@ -264,6 +270,14 @@ def at_home(module: str, value: Any) -> None:
         if isinstance(value, type) and value.__dict__.get("__annotations__"):
             value.__annotations__ = inspect.get_annotations(value, eval_str=True)
         value.__module__ = home
+        if ROOT in sys.modules:
+            _import_home(home)
+
+
+def _import_home(module: str) -> None:
+    """Import where a class lies: picklers look for it among the modules that have been."""
+    if FINDER in sys.meta_path and known(module) and answered(module):
+        importlib.import_module(module)
 
 
 def _holds_modules(name: str) -> bool:
@@ -273,6 +287,9 @@ def _holds_modules(name: str) -> bool:
 def _public(module: str) -> list[str]:
     """The names of ``from module import *``: those that torch's module defines and nnkit has."""
     listed = {n for own in namesakes(module) for n in getattr(own, "__all__", ())}
+    if module == ROOT:  # most of whose names torch defines in no file
+        for own in namesakes(module):
+            listed |= {n for n, value in vars(own).items() if n[0] != "_" and _is_of_torch(value)}
     for name in defined().get(module, ()):
         if name[0] != "_":
             try:
@@ -281,6 +298,12 @@ def _public(module: str) -> list[str]:
                 continue
             listed.add(name)
     return sorted(listed)
+
+
+def _is_of_torch(value: Any) -> bool:
+    """Whether it is a class or function of nnkit's, a constant such as a dtype, or a number."""
+    of = value if isinstance(value, (type, FunctionType)) else type(value)
+    return of is float or str(of.__module__).partition(".")[0] in (ROOT, nnkit.__name__)
 
 
 def _scoped(scope: frozenset[str]) -> Callable:

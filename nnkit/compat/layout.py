@@ -168,4 +168,8 @@ def _beside(module: str) -> tuple[ModuleType, ...]:
 def holder_of(module: str, name: str) -> ModuleType | None:
     """The module of nnkit that holds a name of a module of torch, if one does."""
     places = namesakes(module) + (_beside(module) if name.startswith("_") else ())
-    return next((place for place in places if hasattr(place, name)), None)
+    holders = [place for place in places if hasattr(place, name)]
+    first = getattr(holders[0], name) if holders else None
+    if callable(first):  # a file of names may have borrowed what nnkit calls elsewhere
+        holders = [place for place in holders if getattr(place, name) is first][-1:]
+    return holders[0] if holders else None

@@ -13,7 +13,7 @@ from nnkit.autograd.engine.node import SPARSE, RemovableHandle
 from nnkit.autograd.grad_mode import MODE
 from nnkit.autograd.ops.creation.factories import zeros_like
 from nnkit.autograd.tensor import wrap
-from nnkit.autograd.views.history import clear, wrote
+from nnkit.autograd.views.history import clear_gradients, wrote
 from nnkit.autograd.views.overlap import check_expanded
 from nnkit.autograd.views.refusals import check_captured
 from nnkit.backend.formula import Update
@@ -239,11 +239,7 @@ class Optimizer(OptimizerState):
             set_to_none: if false, fill them with zeros instead.
         """
         for group in self.param_groups:
-            for p in group["params"]:
-                if set_to_none:
-                    p._grad = None
-                elif p._grad is not None:
-                    clear(p._grad)
+            clear_gradients(group["params"], set_to_none)
 
     def step(self, closure: Callable | None = None) -> Any:
         """Update every parameter that has a gradient.

@@ -144,6 +144,9 @@ with Quiet() as mode:
     print(D._get_current_dispatch_mode_stack() == [mode])
 print(isinstance(torch.ops.aten.mm.default, torch._ops.OpOverload))
 print(torch.ops.aten.mm.default is torch.ops.aten.mm.default, torch.ops.aten.add.Tensor)
+import copy
+mm = torch.ops.aten.mm
+print(copy.deepcopy({mm: 1, mm.default: 2}) == {mm: 1, mm.default: 2}, mm.default._overloadpacket)
 """
     assert run(program).splitlines() == [
         "False None",
@@ -154,6 +157,7 @@ print(torch.ops.aten.mm.default is torch.ops.aten.mm.default, torch.ops.aten.add
         "True",
         "True",
         "True aten.add.Tensor",
+        "True aten.mm",
     ]
 
 

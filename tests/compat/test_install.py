@@ -296,3 +296,53 @@ print(pickle.loads(pickle.dumps(torch.nn.Sequential(torch.nn.Identity()))))
         "torch.utils.data.sampler True", "torch.optim.adamw True",
         "Sequential(", "  (0): Identity()", ")",
     ]  # fmt: skip
+
+
+def test_modules_call_what_replaces_their_functions() -> None:
+    program = """
+import torch
+from torch.nn import functional as F
+def replace(name):
+    before = getattr(F, name)
+    def told(*args, **kwargs):
+        print(name, end=" ")
+        return before(*args, **kwargs)
+    setattr(F, name, told)
+for name in ("linear", "conv2d", "conv_transpose1d", "max_pool2d", "avg_pool3d", "lp_pool1d",
+             "adaptive_avg_pool2d", "channel_shuffle"):
+    replace(name)
+nn, x = torch.nn, torch.ones(1, 2, 4, 4)
+for layer in (nn.Linear(4, 1), nn.Conv2d(2, 2, 1), nn.MaxPool2d(2), nn.AdaptiveAvgPool2d(1),
+              nn.ChannelShuffle(2)):
+    layer(x)
+nn.ConvTranspose1d(4, 1, 1)(x[0]), nn.LPPool1d(2, 2)(x[0]), nn.AvgPool3d(2)(x)
+"""
+    assert run(program).split() == [
+        "linear", "conv2d", "max_pool2d", "adaptive_avg_pool2d", "channel_shuffle",
+        "conv_transpose1d", "lp_pool1d", "avg_pool3d",
+    ]  # fmt: skip
+
+
+def test_classes_lie_in_modules_that_are_imported() -> None:
+    """Picklers such as that of joblib look there, and take along what they do not find."""
+    program = """
+import pickle, sys, torch
+for kind in (torch.nn.Conv2d, torch.optim.Adam, torch.utils.data.DataLoader, torch.no_grad,
+             torch.distributions.Normal, torch.optim.lr_scheduler.StepLR, torch.amp.GradScaler):
+    print(vars(sys.modules[kind.__module__]).get(kind.__name__) is kind, end=" ")
+print(pickle.loads(pickle.dumps(torch.nn.functional)) is torch.nn.functional)
+"""
+    assert run(program) == " ".join(["True"] * 8)
+
+
+def test_all_names_of_torch() -> None:
+    program = """
+from torch import *
+print(pi, tensor([1.0, -2.0]).relu(), float32, Tensor.__name__, len(add.__name__), rand(2).shape)
+import torch
+print({"relu", "no_grad", "Generator", "int8"} <= set(torch.__all__), "Any" in torch.__all__)
+"""
+    assert run(program).splitlines() == [
+        "3.141592653589793 tensor([1., 0.]) torch.float32 Tensor 3 torch.Size([2])",
+        "True False",
+    ]

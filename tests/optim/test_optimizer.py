@@ -423,3 +423,25 @@ def test_the_state_of_rprop_is_in_torchs_order(lib: ModuleType) -> None:
     optimizer = lib.optim.Rprop([p])
     advance(p, optimizer, 1)
     assert list(optimizer.state[p]) == ["step", "prev", "step_size"]
+
+
+def test_gradients_that_a_class_keeps_elsewhere_are_cleared() -> None:
+    class Kept(nnkit.Tensor):
+        """A parameter whose gradient is that of another tensor."""
+
+        @classmethod
+        def __torch_function__(
+            cls, func: Any, types: tuple, args: tuple = (), kwargs: dict | None = None
+        ) -> Any:
+            if getattr(func, "__self__", None) is nnkit.Tensor.grad:
+                args = args[0].held, *args[1:]
+            return super().__torch_function__(func, types, args, kwargs)
+
+    parameter = nnkit.ones(2).as_subclass(Kept).requires_grad_()
+    parameter.held = nnkit.ones(2, requires_grad=True)
+    optimizer = nnkit.optim.SGD([parameter], lr=0.1)
+    (parameter.held * 3).sum().backward()
+    optimizer.zero_grad(set_to_none=False)
+    assert parameter.held.grad is not None and parameter.held.grad.tolist() == [0.0, 0.0]
+    optimizer.zero_grad()
+    assert parameter.held.grad is None

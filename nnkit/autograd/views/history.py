@@ -10,11 +10,12 @@ from __future__ import annotations
 
 import sys
 import weakref
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from contextlib import nullcontext, suppress
 from typing import Any
 
 from nnkit.autograd.arguments.dims import broadcast_shape
+from nnkit.autograd.arguments.overriding import PLAIN
 from nnkit.autograd.engine import node as node_module
 from nnkit.autograd.engine.node import (
     Node,
@@ -575,11 +576,21 @@ def detach_(self: Tensor) -> Tensor:
     return self
 
 
-def clear(gradient: Any) -> None:
-    """Detach a gradient from its history and fill it with zeros, in place."""
-    if gradient.grad_fn is not None:
-        gradient.detach_()
-    gradient.requires_grad_(False).zero_()
+def clear_gradients(tensors: Iterable[Any], set_to_none: bool) -> None:
+    """Take the gradients of some tensors away, or detach these and fill them with zeros."""
+    for tensor in tensors:
+        if set_to_none and tensor.__class__ in PLAIN:  # whom nobody overrides
+            tensor._grad = None
+            continue
+        gradient = tensor.grad
+        if gradient is None:
+            continue
+        if set_to_none:
+            tensor.grad = None
+            continue
+        if gradient.grad_fn is not None:
+            gradient.detach_()
+        gradient.requires_grad_(False).zero_()
 
 
 def retain_grad(tensor: Any) -> None:

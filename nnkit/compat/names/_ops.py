@@ -11,7 +11,14 @@ from nnkit import Tensor
 from nnkit.autograd.op.registry import LIFTED
 
 
-class OpOverloadPacket:
+class _Operator:
+    """What there is once: copies are the operator itself."""
+
+    def __deepcopy__(self, memo: dict) -> Any:
+        return self
+
+
+class OpOverloadPacket(_Operator):
     """An operator: it is called as the function of that name is, whatever the overload."""
 
     def __init__(self, name: str, function: Callable) -> None:
@@ -32,11 +39,11 @@ class OpOverloadPacket:
         return self._qualified_op_name.replace("::", ".")
 
 
-class OpOverload:
+class OpOverload(_Operator):
     """An operator for arguments of one kind, such as ``aten.add.Tensor``."""
 
     def __init__(self, packet: OpOverloadPacket, overload: str) -> None:
-        self.overloadpacket = packet
+        self.overloadpacket = self._overloadpacket = packet
         self._overloadname = overload
         self.__name__ = f"{packet.__name__}.{overload}"
         self.__module__ = packet.__module__

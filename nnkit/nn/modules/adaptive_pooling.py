@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 from nnkit.autograd import Tensor
@@ -16,14 +15,14 @@ __all__ = [
 
 
 class _AdaptiveAvgPoolNd(Module):
-    _function: Callable[..., Any]
+    _function: str  # of F, where a program may have replaced it
 
     def __init__(self, output_size: Any) -> None:
         super().__init__()
         self.output_size = output_size
 
     def forward(self, input: Tensor) -> Any:
-        return self._function(input, self.output_size)
+        return getattr(F, self._function)(input, self.output_size)
 
     def extra_repr(self) -> str:
         return f"output_size={self.output_size}"
@@ -35,7 +34,7 @@ class _AdaptiveMaxPoolNd(_AdaptiveAvgPoolNd):
         self.return_indices = return_indices
 
     def forward(self, input: Tensor) -> Any:
-        return self._function(input, self.output_size, self.return_indices)
+        return getattr(F, self._function)(input, self.output_size, self.return_indices)
 
 
 class AdaptiveAvgPool1d(_AdaptiveAvgPoolNd):
@@ -49,7 +48,7 @@ class AdaptiveAvgPool1d(_AdaptiveAvgPoolNd):
     nnkit.Size([1, 64, 5])
     """
 
-    _function = staticmethod(F.adaptive_avg_pool1d)
+    _function = "adaptive_avg_pool1d"
 
 
 class AdaptiveAvgPool2d(_AdaptiveAvgPoolNd):
@@ -63,7 +62,7 @@ class AdaptiveAvgPool2d(_AdaptiveAvgPoolNd):
     nnkit.Size([1, 64, 5, 9])
     """
 
-    _function = staticmethod(F.adaptive_avg_pool2d)
+    _function = "adaptive_avg_pool2d"
 
 
 class AdaptiveAvgPool3d(_AdaptiveAvgPoolNd):
@@ -77,7 +76,7 @@ class AdaptiveAvgPool3d(_AdaptiveAvgPoolNd):
     nnkit.Size([1, 64, 5, 9, 7])
     """
 
-    _function = staticmethod(F.adaptive_avg_pool3d)
+    _function = "adaptive_avg_pool3d"
 
 
 class AdaptiveMaxPool1d(_AdaptiveMaxPoolNd):
@@ -92,7 +91,7 @@ class AdaptiveMaxPool1d(_AdaptiveMaxPoolNd):
     nnkit.Size([1, 64, 5])
     """
 
-    _function = staticmethod(F.adaptive_max_pool1d)
+    _function = "adaptive_max_pool1d"
 
 
 class AdaptiveMaxPool2d(_AdaptiveMaxPoolNd):
@@ -107,7 +106,7 @@ class AdaptiveMaxPool2d(_AdaptiveMaxPoolNd):
     nnkit.Size([1, 64, 5, 9])
     """
 
-    _function = staticmethod(F.adaptive_max_pool2d)
+    _function = "adaptive_max_pool2d"
 
 
 class AdaptiveMaxPool3d(_AdaptiveMaxPoolNd):
@@ -122,4 +121,4 @@ class AdaptiveMaxPool3d(_AdaptiveMaxPoolNd):
     nnkit.Size([1, 64, 5, 9, 7])
     """
 
-    _function = staticmethod(F.adaptive_max_pool3d)
+    _function = "adaptive_max_pool3d"

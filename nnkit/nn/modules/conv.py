@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Hashable
+from collections.abc import Hashable
 from typing import Any
 
 from nnkit.autograd import Tensor
@@ -27,7 +27,7 @@ class _ConvNd(Module):
     transposed = False
     _kept_by_torch = ("transposed", "_reversed_padding_repeated_twice")
     _axes: int
-    _function: Callable[..., Tensor]
+    _function: str  # of F, where a program may have replaced it
 
     def __init__(
         self, in_channels: int, out_channels: int, kernel_size: Any, stride: Any = 1,
@@ -128,7 +128,9 @@ class _ConvNd(Module):
                 F.pad(input, self._reversed_padding_repeated_twice, mode=self.padding_mode),
                 0,
             )
-        return self._function(input, weight, bias, self.stride, padding, self.dilation, self.groups)
+        return getattr(F, self._function)(
+            input, weight, bias, self.stride, padding, self.dilation, self.groups
+        )
 
     def forward(self, input: Tensor) -> Tensor:
         return self._conv_forward(input, self.weight, self.bias)
@@ -162,7 +164,7 @@ class Conv1d(_ConvNd):
     """
 
     _axes = 1
-    _function = staticmethod(F.conv1d)
+    _function = "conv1d"
 
 
 class Conv2d(_ConvNd):
@@ -201,7 +203,7 @@ class Conv2d(_ConvNd):
     """
 
     _axes = 2
-    _function = staticmethod(F.conv2d)
+    _function = "conv2d"
 
 
 class Conv3d(_ConvNd):
@@ -218,7 +220,7 @@ class Conv3d(_ConvNd):
     """
 
     _axes = 3
-    _function = staticmethod(F.conv3d)
+    _function = "conv3d"
 
 
 class _ConvTransposeNd(_ConvNd):
@@ -265,7 +267,7 @@ class _ConvTransposeNd(_ConvNd):
         return extra
 
     def forward(self, input: Tensor, output_size: Any = None) -> Tensor:
-        return self._function(
+        return getattr(F, self._function)(
             input, self.weight, self.bias, self.stride, self.padding,
             self._output_padding(input, output_size), self.groups, self.dilation,
         )  # fmt: skip
@@ -284,7 +286,7 @@ class ConvTranspose1d(_ConvTransposeNd):
     """
 
     _axes = 1
-    _function = staticmethod(F.conv_transpose1d)
+    _function = "conv_transpose1d"
 
 
 class ConvTranspose2d(_ConvTransposeNd):
@@ -321,7 +323,7 @@ class ConvTranspose2d(_ConvTransposeNd):
     """
 
     _axes = 2
-    _function = staticmethod(F.conv_transpose2d)
+    _function = "conv_transpose2d"
 
 
 class ConvTranspose3d(_ConvTransposeNd):
@@ -338,4 +340,4 @@ class ConvTranspose3d(_ConvTransposeNd):
     """
 
     _axes = 3
-    _function = staticmethod(F.conv_transpose3d)
+    _function = "conv_transpose3d"

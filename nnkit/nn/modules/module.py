@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
-from nnkit.autograd.views.history import clear
+from nnkit.autograd.views.history import clear_gradients
 from nnkit.backend.program.outside import COMPILERS
 from nnkit.nn.modules.module_apply import ModuleApply
 from nnkit.nn.modules.module_hooks import (
@@ -202,13 +202,7 @@ class Module(ModuleHooks, ModuleApply, ModuleState):
             >>> layer.weight.grad is None
             True
         """
-        for parameter in self.parameters():
-            if parameter.grad is None:
-                continue
-            if set_to_none:
-                parameter.grad = None
-            else:
-                clear(parameter.grad)
+        clear_gradients(self.parameters(), set_to_none)
 
     def _get_name(self) -> str:
         return type(self).__name__

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 from nnkit.autograd import Tensor
@@ -18,7 +17,7 @@ __all__ = [
 
 
 class _MaxPoolNd(Module):
-    _function: Callable[..., Any]
+    _function: str  # of F, where a program may have replaced it
 
     def __init__(
         self, kernel_size: Any, stride: Any = None, padding: Any = 0, dilation: Any = 1,
@@ -33,7 +32,7 @@ class _MaxPoolNd(Module):
         self.ceil_mode = ceil_mode
 
     def forward(self, input: Tensor) -> Any:
-        return self._function(
+        return getattr(F, self._function)(
             input, self.kernel_size, self.stride, self.padding, self.dilation, self.ceil_mode,
             self.return_indices,
         )  # fmt: skip
@@ -47,7 +46,7 @@ class _MaxPoolNd(Module):
 
 class _MaxUnpoolNd(Module):
     _axes: int
-    _function: Callable[..., Tensor]
+    _function: str
 
     def __init__(self, kernel_size: Any, stride: Any = None, padding: Any = 0) -> None:
         super().__init__()
@@ -56,7 +55,7 @@ class _MaxUnpoolNd(Module):
         self.padding = ntuple(padding, self._axes)
 
     def forward(self, input: Tensor, indices: Tensor, output_size: Any = None) -> Tensor:
-        return self._function(
+        return getattr(F, self._function)(
             input, indices, self.kernel_size, self.stride, self.padding, output_size
         )
 
@@ -65,7 +64,7 @@ class _MaxUnpoolNd(Module):
 
 
 class _AvgPoolNd(Module):
-    _function: Callable[..., Tensor]
+    _function: str
 
     def __init__(
         self, kernel_size: Any, stride: Any = None, padding: Any = 0, ceil_mode: bool = False,
@@ -80,7 +79,7 @@ class _AvgPoolNd(Module):
         self.divisor_override = divisor_override
 
     def forward(self, input: Tensor) -> Tensor:
-        return self._function(
+        return getattr(F, self._function)(
             input, self.kernel_size, self.stride, self.padding, self.ceil_mode,
             self.count_include_pad, self.divisor_override,
         )  # fmt: skip
@@ -90,7 +89,7 @@ class _AvgPoolNd(Module):
 
 
 class _LPPoolNd(Module):
-    _function: Callable[..., Tensor]
+    _function: str
 
     def __init__(
         self, norm_type: float, kernel_size: Any, stride: Any = None, ceil_mode: bool = False
@@ -102,7 +101,7 @@ class _LPPoolNd(Module):
         self.ceil_mode = ceil_mode
 
     def forward(self, input: Tensor) -> Tensor:
-        return self._function(
+        return getattr(F, self._function)(
             input, float(self.norm_type), self.kernel_size, self.stride, self.ceil_mode
         )
 
@@ -115,7 +114,7 @@ class _LPPoolNd(Module):
 
 class _FractionalMaxPoolNd(Module):
     _axes: int
-    _function: Callable[..., Any]
+    _function: str
 
     def __init__(
         self, kernel_size: Any, output_size: Any = None, output_ratio: Any = None,
@@ -136,7 +135,7 @@ class _FractionalMaxPoolNd(Module):
             raise ValueError(f"{name}: output_ratio must be between 0 and 1, got {output_ratio}")
 
     def forward(self, input: Tensor) -> Any:
-        return self._function(
+        return getattr(F, self._function)(
             input, self.kernel_size, self.output_size, self.output_ratio, self.return_indices,
             self._random_samples,
         )  # fmt: skip
@@ -150,7 +149,7 @@ class MaxPool1d(_MaxPoolNd):
     nnkit.Size([1, 16, 24])
     """
 
-    _function = staticmethod(F.max_pool1d)
+    _function = "max_pool1d"
 
 
 class MaxPool2d(_MaxPoolNd):
@@ -173,7 +172,7 @@ class MaxPool2d(_MaxPoolNd):
     nnkit.Size([1, 16, 24, 15])
     """
 
-    _function = staticmethod(F.max_pool2d)
+    _function = "max_pool2d"
 
 
 class MaxPool3d(_MaxPoolNd):
@@ -184,7 +183,7 @@ class MaxPool3d(_MaxPoolNd):
     nnkit.Size([1, 2, 3, 3, 3])
     """
 
-    _function = staticmethod(F.max_pool3d)
+    _function = "max_pool3d"
 
 
 class MaxUnpool1d(_MaxUnpoolNd):
@@ -197,7 +196,7 @@ class MaxUnpool1d(_MaxUnpoolNd):
     """
 
     _axes = 1
-    _function = staticmethod(F.max_unpool1d)
+    _function = "max_unpool1d"
 
 
 class MaxUnpool2d(_MaxUnpoolNd):
@@ -215,7 +214,7 @@ class MaxUnpool2d(_MaxUnpoolNd):
     """
 
     _axes = 2
-    _function = staticmethod(F.max_unpool2d)
+    _function = "max_unpool2d"
 
 
 class MaxUnpool3d(_MaxUnpoolNd):
@@ -228,7 +227,7 @@ class MaxUnpool3d(_MaxUnpoolNd):
     """
 
     _axes = 3
-    _function = staticmethod(F.max_unpool3d)
+    _function = "max_unpool3d"
 
 
 class AvgPool1d(_AvgPoolNd):
@@ -275,7 +274,7 @@ class AvgPool2d(_AvgPoolNd):
     nnkit.Size([20, 16, 24, 31])
     """
 
-    _function = staticmethod(F.avg_pool2d)
+    _function = "avg_pool2d"
 
 
 class AvgPool3d(_AvgPoolNd):
@@ -286,7 +285,7 @@ class AvgPool3d(_AvgPoolNd):
     nnkit.Size([2, 3, 2, 3, 4])
     """
 
-    _function = staticmethod(F.avg_pool3d)
+    _function = "avg_pool3d"
 
 
 class LPPool1d(_LPPoolNd):
@@ -297,7 +296,7 @@ class LPPool1d(_LPPoolNd):
     nnkit.Size([1, 4])
     """
 
-    _function = staticmethod(F.lp_pool1d)
+    _function = "lp_pool1d"
 
 
 class LPPool2d(_LPPoolNd):
@@ -313,7 +312,7 @@ class LPPool2d(_LPPoolNd):
     nnkit.Size([1, 2, 2])
     """
 
-    _function = staticmethod(F.lp_pool2d)
+    _function = "lp_pool2d"
 
 
 class LPPool3d(_LPPoolNd):
@@ -324,7 +323,7 @@ class LPPool3d(_LPPoolNd):
     nnkit.Size([1, 2, 2, 2])
     """
 
-    _function = staticmethod(F.lp_pool3d)
+    _function = "lp_pool3d"
 
 
 class FractionalMaxPool2d(_FractionalMaxPoolNd):
@@ -347,7 +346,7 @@ class FractionalMaxPool2d(_FractionalMaxPoolNd):
     """
 
     _axes = 2
-    _function = staticmethod(F.fractional_max_pool2d)
+    _function = "fractional_max_pool2d"
 
 
 class FractionalMaxPool3d(_FractionalMaxPoolNd):
@@ -359,4 +358,4 @@ class FractionalMaxPool3d(_FractionalMaxPoolNd):
     """
 
     _axes = 3
-    _function = staticmethod(F.fractional_max_pool3d)
+    _function = "fractional_max_pool3d"
