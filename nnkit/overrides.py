@@ -168,7 +168,12 @@ def get_ignored_functions() -> set[Callable]:
         for name in dir(place)
         if name[0] != "_"
     )
-    return {value for value in offered if callable(value) and not _is_asked(value)}
+    ignored = {value for value in offered if callable(value) and not _is_asked(value)}
+    return ignored - _overridable()
+
+
+def _overridable() -> set[Callable]:
+    return {f for found in get_overridable_functions().values() for f in found}
 
 
 def _is_asked(value: Any) -> bool:
@@ -183,8 +188,7 @@ def get_testing_overrides() -> dict[Callable, Callable]:
         >>> nnkit.overrides.get_testing_overrides()[nnkit.add](1, 2)
         -1
     """
-    functions = {f for found in get_overridable_functions().values() for f in found}
-    return {function: _stand_in(function) for function in functions}
+    return {function: _stand_in(function) for function in _overridable()}
 
 
 def _stand_in(function: Callable) -> Callable:

@@ -547,3 +547,13 @@ for lacking in (ops._c10d_functional.all_reduce, ops.prims.none, F.scaled_mm):
         "1 2 {} torch._C._cpu",
         "refused refused refused",
     ]
+
+
+def test_functions_are_overridden_or_ignored() -> None:
+    program = """
+import torch
+ignored = torch.overrides.get_ignored_functions()
+overridden = torch.overrides.get_testing_overrides()
+print(len(ignored & overridden.keys()), torch.ones in ignored, torch.Tensor.exp_ in overridden)
+"""
+    assert run(program) == "0 True True"
