@@ -289,7 +289,9 @@ def _public(module: str) -> list[str]:
     listed = {n for own in namesakes(module) for n in getattr(own, "__all__", ())}
     if module == ROOT:  # most of whose names torch defines in no file
         for own in namesakes(module):
-            listed |= {n for n, value in vars(own).items() if n[0] != "_" and _is_of_torch(value)}
+            listed |= {
+                n for n, value in vars(own).items() if n[0] != "_" != n[-1] and _is_of_torch(value)
+            }  # fmt: skip
     for name in defined().get(module, ()):
         if name[0] != "_":
             try:
