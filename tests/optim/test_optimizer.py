@@ -435,7 +435,7 @@ def test_gradients_that_a_class_keeps_elsewhere_are_cleared() -> None:
         ) -> Any:
             if getattr(func, "__self__", None) is nnkit.Tensor.grad:
                 args = args[0].held, *args[1:]
-            return super().__torch_function__(func, types, args, kwargs)
+            return super().__torch_function__(func, types, args, kwargs)  # pyright: ignore
 
     parameter = nnkit.ones(2).as_subclass(Kept).requires_grad_()
     parameter.held = nnkit.ones(2, requires_grad=True)
