@@ -579,11 +579,12 @@ def detach_(self: Tensor) -> Tensor:
 def clear_gradients(tensors: Iterable[Any], set_to_none: bool) -> None:
     """Take the gradients of some tensors away, or detach these and fill them with zeros."""
     for tensor in tensors:
-        if set_to_none and tensor.__class__ in PLAIN:  # whom nobody overrides
-            tensor._grad = None
-            continue
-        gradient = tensor.grad
+        is_plain = tensor.__class__ in PLAIN  # whom nobody overrides
+        gradient = tensor._grad if is_plain else tensor.grad
         if gradient is None:
+            continue
+        if set_to_none and is_plain:
+            tensor._grad = None
             continue
         if set_to_none:
             tensor.grad = None
