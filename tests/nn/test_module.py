@@ -274,8 +274,8 @@ def test_memory_formats_are_accepted(lib: ModuleType) -> None:
     conv, x = lib.nn.Conv2d(2, 2, 2), lib.ones(1, 2, 3, 3)
     before = conv(x).tolist()
     assert conv.to(memory_format=lib.channels_last)(x).tolist() == [
-        [[pytest.approx(row) for row in plane] for plane in image] for image in before
-    ]
+        [[pytest.approx(row, abs=1e-6) for row in plane] for plane in image] for image in before
+    ]  # sums of terms below 1, which may cancel
 
 
 def test_a_replica_has_no_parameters(lib: ModuleType) -> None:
