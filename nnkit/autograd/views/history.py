@@ -583,15 +583,14 @@ def clear_gradients(tensors: Iterable[Any], set_to_none: bool) -> None:
         gradient = tensor._grad if is_plain else tensor.grad
         if gradient is None:
             continue
-        if set_to_none and is_plain:
+        if not set_to_none:
+            if gradient.grad_fn is not None:
+                gradient.detach_()
+            gradient.requires_grad_(False).zero_()
+        elif is_plain:
             tensor._grad = None
-            continue
-        if set_to_none:
+        else:
             tensor.grad = None
-            continue
-        if gradient.grad_fn is not None:
-            gradient.detach_()
-        gradient.requires_grad_(False).zero_()
 
 
 def retain_grad(tensor: Any) -> None:
