@@ -28,12 +28,13 @@ def _is_alone(tensor: Tensor) -> bool:
     """Whether nobody else holds the array of a tensor, or what that is a view of."""
     if memory_of(tensor._array) is not tensor._array:
         return False  # a conjugate, or the like, which has memory of another tensor
-    holder = [sample := object()]  # as a tensor holds its array, and a view what it looks into
+    holder = [object()]  # as a tensor holds its array, and a view what it looks into
+    sample = holder[0]
     held = sys.getrefcount(sample)
     each = tensor._array
     while sys.getrefcount(each) == held:
         if not is_view(each):
-            return bool(holder)
+            return True
         each = each.base
     return False
 

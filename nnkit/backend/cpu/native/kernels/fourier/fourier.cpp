@@ -5,8 +5,8 @@
 // leaves the elements in order (Stockham's algorithm). A long line is a matrix, whose columns are
 // transformed, multiplied by roots of 1, and whose rows are transformed then.
 //
-// An inverse transform is one with real and imaginary parts exchanged. Real numbers are taken two by
-// two as complex ones: the transform of half as many tells theirs.
+// An inverse transform is one with real and imaginary parts exchanged. Real numbers are taken two
+// by two as complex ones: the transform of half as many tells theirs.
 #include <algorithm>
 #include <numeric>
 #include <type_traits>
@@ -74,32 +74,31 @@ template <class T>
 void transform_matrix(const Transform<T>& how, const T* x, T* out, bool inverse, double scale) {
     const Index height = how.rows.size, columns = how.row.size;
     Scratch<T> turned(2 * how.size());
-    parallel_for(columns / width<T>, grain_of(height * width<T>), [&](Index begin, Index end) {
+    parallel_for(blocks_of<T>(columns), grain_of(height * width<T>), [&](Index i, Index end) {
         Blocks<T> blocks(height);
-        for (Index i = begin; i < end; ++i) {
-            const Index offset = 2 * i * width<T>;
-            const Lines<const T> from{x + offset, 2 * columns, 2, width<T>};
-            from.load(blocks.first, height);
+        for (; i < end; ++i) {
+            const Index first = i * width<T>, count = std::min(width<T>, columns - first);
+            Lines<const T>{x + 2 * first, 2 * columns, 2, count}.load(blocks.first, height);
             T* found = how.rows.run(blocks.first, blocks.second, inverse);
             const Block<T> block(found, width<T>, inverse);
-            const T* roots = how.roots.data() + offset * height;
+            const T* roots = how.roots.data() + 2 * first * height;
             for (Index k = 0; k < height; ++k, roots += 2 * width<T>) {
                 const auto re = load_as<Register<T>>(roots);
                 const auto im = load_as<Register<T>>(roots + width<T>);
                 block.set(k, block[k].times(re, im));
             }
-            Lines<T>{turned.data() + offset, 2 * columns, 2, width<T>}.store(found, height);
+            Lines<T>{turned.data() + 2 * first, 2 * columns, 2, count}.store(found, height);
         }
     });
-    parallel_for(height / width<T>, grain_of(columns * width<T>), [&](Index begin, Index end) {
+    parallel_for(blocks_of<T>(height), grain_of(columns * width<T>), [&](Index i, Index end) {
         Blocks<T> blocks(columns);
-        for (Index i = begin; i < end; ++i) {
-            const Index row = i * width<T>;
-            Lines<T>{turned.data() + 2 * row * columns, 2, 2 * columns, width<T>}.load(
-                blocks.first, columns);
+        for (; i < end; ++i) {
+            const Index first = i * width<T>, count = std::min(width<T>, height - first);
+            const T* from = turned.data() + 2 * first * columns;
+            Lines<const T>{from, 2, 2 * columns, count}.load(blocks.first, columns);
             T* found = how.row.run(blocks.first, blocks.second, inverse);
             scale_by(found, 2 * columns * width<T>, scale);
-            Lines<T>{out + 2 * row, 2 * height, 2, width<T>}.store(found, columns);
+            Lines<T>{out + 2 * first, 2 * height, 2, count}.store(found, columns);
         }
     });
 }
@@ -117,14 +116,13 @@ void transform_axis(const T* x, T* out, Index outer, Index n, Index inner, bool 
         });
         return;
     }
-    const Index lines = inner == 1 ? outer : inner, blocks_of = (lines + width<T> - 1) / width<T>;
-    const Index line = inner == 1 ? 2 * n : 2;
-    const Index blocks = inner == 1 ? blocks_of : outer * blocks_of;
-    parallel_for(blocks, grain_of(n * width<T>), [&](Index begin, Index end) {
+    const Index lines = inner == 1 ? outer : inner, line = inner == 1 ? 2 * n : 2;
+    const Index blocks = blocks_of<T>(lines), all = inner == 1 ? blocks : outer * blocks;
+    parallel_for(all, grain_of(n * width<T>), [&](Index i, Index end) {
         Blocks<T> memory(n);
-        for (Index i = begin; i < end; ++i) {
-            const Index first = i % blocks_of * width<T>;
-            const Index offset = i / blocks_of * 2 * n * inner + first * line;
+        for (; i < end; ++i) {
+            const Index first = i % blocks * width<T>;
+            const Index offset = i / blocks * 2 * n * inner + first * line;
             const Index count = std::min(width<T>, lines - first);
             Lines<const T>{x + offset, 2 * inner, line, count}.load(memory.first, n);
             T* found = how->rows.run(memory.first, memory.second, inverse);
@@ -169,7 +167,8 @@ void from_real(const T* x, T* out, Index lines, Index n, Index kept, double scal
     const auto how = transform_of<T>(half, matrix_width(half, lines), true);
     const T* roots = how->halves.data();
     const Index of_block = how->is_matrix() ? 1 : width<T>;
-    parallel_for((lines + of_block - 1) / of_block, grain_of(n * of_block), [&](Index i, Index end) {
+    const Index blocks = how->is_matrix() ? lines : blocks_of<T>(lines);
+    parallel_for(blocks, grain_of(n * of_block), [&](Index i, Index end) {
         Blocks<T> memory(how->is_matrix() ? 0 : half + 1);
         for (; i < end; ++i) {
             const Index first = i * of_block, count = std::min(of_block, lines - first);
@@ -200,7 +199,8 @@ template <class T> void to_real(const T* x, T* out, Index lines, Index n, double
     const auto how = transform_of<T>(half, matrix_width(half, lines), true);
     const T* roots = how->halves.data();
     const Index of_block = how->is_matrix() ? 1 : width<T>;
-    parallel_for((lines + of_block - 1) / of_block, grain_of(n * of_block), [&](Index i, Index end) {
+    const Index blocks = how->is_matrix() ? lines : blocks_of<T>(lines);
+    parallel_for(blocks, grain_of(n * of_block), [&](Index i, Index end) {
         Blocks<T> memory(half + 1);
         for (; i < end; ++i) {
             const Index first = i * of_block, count = std::min(of_block, lines - first);
@@ -235,7 +235,8 @@ public:
         }
         npy_intp* const transformed = std::copy(axes, end, first);
         if (last >= 0) *transformed = last;
-        const auto falling = [x](npy_intp a, npy_intp b) { return x.strides()[a] > x.strides()[b]; };
+        const npy_intp* strides = x.strides();
+        const auto falling = [=](npy_intp a, npy_intp b) { return strides[a] > strides[b]; };
         std::stable_sort(order, first, falling);
         std::stable_sort(first, transformed, falling);
         PyArray_Dims permutation{order, ndim};

@@ -6,7 +6,6 @@
 #include <iterator>
 #include <map>
 #include <memory>
-#include <mutex>
 #include <tuple>
 #include <utility>
 #include <vector>
@@ -21,11 +20,14 @@ constexpr int largest_radix = 61;
 constexpr Index longest_block = 2048;  // longer lines are matrices, where that can be,
 constexpr Index longest_alone = 255;   // shorter ones too where they are few
 constexpr Index few = 4;
-constexpr Index matrix_factor = 16;         // of height and width: the lanes of any register
-constexpr Index longest = Index{1} << 20;   // numbers, each of which has a root that is kept
-constexpr Index most_kept = Index{1} << 21;  // numbers, of all lengths that are known
+constexpr Index narrowest = 8;             // of a matrix
+constexpr Index longest = Index{1} << 20;  // numbers of a line, each of which has a root
+constexpr Index most_kept = longest;       // numbers, of all lengths whose roots are kept
 
 template <class T> constexpr Index width = register_lanes<T>;
+template <class T> constexpr Index blocks_of(Index lines) {
+    return (lines + width<T> - 1) / width<T>;
+}
 
 template <class V> struct Complex {
     V re, im;
@@ -78,8 +80,8 @@ template <class V, class T> struct Elements {
 
 template <class T> using Block = Elements<Register<T>, T>;
 
-// The transform of 2 or 4 numbers, or of an odd count of them, in their place. `turns` are the powers
-// of exp(-2 pi i / radix).
+// The transform of 2 or 4 numbers, or of an odd count of them, in their place. `turns` are the
+// powers of exp(-2 pi i / radix).
 template <class T> [[gnu::always_inline]] inline void
 transform(Complex<Register<T>>* a, int radix, const T* turns) {
     using Number = Complex<Register<T>>;
@@ -207,15 +209,13 @@ inline bool is_smooth(Index n) {
     return n == 1;
 }
 
-// The width of the matrix that each of some lines becomes: near the root of its length, so that
-// height and width are multiples of the lanes of any register; 1 if it becomes none.
+// The width of the matrix that each of some lines becomes: near the root of its length; 1 if it
+// becomes none.
 inline Index matrix_width(Index n, Index lines) {
-    constexpr Index square = matrix_factor * matrix_factor;
-    if (n <= (lines < few ? longest_alone : longest_block) || n % square) return 1;
-    const Index rest = n / square;
-    Index factor = static_cast<Index>(std::sqrt(static_cast<double>(rest)));
-    while (rest % factor) --factor;
-    return matrix_factor * factor;
+    if (n <= (lines < few ? longest_alone : longest_block)) return 1;
+    Index factor = static_cast<Index>(std::sqrt(static_cast<double>(n)));
+    while (n % factor) --factor;
+    return factor < narrowest ? 1 : factor;
 }
 
 // How lines of one length are transformed: as they are (a matrix of one column) or as matrices. Two
@@ -224,15 +224,17 @@ template <class T> struct Transform {
     Transform(Index n, Index columns, bool is_real) : rows(n / columns), row(columns) {
         for (Index k = 0; is_real && k <= n / 2; ++k) add(halves, root(k, 2 * n));
         if (columns == 1) return;
-        roots.resize(2 * n);
-        T* to = roots.data();
-        for (Index column = 0; column < columns; column += width<T>) {
-            for (Index k = 0; k < rows.size; ++k, to += 2 * width<T>) {
-                for (Index lane = 0; lane < width<T>; ++lane) {
-                    const Complex<double> w = root(k * (column + lane), n);
-                    to[lane] = static_cast<T>(w.re), to[width<T> + lane] = static_cast<T>(w.im);
-                }
+        const Index blocks = blocks_of<T>(columns);
+        roots.resize(2 * width<T> * blocks * rows.size);
+        const Block<T> to(roots.data(), width<T>, false);
+        for (Index i = 0; i < blocks * rows.size; ++i) {
+            Complex<Register<T>> of_lanes;
+            for (Index lane = 0; lane < width<T>; ++lane) {
+                const Index column = i / rows.size * width<T> + lane;
+                const Complex<double> w = root(i % rows.size * column, n);
+                of_lanes.re[lane] = static_cast<T>(w.re), of_lanes.im[lane] = static_cast<T>(w.im);
             }
+            to.set(i, of_lanes);
         }
     }
     Index size() const { return rows.size * row.size; }
@@ -244,13 +246,11 @@ template <class T> struct Transform {
     std::vector<T> halves;  // exp(-2 pi i k / 2n), for real numbers
 };
 
-// The transform of lines of n numbers, which is kept.
+// The transform of lines of n numbers, which is kept. The caller holds the GIL.
 template <class T>
 std::shared_ptr<const Transform<T>> transform_of(Index n, Index columns, bool is_real = false) {
-    static std::mutex mutex;
     static std::map<std::tuple<Index, Index, bool>, std::shared_ptr<const Transform<T>>> known;
     static Index kept = 0;
-    const std::lock_guard<std::mutex> guard(mutex);
     auto& found = known[{n, columns, is_real}];
     if (found) return found;
     const auto made = std::make_shared<const Transform<T>>(n, columns, is_real);
