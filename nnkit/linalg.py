@@ -455,7 +455,7 @@ def tensorinv(A: Tensor, ind: int = 2) -> Tensor:
         raise RuntimeError(
             f"linalg.tensorinv: Expected a strictly positive integer for 'ind', but got {ind}"
         )
-    check_map("linalg.tensorinv", "ind", math.prod(last), math.prod(first))
+    check_map("linalg.tensorinv", A, "ind", ind, math.prod(first))
     return inv(A.reshape(math.prod(first), math.prod(last))).reshape(last + first)
 
 
@@ -466,7 +466,7 @@ def tensorsolve(A: Tensor, B: Tensor, dims: Sequence[int] | None = None) -> Tens
         axes = [normalize_dim(d, A.ndim, "linalg.tensorsolve") for d in dims]
         A = A.movedim(axes, list(range(A.ndim - len(axes), A.ndim)))
     last = tuple(A.shape[B.ndim :])
-    check_map("linalg.tensorsolve", "other.ndim", math.prod(last), B.numel())
+    check_map("linalg.tensorsolve", A, "other.ndim", B.ndim, B.numel())
     return solve(A.reshape(B.numel(), B.numel()), B.reshape(B.numel())).reshape(last)
 
 

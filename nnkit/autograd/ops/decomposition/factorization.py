@@ -50,8 +50,12 @@ def check_matrices(name: str, input: Any, refuses: tuple[str, ...] = COARSE) -> 
     return shape
 
 
-def check_map(name: str, place: str, columns: int, rows: int) -> None:
-    """RuntimeError unless a tensor that is split at ``place`` is a square matrix."""
+def check_map(name: str, A: Tensor, place: str, at: int, rows: int) -> None:
+    """RuntimeError unless a tensor that is split before dimension ``at``, which messages call
+    ``place``, is a square matrix of so many rows."""
+    if at > A.ndim:
+        raise RuntimeError(f"{name}: {place} is {at}, but self has {A.ndim} dimensions")
+    columns = math.prod(A.shape[at:])
     if columns != rows:
         raise RuntimeError(
             f"{name}: Expected self to satisfy the requirement prod(self.shape[{place}:]) == "
