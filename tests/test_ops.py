@@ -88,6 +88,11 @@ def test_backward_again(framework: ModuleType, torch: ModuleType, row: OpRow) ->
     checks.backward_again(framework, row)
 
 
+@each(lambda row: row.differentiable)
+def test_checkpoint(framework: ModuleType, row: OpRow) -> None:
+    checks.checkpointed(framework, row)
+
+
 @each(lambda row: row.any_layout)
 def test_layouts(framework: ModuleType, row: OpRow) -> None:
     checks.layouts(framework, row)

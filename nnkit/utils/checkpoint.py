@@ -231,12 +231,15 @@ class _Run:
         return len(self.promised) - 1
 
     def keep(self, number: int) -> Tensor:
-        backward = GraphExecGroup._active or RUNNING.innermost
+        backward = GraphExecGroup._active or RUNNING.started
         if backward is None:  # somebody reads what a node has saved
             return self._run_again()[number]
-        if backward not in self.again:
-            self.again[backward] = self._run_again()
-        if number not in self.again[backward]:
+        # A node that is made of ops may run them twice in a pass: once for their derivatives.
+        is_part = RUNNING.innermost is not RUNNING.started
+        found = self.again.get(backward)
+        if found is None or is_part and number not in found:
+            found = self.again[backward] = self._run_again()
+        if number not in found:
             raise CheckpointError(
                 "Performing two backward calls that overlap, so that both need what one promise "
                 "stands for, is not allowed in one GraphExecGroup"
@@ -244,7 +247,7 @@ class _Run:
                 else "Unpack is being triggered for a tensor that was already unpacked once: the "
                 "backward of a custom Function in checkpoint may read ctx.saved_tensors only once"
             )
-        return self.again[backward].pop(number)
+        return found[number] if is_part else found.pop(number)
 
     def _run_again(self) -> dict[int, Tensor]:
         found: list[Tensor] = []

@@ -543,6 +543,23 @@ def callbacks_after_a_backward(fw):
 
 
 @scenario
+def callbacks_from_what_unpacks_saved_tensors(fw):
+    log = []
+    queue = fw.autograd.Variable._execution_engine.queue_callback
+
+    def unpack(x):
+        queue(lambda: log.append(x0.grad is not None))
+        return x
+
+    x0 = leaf(fw, 1.0, 2.0)
+    x = x0.reshape(1, 2)
+    with fw.autograd.graph.saved_tensors_hooks(lambda x: x, unpack):
+        loss = fw.nn.functional.triplet_margin_loss(x.sin(), x * 2, x.cos())
+    loss.backward()
+    return [len(log), all(log)]
+
+
+@scenario
 def gradients_in_a_list_and_saved_tensors_read_once(fw):
     log = []
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import functools
+import importlib
 import warnings
 from collections.abc import Callable, Iterator
 from types import ModuleType
@@ -266,6 +267,36 @@ def backward_again(framework: ModuleType, row: OpRow) -> None:
         for what, wanted in theirs.items():
             place = f"{row.name}: sample {number}, {what}"
             assert mine.get(what) == wanted, f"{place}: {mine.get(what)}, torch {wanted}"
+
+
+def checkpointed(framework: ModuleType, row: OpRow) -> None:
+    """In a checkpoint a function runs once more at most, and its gradients have the same bits."""
+    checkpoint = importlib.import_module(f"{framework.__name__}.utils.checkpoint").checkpoint
+    grad = functools.partial(framework.autograd.grad, allow_unused=True)
+    dtype = next(dtype for dtype in ("float64", *row.dtypes) if dtype in row.dtypes)
+    for number, sample in enumerate(row.samples(Maker(row, dtype))):
+        call = Call(framework, row, sample, track=True)
+        function = call.differentiable()
+        if function is None:
+            continue
+        runs = []
+
+        def counted(*leaves: Any, function: Any = function, runs: list = runs) -> Any:
+            runs.append(leaves)
+            return function(*[leaf * 1 for leaf in leaves])  # of what is used in place
+
+        found = [counted(*call.leaves), checkpoint(counted, *call.leaves, use_reentrant=False)]
+        gradients = []
+        for outputs in found:
+            tracked = [out for out in flatten(outputs) if getattr(out, "requires_grad", False)]
+            cotangents = [to_tensor(framework, cotangent(out)) for out in tracked]
+            gradients.append(grad(tracked, call.leaves, cotangents) if tracked else ())
+        place = f"{row.name}: sample {number}"
+        assert len(runs) <= 3, f"{place}: run {len(runs) - 2} times more"
+        for first, second in zip(*gradients, strict=True):
+            assert (first is None) == (second is None), place
+            if first is not None and second is not None:
+                np.testing.assert_array_equal(to_array(second), to_array(first), place)
 
 
 def _backward_again(framework: Any, row: OpRow, sample: Sample) -> dict[str, Any]:

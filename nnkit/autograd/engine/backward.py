@@ -83,7 +83,7 @@ class ExecutionEngine:
         Raises:
             RuntimeError: no backward pass is running.
         """
-        running = RUNNING.innermost
+        running = RUNNING.started
         if running is None:
             raise RuntimeError("Final callbacks can only be installed during backward pass.")
         running.callbacks = [*(running.callbacks or ()), callback]

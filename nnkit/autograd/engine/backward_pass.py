@@ -58,6 +58,7 @@ class Pass:
     watched = False  # whether hooks may observe when a leaf gets its gradient
     expected: dict[Tensor, int] | None = None  # then: how many gradients each leaf waits for
     outer: Pass | None = None  # the pass that was running when this one began
+    is_part = False  # whether it is a step of that one: through the ops of one node
     callbacks: list[Callable] | None = None  # called at the very end
     between: Callable | None = None  # called after each node once the pass is `watched`
 

@@ -146,6 +146,14 @@ class Promotion(Node):
 class _Running(threading.local):
     innermost: Any = None  # a `Pass`
 
+    @property
+    def started(self) -> Any:
+        """The innermost pass but for those that a node makes through the ops that it is made of."""
+        this = self.innermost
+        while this is not None and this.is_part:
+            this = this.outer
+        return this
+
 
 RUNNING = _Running()  # the backward passes of this thread: one may start another
 

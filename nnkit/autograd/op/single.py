@@ -70,6 +70,7 @@ class Whole(Node):
         # The gradients of a recorded pass depend on the ops themselves, which may have to run again
         # in this pass.
         inner = Pass(roots, lifted, unpack, retain=True)
+        inner.is_part = True
         wanted = [i for i, entrance in enumerate(entrances) if entrance is not None]
         inner.limit_to([GradientEdge(entrances[i], 0) for i in wanted], accumulate=False)
         inner.run()

@@ -62,7 +62,7 @@ class _WeakTensorRef:
 
 def _current_graph_task_id() -> int:
     """The number of the backward pass that runs in this thread; -1 where none does."""
-    running = RUNNING.innermost
+    running = RUNNING.started
     if running is None:
         return -1
     if not hasattr(running, "number"):
@@ -74,7 +74,7 @@ def _will_engine_execute_node(node: Any) -> bool:
     """Whether the running backward pass computes the gradient of a node."""
     if not isinstance(node, Node | AccumulateGrad):
         raise RuntimeError(f"_will_engine_execute_node expects an grad_fn, got {type(node)}")
-    running = RUNNING.innermost
+    running = RUNNING.started
     if running is None:
         raise RuntimeError("_will_engine_execute_node is to be called during the backward pass")
     return running.executes(node.variable if isinstance(node, AccumulateGrad) else node)
