@@ -83,13 +83,31 @@ def counts() -> Iterator[tuple]:
             yield x, numbers((size,), np.float32), minlength
 
 
+def distinct() -> Iterator[tuple]:
+    """Numbers that stand several times, and some far apart."""
+    for dtype in DTYPES:
+        for shape in SHAPES:
+            for layout in LAYOUTS.values():
+                x = np.trunc(numbers(shape, dtype)).astype(dtype)
+                yield layout(x), None
+                x.reshape(-1)[:1] = np.finfo(dtype).max if dtype.kind == "f" else 2**31 - 1
+                yield layout(x), None
+
+
+def memberships() -> Iterator[tuple]:
+    for x in arrays():
+        for values in (x.reshape(-1)[:3], x.reshape(-1), x.reshape(-1)[:0]):
+            yield x, values
+
+
 CASES = {
     "sort": orders, "argsort": orders, "topk": topks, "kthvalue": kthvalues, "median": medians,
     "searchsorted": searches, "bincount": counts, "median_all": medians_of_all,
+    "mode": medians, "unique": distinct, "isin": memberships,
 }  # fmt: skip
 
 
-@pytest.mark.parametrize("name", ["sort", "argsort", "searchsorted", "bincount", "median_all"])
+@pytest.mark.parametrize("name", sorted({*CASES} - {"topk", "kthvalue", "median"}))
 def test_equals_twin(name: str) -> None:
     for arguments in CASES[name]():
         compare(getattr(B, name), *arguments, same_order=False)

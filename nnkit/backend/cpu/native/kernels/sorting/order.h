@@ -10,6 +10,7 @@
 
 #include "half.h"
 #include "memory.h"
+#include "owned.h"
 #include "parallel.h"
 
 namespace nnkit {
@@ -145,6 +146,35 @@ template <class T>
 void fill_items(const T* x, Index count, bool descending, Item<KeyOf<T>>* items) {
     for (Index i = 0; i < count; ++i) {
         items[i] = {key_of(x[i], descending), static_cast<KeyOf<T>>(i)};
+    }
+}
+
+// The indices of a line's elements in their order.
+template <class T> class Order {
+public:
+    Order(const T* line, Index count, bool descending)
+        : room_(count > most_by_comparisons ? 2 * count : 0) {
+        items_ = count > most_by_comparisons ? room_.data() : nearby_;
+        fill_items(line, count, descending, items_);
+        items_ = sort_items(items_, items_ + count, count);
+    }
+    Index operator[](Index i) const { return index_of_item(items_[i]); }
+
+private:
+    using Key = KeyOf<T>;
+    Item<Key> nearby_[most_by_comparisons];
+    Scratch<Item<Key>> room_;
+    Item<Key>* items_;
+};
+
+// Calls `body(T())` with the type that elements of `type` are ordered as; false for other types.
+template <class Body> bool with_ordered_type(Type type, Body body) {
+    switch (type) {
+        case Type::float32: body(float()); return true;
+        case Type::float64: body(double()); return true;
+        case Type::int32: body(std::int32_t()); return true;
+        case Type::int64: body(std::int64_t()); return true;
+        default: return false;
     }
 }
 

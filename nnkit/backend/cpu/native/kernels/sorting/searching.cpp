@@ -1,9 +1,7 @@
 // Places in sorted sequences, and numbers of occurrences.
 #include <algorithm>
 
-#include "memory.h"
-#include "owned.h"
-#include "parallel.h"
+#include "order.h"
 
 namespace nnkit {
 namespace {
@@ -111,7 +109,56 @@ PyObject* bincount(Arguments arguments) {
     return result.release();
 }
 
-Registration searchsorted_("searchsorted", searchsorted), bincount_("bincount", bincount);
+constexpr Index few = 16;  // values that are compared with each element, faster than bisection
+
+// Whether each element is among the values, which are in order if they are not few.
+
+template <class T>
+void find(const T* values, Index size, const T* x, Index count, bool* found) {
+    constexpr Index most = 256;
+    std::int64_t places[most];
+    for (Index start = 0; start < count; start += most) {
+        const Index some = std::min(most, count - start);
+        if (size <= few) {
+            std::fill_n(found + start, some, false);
+            for (Index k = 0; k < size; ++k) {
+                for (Index i = 0; i < some; ++i) found[start + i] |= x[start + i] == values[k];
+            }
+            continue;
+        }
+        place<false>(values, size, x + start, some, places);
+        for (Index i = 0; i < some; ++i) {
+            found[start + i] = places[i] < size && values[places[i]] == x[start + i];
+        }
+    }
+}
+
+// isin(x, values)
+PyObject* isin(Arguments arguments) {
+    Array x = arguments.array(0), values = arguments.array(1);
+    if (!x || !values || x.type() != values.type() || !x.is_plain() || !values.is_plain()) {
+        return decline();
+    }
+    Owned result;
+    const bool known = with_ordered_type(x.type(), [&](auto zero) {
+        using T = decltype(zero);
+        result.reset(empty<bool>(x.ndim(), x.shape()));
+        if (!result) return;
+        const T* wanted = values.data<T>();
+        Scratch<T> sorted(values.size());
+        Index size = std::copy_if(wanted, wanted + values.size(), sorted.data(),
+                                  [](T v) { return v == v; }) - sorted.data();
+        if (size > few) std::sort(sorted.data(), sorted.data() + size);
+        bool* found = result.array().template data<bool>();
+        parallel_for(x.size(), work_of_task, [&](Index begin, Index end) {
+            find(sorted.data(), size, x.data<T>() + begin, end - begin, found + begin);
+        });
+    });
+    return known ? result.release() : decline();
+}
+
+Registration searchsorted_("searchsorted", searchsorted), bincount_("bincount", bincount),
+    isin_("isin", isin);
 
 }  // namespace
 }  // namespace nnkit

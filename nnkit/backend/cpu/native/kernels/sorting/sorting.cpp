@@ -16,14 +16,8 @@ template <class T> struct Sorter {
     bool descending;
 
     void operator()(const T* line, Index count, LineResults<T> out) const {
-        using Key = KeyOf<T>;
-        Item<Key> nearby[most_by_comparisons];
-        bool is_many = count > most_by_comparisons;
-        Scratch<Item<Key>> room(is_many ? 2 * count : 0);
-        Item<Key>* items = is_many ? room.data() : nearby;
-        fill_items(line, count, descending, items);
-        items = sort_items(items, items + count, count);
-        for (Index i = 0; i < count; ++i) out.indices[i] = index_of_item(items[i]);
+        const Order<T> order(line, count, descending);
+        for (Index i = 0; i < count; ++i) out.indices[i] = order[i];
         if (out.values == nullptr) return;
         for (Index i = 0; i < count; ++i) out.values[i] = line[out.indices[i]];
     }
@@ -139,16 +133,21 @@ template <class T> struct Picker {
     }
 };
 
-// Calls `body(T())` with the type that elements of `type` are ordered as; false for other types.
-template <class Body> bool with_type(Type type, Body body) {
-    switch (type) {
-        case Type::float32: body(float()); return true;
-        case Type::float64: body(double()); return true;
-        case Type::int32: body(std::int32_t()); return true;
-        case Type::int64: body(std::int64_t()); return true;
-        default: return false;
+// The most frequent element, the least of several; of those that are equal the last. A NaN equals
+// nothing.
+template <class T> struct Counter {
+    void operator()(const T* line, Index count, LineResults<T> out) const {
+        const Order<T> order(line, count, false);
+        Index most = 0, run = 0, last = 0;
+        for (Index i = 0; i < count; ++i) {
+            run = i > 0 && line[order[i]] == line[order[i - 1]] ? run + 1 : 1;
+            if (run <= most) continue;
+            most = run;
+            last = order[i];
+        }
+        Picker<T>::put(line, last, out);
     }
-}
+};
 
 struct Request {
     Array x;
@@ -185,7 +184,7 @@ PyObject* by_lines(const Request& request, Index axis, Index kept, bool keep_axi
     if (!indices || (with_values && !values)) return nullptr;
     const AlongAxis& along = request.along;
     if (along.size() > 0 && kept > 0) {
-        with_type(x.type(), [&](auto zero) {
+        with_ordered_type(x.type(), [&](auto zero) {
             using T = decltype(zero);
             auto body = make(zero);
             T* to = with_values ? values.array().template data<T>() : nullptr;
@@ -201,7 +200,7 @@ PyObject* by_lines(const Request& request, Index axis, Index kept, bool keep_axi
 }
 
 bool is_sortable(Array x) {
-    return with_type(x.type(), [](auto) {});
+    return with_ordered_type(x.type(), [](auto) {});
 }
 
 PyObject* transposed(PyObject* array, const npy_intp* axes) {
@@ -285,6 +284,15 @@ PyObject* median(Arguments arguments) {
     });
 }
 
+// mode(x; axis, keepdims)
+PyObject* mode(Arguments arguments) {
+    Request request;
+    if (!request.read(arguments, 1) || !is_sortable(request.x)) return decline();
+    if (request.along.count == 0) return decline();
+    return by_lines(request, arguments.integer(1), 1, arguments.truth(2), true,
+                    [&](auto zero) { return Counter<decltype(zero)>{}; });
+}
+
 // median_all(x; ignore_nan)
 PyObject* median_all(Arguments arguments) {
     Array x = arguments.array(0);
@@ -295,7 +303,7 @@ PyObject* median_all(Arguments arguments) {
     Py_INCREF(x.descriptor());
     Owned value(empty(0, nullptr, x.descriptor()));
     if (!plain || !value) return nullptr;
-    with_type(x.type(), [&](auto zero) {
+    with_ordered_type(x.type(), [&](auto zero) {
         using T = decltype(zero);
         const T* from = plain.array().template data<T>();
         Index count = x.size(), index;
@@ -308,7 +316,7 @@ PyObject* median_all(Arguments arguments) {
 
 Registration sort_("sort", sort), argsort_("argsort", argsort), topk_("topk", topk),
     kthvalue_("kthvalue", kthvalue), median_("median", median),
-    median_all_("median_all", median_all);
+    median_all_("median_all", median_all), mode_("mode", mode);
 
 }  // namespace
 }  // namespace nnkit
