@@ -449,7 +449,40 @@ def take(input: Tensor, index: Tensor) -> Tensor:
     return _take(input, index)
 
 
-@public(in_place=True)
+def _put_positions(input: Tensor, index: Tensor, source: Tensor, accumulate: bool) -> tuple:
+    """The positions that a put names in the flattened input, and their elements, flattened too."""
+    if not accumulate:
+        refuse("put_")
+    same_dtype("put", input, source, "source")
+    _check_flat("put", input, index)
+    B = index._device.backend
+    flat = B.wrap_index(index._array, input._array.size)
+    if source._array.size != index._array.size:
+        raise IndexError(
+            f"put(): expected source and index to have the same number of elements, got "
+            f"{source._array.size} and {index._array.size}"
+        )
+    flat = wrap(B.reshape(flat, (flat.size,)), index._device)
+    return flat, shapes.reshape(source, (-1,))
+
+
+def _put_in_place(self: Tensor, index: Tensor, source: Tensor, accumulate: bool = False) -> Tensor:
+    def into(target: Any, index: Any, source: Any) -> None:
+        B = self._device.backend
+        flat = B.reshape(target, (target.size,))
+        if accumulate:
+            B.index_add_(flat, index, source, 0, 1)
+        else:
+            B.scatter_(flat, index, source, 0)
+
+    def prepare(*operands: Any) -> tuple | None:
+        # Reshaped, an array with gaps or in another order would be a copy.
+        return _put_positions(*operands) if self.is_contiguous() else None
+
+    return write(self, "put_", put, index, source, accumulate, kernel=into, prepare=prepare)
+
+
+@public(in_place=_put_in_place)
 @single(alone="recorded", node="PutBackward0")
 def put(input: Tensor, index: Tensor, source: Tensor, accumulate: bool = False) -> Tensor:
     """A copy with ``source`` written (or added) at positions ``index`` of the flattened input.
@@ -460,19 +493,8 @@ def put(input: Tensor, index: Tensor, source: Tensor, accumulate: bool = False) 
         tensor([[6., 0.],
                 [0., 5.]])
     """
-    if not accumulate:
-        refuse("put_")
-    same_dtype("put", input, source, "source")
-    _check_flat("put", input, index)
-    B = index._device.backend
-    flat = B.wrap_index(index._array, input._array.size)
-    flat = wrap(B.reshape(flat, (flat.size,)), index._device)
-    if source._array.size != index._array.size:
-        raise IndexError(
-            f"put(): expected source and index to have the same number of elements, got "
-            f"{source._array.size} and {index._array.size}"
-        )
-    positions = shapes.reshape(input, (-1,)), flat, shapes.reshape(source, (-1,)), 0
+    flat, values = _put_positions(input, index, source, accumulate)
+    positions = shapes.reshape(input, (-1,)), flat, values, 0
     out = OPS["index_add"](*positions, 1) if accumulate else _scatter(*positions)
     out = arranged(on_its_own(shapes.reshape(out, input._array.shape)), input)
     return guarded("put", out, index, *([source] if source.requires_grad else []))
