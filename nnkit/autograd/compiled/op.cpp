@@ -6,6 +6,8 @@
 
 #include <structmember.h>
 
+#include <cstring>
+
 #include "formula.h"
 #include "gpu_array.h"
 #include "half.h"
@@ -81,9 +83,10 @@ struct Look {
     PyObject* dtype = nullptr;
     const Py_ssize_t* shape;
     Py_ssize_t ndim;
+    bool is_numpy;
 
-    explicit Look(PyObject* operand) {
-        if (PyArray_CheckExact(operand)) {
+    explicit Look(PyObject* operand) : is_numpy(PyArray_CheckExact(operand)) {
+        if (is_numpy) {
             Array array(operand);
             dtype = reinterpret_cast<PyObject*>(array.descriptor());
             shape = array.shape();
@@ -100,8 +103,13 @@ struct Look {
     }
     int number() const { return reinterpret_cast<PyArray_Descr*>(dtype)->type_num; }
     bool is_half() const { return number() == NPY_HALF || number() == bfloat16_number; }
-    bool takes_numbers() const {
-        return number() == NPY_FLOAT || number() == NPY_DOUBLE || is_half();
+    bool is_complex() const { return PyTypeNum_ISCOMPLEX(number()); }
+    // Whether a number beside it is to become a number of its dtype.
+    bool makes_numbers() const { return PyTypeNum_ISINTEGER(number()) || is_complex(); }
+    bool takes(PyObject* beside) const {
+        if (number() == NPY_FLOAT || number() == NPY_DOUBLE || is_half()) return true;
+        if (!is_numpy || !makes_numbers()) return false;
+        return is_complex() || PyLong_CheckExact(beside);
     }
 };
 
@@ -119,7 +127,7 @@ bool are_alike(const Op* op, PyObject* const* operands, bool* of_one_shape) {
     for (int i = 0; i < op->inputs; ++i) {
         Look other(operands[i]);
         if (other.dtype == nullptr) {
-            if (!first.takes_numbers()) return false;
+            if (!first.takes(operands[i])) return false;
             continue;  // a number
         }
         if (is_mask(i) ? other.number() != NPY_BOOL : other.dtype != first.dtype) return false;
@@ -137,6 +145,26 @@ PyObject* rounded_to_half(PyObject* number, int type) {
     }
     return PyFloat_FromDouble(type == NPY_HALF ? widen(narrow_float16(value))
                                                : widen(narrow_bfloat16(value)));
+}
+
+// A number as an array of integers, which takes its lowest bits, or of complex numbers.
+PyObject* made_alike(PyObject* number, const Look& look) {
+    auto* descriptor = reinterpret_cast<PyArray_Descr*>(Py_NewRef(look.dtype));
+    PyObject* made = PyArray_NewFromDescr(&PyArray_Type, descriptor, 0, nullptr, nullptr, nullptr, 0,
+                                          nullptr);
+    if (made == nullptr) return nullptr;
+    void* place = PyArray_DATA(reinterpret_cast<PyArrayObject*>(made));
+    if (look.is_complex()) {
+        const double value = PyFloat_AsDouble(number);
+        const float single[] = {static_cast<float>(value), 0};
+        const double both[] = {value, 0};
+        if (look.number() == NPY_CFLOAT) std::memcpy(place, single, sizeof single);
+        else std::memcpy(place, both, sizeof both);
+    } else {
+        const std::int64_t value = PyLong_AsLongLong(number);
+        std::memcpy(place, &value, PyArray_ITEMSIZE(reinterpret_cast<PyArrayObject*>(made)));
+    }
+    return made;
 }
 
 // Whether a write to a tensor could become history, or be part of one.
@@ -241,9 +269,9 @@ private:
         if (formula && !are_alike(op_, values_, &of_one_shape_)) return false;
         bool reflected = (op_->numbers & 1) != 0 && is_number(values_[0]);
         if (reflected && wanted_ && modes.enabled) return false;  // another node
-        if (reflected && !round_number(0, 1)) return false;
-        bool rounds = (op_->numbers & 2) != 0 && !op_->exact && is_number(values_[1]);
-        if (rounds && !round_number(1, 0)) return false;
+        if (reflected && !prepare_number(0, 1)) return false;
+        bool beside = (op_->numbers & 2) != 0 && is_number(values_[1]);
+        if (beside && !prepare_number(1, 0)) return false;
         for (Py_ssize_t i = op_->inputs; i < count_; ++i) {
             if (formula && !is_number(arguments_[i])) return false;
             values_[i] = arguments_[i];
@@ -283,13 +311,19 @@ private:
     // Whether a gradient flows to an operand.
     bool flows(Py_ssize_t i) const { return (op_->flowing >> (op_->sequence ? 0 : i) & 1) != 0; }
 
-    // Rounds the number among two operands where the array is of half precision.
-    bool round_number(int number, int array) {
+    // Brings the number among two operands to the dtype of the array where a kernel does not.
+    bool prepare_number(int number, int array) {
         Look beside(values_[array]);
-        if (!beside.is_half()) return true;
-        PyObject* rounded = rounded_to_half(values_[number], beside.number());
-        if (rounded == nullptr) return false;
-        Py_SETREF(values_[number], rounded);
+        PyObject* made;
+        if (beside.makes_numbers()) {
+            made = made_alike(values_[number], beside);
+        } else if (beside.is_half() && !(op_->exact && number == 1)) {
+            made = rounded_to_half(values_[number], beside.number());
+        } else {
+            return true;
+        }
+        if (made == nullptr) return false;
+        Py_SETREF(values_[number], made);
         return true;
     }
 

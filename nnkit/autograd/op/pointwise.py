@@ -48,6 +48,8 @@ from nnkit.backend.dtype import (
     OF_ARRAY,
     bfloat16,
     bool_,
+    complex64,
+    complex128,
     float16,
     float32,
     float64,
@@ -62,6 +64,7 @@ __all__ = ["attempting", "declined", "fn", "over_input", "pointwise", "writing"]
 F4, F8 = float32.array, float64.array
 INTEGERS = tuple([d.array for d in OF_ARRAY.values() if d.category == INTEGER and not d.is_stored])
 HALVES = float16.array, bfloat16.array
+COMPLEXES = complex64.array, complex128.array
 # The ops defined for dtypes that are otherwise only stored and cast. Functions of kind "float" also
 # take the unsigned integers.
 _OF_STORED = {
@@ -302,8 +305,9 @@ def _call_promoted(
 ) -> Tensor:
     """The result of a formula of two operands, promoted to one dtype; ``name`` is for messages."""
     input, other = python_number(input), python_number(other)
-    if isinstance(input, Tensor) and getattr(other, "_device", None) is not input._device:
-        input, other = together(name, input, other)
+    if isinstance(input, Tensor) and isinstance(other, Tensor):
+        if other._device is not input._device:
+            input, other = together(name, input, other)
     x, y, device = operands_of(name, input, other, kind, refuses)
     return _call(op, (input, other), (x, y), statics, device)
 
@@ -392,11 +396,16 @@ def _halves(refuses: tuple[str, ...]) -> tuple:
     return tuple([d for d in HALVES if OF_ARRAY[d].kinds.isdisjoint(refuses)])
 
 
-def _whole(kind: str, refuses: tuple[str, ...]) -> tuple:
-    """The integer and bool dtypes in which an op computes without promotion."""
-    integers = () if kind == "float" or "integer" in refuses else INTEGERS
-    bits_alone = "floating" in refuses and "bool" not in refuses
-    return (*integers, bool_.array) if bits_alone else integers
+def _unpromoted(kind: str, refuses: tuple[str, ...]) -> tuple:
+    """The dtypes in which an op computes without promotion."""
+    dtypes = _unchecked(refuses)
+    if dtypes[0]:
+        dtypes += _halves(refuses)
+    if kind != "float" and "integer" not in refuses:
+        dtypes += INTEGERS
+    if "floating" in refuses and "bool" not in refuses:
+        dtypes += (bool_.array,)
+    return dtypes if "complex" in refuses else dtypes + COMPLEXES
 
 
 def _unary(op: Op, kind: str, refuses: tuple[str, ...]) -> Any:
@@ -404,8 +413,7 @@ def _unary(op: Op, kind: str, refuses: tuple[str, ...]) -> Any:
     name = op.name
     count = len(op.primitive.statics)
     f4, f8 = _unchecked(refuses)
-    floating = (f4, f8, *_halves(refuses)) if f4 else ()
-    attempt = bind_op(op, declined, dtypes=(*floating, *_whole(kind, refuses)))
+    attempt = bind_op(op, declined, dtypes=_unpromoted(kind, refuses))
 
     def unary(input: Any, *scalars: Any) -> Tensor:
         out = attempt(input, *scalars)
@@ -445,7 +453,7 @@ def _binary(op: Op, kind: str, refuses: tuple[str, ...], numbers: str) -> Any:
     weak = () if "other" in refused else (float, int)
     f4, f8 = _unchecked(refuses)
     i8 = None if kind == "float" or "integer" in refuses else int64.array
-    dtypes = (*((f4, f8, *_halves(refuses)) if f4 else ()), *_whole(kind, refuses))
+    dtypes = _unpromoted(kind, refuses)
     places = {"both": 3, "other": 2, "none": 0}[numbers]
     compiled = functools.partial(bind_op, op, dtypes=dtypes, numbers=places, exact=name in EXACT)
     attempt = compiled(declined)

@@ -140,6 +140,8 @@ def _is_integer(x: Any) -> bool:
 
 
 def _refuse_zero(x: Any, y: Any) -> None:
-    has_zero = not y if isinstance(y, int) else _is_integer(y) and not np.all(y)
-    if has_zero and _is_integer(x) and np.size(x):
+    if not (_is_integer(x) and _is_integer(y)):
+        return
+    has_zero = not (y.all() if getattr(y, "ndim", 0) else y)
+    if has_zero and np.size(x):
         raise RuntimeError("ZeroDivisionError: division by zero on integers")

@@ -136,7 +136,29 @@ def _dtype_of_clamped(out: Tensor, result: Tensor, arguments: tuple) -> str:
     return "castable" if any(isinstance(bound, Tensor) for bound in arguments[1:]) else "same"
 
 
-@public(out=Out(dtype=_dtype_of_clamped), in_place=True)
+_attempt_clamp = attempting(_clamp_between)
+_write_clamp, _write_clamp_min, _write_clamp_max = [
+    writing(_clamp_between, name) for name in ("clamp_", "clamp_min_", "clamp_max_")
+]
+
+
+def _between(attempt: Callable, input: Tensor, low: Any, high: Any) -> Tensor | None:
+    """What ``attempt`` does with two numbers, either of which may be None; None for others."""
+    low, high = -math.inf if low is None else low, math.inf if high is None else high
+    for bound in (low, high):
+        if bound.__class__ not in (int, float):
+            return None
+        if not -LARGEST <= bound <= LARGEST and bound not in (math.inf, -math.inf):
+            return None  # NaN, or what may overflow
+    return attempt(input, low, high)
+
+
+def _clamp_min_in_place(self: Tensor, min: Tensor | complex) -> Tensor:
+    out = _between(_write_clamp_min, self, min, None)
+    return write(self, "clamp_min_", clamp_min, min) if out is None else out
+
+
+@public(out=Out(dtype=_dtype_of_clamped), in_place=_clamp_min_in_place)
 def clamp_min(input: Tensor, min: Tensor | complex) -> Tensor:
     """``input`` where it is at least ``min``, else ``min``.
 
@@ -151,7 +173,12 @@ def clamp_min(input: Tensor, min: Tensor | complex) -> Tensor:
     return _clamp_min(*_beside("clamp_min", input, min))
 
 
-@public(out=Out(dtype=_dtype_of_clamped), in_place=True)
+def _clamp_max_in_place(self: Tensor, max: Tensor | complex) -> Tensor:
+    out = _between(_write_clamp_max, self, None, max)
+    return write(self, "clamp_max_", clamp_max, max) if out is None else out
+
+
+@public(out=Out(dtype=_dtype_of_clamped), in_place=_clamp_max_in_place)
 def clamp_max(input: Tensor, max: Tensor | complex) -> Tensor:
     """``input`` where it is at most ``max``, else ``max``.
 
@@ -164,21 +191,6 @@ def clamp_max(input: Tensor, max: Tensor | complex) -> Tensor:
     if _are_bools(input, max):
         return minimum(input, max)
     return _clamp_max(*_beside("clamp_max", input, max))
-
-
-_attempt_clamp = attempting(_clamp_between)
-_write_clamp = writing(_clamp_between, "clamp_")
-
-
-def _between(attempt: Callable, input: Tensor, low: Any, high: Any) -> Tensor | None:
-    """What ``attempt`` does with two numbers, either of which may be None; None for others."""
-    low, high = -math.inf if low is None else low, math.inf if high is None else high
-    for bound in (low, high):
-        if bound.__class__ not in (int, float):
-            return None
-        if not -LARGEST <= bound <= LARGEST and bound not in (math.inf, -math.inf):
-            return None  # NaN, or what may overflow
-    return attempt(input, low, high)
 
 
 def _clamp_in_place(
