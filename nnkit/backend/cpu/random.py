@@ -16,7 +16,7 @@ from typing import Any
 
 import numpy as np
 
-from nnkit.backend.cpu import random_philox, random_rejection
+from nnkit.backend.cpu import native, random_philox, random_rejection, sorting
 from nnkit.backend.cpu.box_muller import PAIRS, Workspace, box_muller, fma
 from nnkit.backend.cpu.creation import empty_like
 from nnkit.backend.cpu.random_fill import (
@@ -279,6 +279,12 @@ def _cumulative(p: np.ndarray) -> np.ndarray:
     return total.astype(_f8)
 
 
+_uniform = native.bind("uniform_", uniform_)
+_exponential = native.bind("exponential_", exponential_)
+_searchsorted = native.bind("searchsorted", sorting.searchsorted)
+_argsort = native.bind("argsort", sorting.argsort)
+
+
 @_drawing
 def multinomial(p, num_samples, replacement, generator):
     """Rows of weights; RuntimeError where one is negative, infinite or NaN, or all are zero."""
@@ -292,17 +298,16 @@ def multinomial(p, num_samples, replacement, generator):
         )
     if not replacement:
         # The largest p / e with e exponential: a draw without replacement, all rows at once.
-        race = exponential_(empty_like(p), 1.0, generator)
+        race = _exponential(empty_like(p), 1.0, generator)
         race = race if race.dtype.itemsize > 2 else race.astype(_f4)
         with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
             race = (p / race).astype(p.dtype)
         if num_samples == 1:
             return np.expand_dims(np.argmax(race, axis=-1), -1)
-        return np.argsort(-race, axis=-1, kind="stable")[..., :num_samples]
+        return _argsort(race, -1, True)[..., :num_samples]
     rows = _cumulative(np.atleast_2d(p))
-    u = uniform_(np.empty((len(rows), num_samples)), 0.0, 1.0, generator)
-    drawn = [np.searchsorted(row, v) for row, v in zip(rows, u, strict=True)]
-    return np.array(drawn, dtype=np.int64).reshape((*p.shape[:-1], num_samples))
+    u = _uniform(np.empty((len(rows), num_samples)), 0.0, 1.0, generator)
+    return _searchsorted(rows, u, False).reshape((*p.shape[:-1], num_samples))
 
 
 poisson = _drawing(random_rejection.poisson)
