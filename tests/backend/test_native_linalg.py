@@ -181,3 +181,42 @@ def test_cross_products_have_the_bits_of_their_twin():
                 compare(B.cross, layout(x), x[::-1].copy(), axis, same_order=False)
     x = numbers((5, 3))
     assert served(B.cross, x, x + 1, 1)
+
+
+def _definite(*shape: int, dtype: str) -> np.ndarray:
+    """Positive definite matrices; what lies above their diagonals is not to be read."""
+    x = numbers(shape, dtype)
+    x = x @ x.swapaxes(-1, -2) / np.asarray(shape[-1], dtype) + np.eye(shape[-1], dtype=dtype)
+    return np.where(np.tri(shape[-1], dtype=bool), x, np.asarray(np.nan, dtype))
+
+
+def test_cholesky_of_whole_and_broken_blocks():
+    for dtype, epsilon in (("float32", 1e-6), ("float64", 1e-15)):
+        for shape in ((1, 1), (17, 17), (64, 64), (65, 65), (200, 200), (700, 700), (9, 70, 70)):
+            x = _definite(*shape, dtype=dtype)
+            for given in (x, x.swapaxes(-1, -2).copy().swapaxes(-1, -2)):
+                tolerance = close(100 * epsilon, 10 * epsilon)
+                compare(B.cholesky, given, tolerance=tolerance, same_order=False)
+                assert served(B.cholesky, given)
+    indefinite = np.eye(100)
+    indefinite[80, 80] = -1
+    assert not served(B.cholesky, indefinite)
+
+
+@pytest.mark.parametrize("upper", [False, True])
+@pytest.mark.parametrize("has_ones", [False, True])
+def test_triangular_systems_by_blocks(upper, has_ones):
+    for dtype, epsilon in (("float32", 1e-6), ("float64", 1e-15)):
+        for shape, sides in (((24, 24), 8), ((64, 64), 9), ((65, 65), 300), ((200, 200), 600),
+                             ((3, 70, 70), 20), ((0, 30, 30), 9)):  # fmt: skip
+            x = numbers(shape, dtype) / np.asarray(shape[-1], dtype) + np.eye(
+                shape[-1], dtype=dtype
+            )
+            y = numbers((*shape[:-1], sides), dtype)
+            inside = np.tri(shape[-1], k=-has_ones, dtype=bool)
+            x = np.where(inside.T if upper else inside, x, np.asarray(np.nan, dtype))
+            for given in (y, y.swapaxes(-1, -2).copy().swapaxes(-1, -2)):
+                arguments = x, given, upper, has_ones
+                tolerance = close(1e3 * epsilon, 1e2 * epsilon)
+                compare(B.solve_triangular, *arguments, tolerance=tolerance, same_order=False)
+                assert served(B.solve_triangular, *arguments)

@@ -6,6 +6,7 @@
 #include "layout.h"
 #include "memory.h"
 #include "owned.h"
+#include "transpose.h"
 
 namespace nnkit {
 
@@ -17,6 +18,14 @@ template <class T> Owned by_columns(Array x) {
     if (!turned) return turned;
     auto* source = reinterpret_cast<PyArrayObject*>(turned.object());
     Owned columns(empty<T>(x.ndim(), PyArray_DIMS(source)));
+    if (columns && x.is_plain()) {
+        const Index rows = x.shape(-2), width = x.shape(-1), size = rows * width;
+        T* to = columns.array().data<T>();
+        for (Index at = 0; at < x.size(); at += size) {
+            transpose(rows, width, x.data<T>() + at, width, to + at, rows);
+        }
+        return columns;
+    }
     auto* target = reinterpret_cast<PyArrayObject*>(columns.object());
     return columns && PyArray_CopyInto(target, source) == 0 ? std::move(columns) : Owned();
 }
