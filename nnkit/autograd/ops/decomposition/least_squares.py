@@ -137,7 +137,7 @@ def matrix_rank(
         return A.new_zeros(shape[:-2], dtype=int)
     atol, rtol = _bounds(A, atol, rtol) if tol is ... else _bounds(A, tol, 0.0)
     fixed = A.detach()
-    s = rules.eigh(fixed, "L")[0].abs() if hermitian else rules.svd(fixed, False)[1]
+    s = rules.eigvalsh(fixed, "L").abs() if hermitian else rules.svdvals(fixed)
     return (s > maximum(atol, rtol * s.amax(-1, True))).sum(-1)
 
 
@@ -205,7 +205,7 @@ def lstsq(A: Tensor, B: Tensor, rcond: float | None = None, *, driver: str | Non
     if vectors:
         solution = solution.squeeze(-1)
     fixed, none = A.detach(), A.new_empty(0).abs()
-    singular = rules.svd(fixed, False)[1] if driver in ("gelsd", "gelss") else none
+    singular = rules.svdvals(fixed) if driver in ("gelsd", "gelss") else none
     if driver == "gels":
         rank = rank.new_empty(0)
     return return_types.linalg_lstsq((solution, residuals, rank, singular))
