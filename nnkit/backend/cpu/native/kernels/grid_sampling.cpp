@@ -2,6 +2,7 @@
 // channels share. What a coordinate means is told in backend/reference/grid_sampling.py.
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <type_traits>
 
 #include "computed.h"
@@ -10,7 +11,7 @@
 namespace nnkit {
 namespace {
 
-constexpr int most_axes_of_grid = 3, most_taps = 4, most_neighbours = 16;
+constexpr int most_axes_of_grid = 3, most_taps = 4;
 constexpr Index work_of_piece = 4096;      // neighbours of places
 constexpr Index channels_of_piece = 8;     // of the gradient in the image, whose places are shared
 constexpr Index block_of_places = 64;
@@ -43,8 +44,9 @@ struct GridCall {
             places *= grid.shape(1 + a);
         }
         aligned = arguments.truth(first + 2);
-        return plane > 0 && read_name(arguments[first], "bilinear", Mode::bilinear, &mode,
-                                      "nearest", Mode::nearest, "bicubic", Mode::bicubic) &&
+        return plane > 0 && plane <= std::numeric_limits<std::int32_t>::max() &&
+               read_name(arguments[first], "bilinear", Mode::bilinear, &mode, "nearest",
+                         Mode::nearest, "bicubic", Mode::bicubic) &&
                read_name(arguments[first + 1], "zeros", Padding::zeros, &padding, "border",
                          Padding::border, "reflection", Padding::reflection) &&
                (mode != Mode::bicubic || axes == 2);
@@ -68,27 +70,23 @@ private:
     }
 };
 
-// A neighbour along one axis.
-template <class T> struct Tap {
-    Index index;  // -1 where it lies outside
-    T weight, slope;
+// The neighbours of a block of places along one axis.
+template <class T, int each> struct Taps {
+    std::int32_t index[each][block_of_places];  // -1 where it lies outside
+    T weight[each][block_of_places], slope[each][block_of_places];
 };
 
-// The neighbours of one place that lie inside: where in a plane, and their weights.
-template <class T> struct Neighbours {
-    int count;
-    T rest;  // what those outside add: 0, or NaN where the place is none
-    Index offset[most_neighbours];
-    T weight[most_neighbours];
+// The neighbours of a block of places: where in a plane, -1 for those outside, and their weights.
+template <class T, int all> struct Neighbours {
+    std::int32_t offset[all][block_of_places];
+    T weight[all][block_of_places];
 };
 
 // The same with what each weight changes by along each axis.
-template <class T> struct Slopes {
-    int count;
-    T rest[most_axes_of_grid];
-    Index offset[most_neighbours];
-    T slope[most_axes_of_grid][most_neighbours];
-    T along[most_neighbours];  // the image there, times the gradient, over all channels
+template <class T, int axes, int all> struct Slopes {
+    std::int32_t offset[all][block_of_places];
+    T slope[axes][all][block_of_places];
+    T along[all][block_of_places];  // the image there, times the gradient, over all channels
 };
 
 template <class T> T near(T d) { return ((T(1.25) * d - T(2.25)) * d) * d + T(1); }
@@ -96,121 +94,156 @@ template <class T> T far(T d) { return ((T(-0.75) * d + T(3.75)) * d - T(6)) * d
 template <class T> T near_slope(T d) { return (T(3.75) * d - T(4.5)) * d; }
 template <class T> T far_slope(T d) { return (T(-2.25) * d + T(7.5)) * d - T(6); }
 
+// What lies outside is 0, so that a place that is NaN makes the result NaN.
+template <class T> T value_at(const T* plane, std::int32_t offset) {
+    static constexpr T nothing = 0;
+    return *(offset < 0 ? &nothing : plane + offset);
+}
+
 template <class T, int axes, Mode mode> class Places {
 public:
+    static constexpr int each = taps_of(mode), all = each * each * (axes == 3 ? each : 1);
+
     Places(const GridCall& call, const T* grid) : call_(call), grid_(grid) {}
 
     // The neighbours of `count` places of sample `n` from place `first` on.
-    void combine(Index n, Index first, Index count, Neighbours<T>* out) const {
-        for (Index p = 0; p < count; ++p, ++out) {
-            out->count = 0, out->rest = 0;
-            for_each(n, first + p, [out](const Tap<T>* const* chosen, Index offset) {
-                T weight = chosen[0]->weight;
-                for (int a = 1; a < axes; ++a) weight *= chosen[a]->weight;
-                if (offset < 0) {
-                    out->rest += weight * T(0);
-                    return;
-                }
-                out->offset[out->count] = offset;
-                out->weight[out->count++] = weight;
-            });
-        }
+    void combine(Index n, Index first, Index count, Neighbours<T, all>* out) const {
+        Taps<T, each> taps[axes];
+        read(n, first, count, taps);
+        for_each(taps, count, [&](int k, const int* tap, const std::int32_t* offset) {
+            std::copy_n(offset, count, out->offset[k]);
+            multiply(taps, tap, -1, count, out->weight[k]);
+        });
     }
 
     // The same, with the slopes of the weights along each axis.
-    void read_slopes(Index n, Index first, Index count, Slopes<T>* out) const {
-        for (Index p = 0; p < count; ++p, ++out) {
-            out->count = 0;
-            std::fill_n(out->rest, most_axes_of_grid, T(0));
-            for_each(n, first + p, [out](const Tap<T>* const* chosen, Index offset) {
-                for (int a = 0; a < axes; ++a) {
-                    T slope = 1;
-                    for (int b = 0; b < axes; ++b) {
-                        slope *= b == a ? chosen[b]->slope : chosen[b]->weight;
-                    }
-                    if (offset < 0) out->rest[a] += slope * T(0);
-                    else out->slope[a][out->count] = slope;
-                }
-                if (offset < 0) return;
-                out->along[out->count] = 0;
-                out->offset[out->count++] = offset;
-            });
-        }
+    void read_slopes(Index n, Index first, Index count, Slopes<T, axes, all>* out) const {
+        Taps<T, each> taps[axes];
+        read(n, first, count, taps);
+        for_each(taps, count, [&](int k, const int* tap, const std::int32_t* offset) {
+            std::copy_n(offset, count, out->offset[k]);
+            std::fill_n(out->along[k], count, T(0));
+            for (int a = 0; a < axes; ++a) multiply(taps, tap, a, count, out->slope[a][k]);
+        });
     }
 
 private:
-    // `body(taps, offset)` for each combination of a place's taps, in order.
-    template <class Body> void for_each(Index n, Index place, Body body) const {
-        constexpr int each = taps_of(mode);
-        Tap<T> taps[axes][each];
-        const T* at = grid_ + (n * call_.places + place) * axes;
-        for (int a = 0; a < axes; ++a) read_axis(at[axes - 1 - a], call_.sizes[a], taps[a]);
+    // `body(k, taps, offsets)` for each combination of the taps along all axes, in order.
+    template <class Body>
+    void for_each(const Taps<T, each>* taps, Index count, Body body) const {
+        std::int32_t offset[block_of_places];
+        int k = 0;
         for (int z = 0; z < (axes == 3 ? each : 1); ++z) {
             for (int y = 0; y < each; ++y) {
-                for (int x = 0; x < each; ++x) {
-                    const int place_of[] = {z, y, x};
-                    const Tap<T>* chosen[axes];
-                    Index offset = 0;
-                    for (int a = 0; a < axes; ++a) {
-                        chosen[a] = &taps[a][place_of[most_axes_of_grid - axes + a]];
-                        const Index index = chosen[a]->index;
-                        offset = offset < 0 || index < 0 ? -1 : offset * call_.sizes[a] + index;
+                for (int x = 0; x < each; ++x, ++k) {
+                    const int whole[] = {z, y, x};
+                    const int* tap = whole + most_axes_of_grid - axes;
+                    std::copy_n(taps[0].index[tap[0]], count, offset);
+                    for (int a = 1; a < axes; ++a) {
+                        const auto size = static_cast<std::int32_t>(call_.sizes[a]);
+                        const std::int32_t* index = taps[a].index[tap[a]];
+                        for (Index p = 0; p < count; ++p) {
+                            const bool outside = (offset[p] | index[p]) < 0;
+                            offset[p] = outside ? -1 : offset[p] * size + index[p];
+                        }
                     }
-                    body(chosen, offset);
+                    body(k, tap, offset);
                 }
             }
         }
     }
 
-    void read_axis(T coordinate, Index size, Tap<T>* taps) const {
-        const T n = static_cast<T>(size);
-        const T scale = (call_.aligned ? n - 1 : n) / 2;
-        T place = call_.aligned ? (coordinate + 1) / 2 * (n - 1) : ((coordinate + 1) * n - 1) / 2;
-        T slope = 1;
-        if constexpr (mode == Mode::bicubic) {
-            const T first = std::floor(place), way = place - first, rest = 1 - way;
-            const T weights[] = {far(way + 1), near(way), near(rest), far(rest + 1)};
-            const T slopes[] = {far_slope(way + 1), near_slope(way), -near_slope(rest),
-                                -far_slope(rest + 1)};
-            for (int k = 0; k < most_taps; ++k) {
-                T unused = 1;
-                const T index = held(first + static_cast<T>(k - 1), size, unused);
-                taps[k] = {inside(std::rint(index), size), weights[k], slopes[k] * scale};
+    // The product of the weights along all axes, but of the slope along axis `sloping`.
+    static void multiply(const Taps<T, each>* taps, const int* tap, int sloping, Index count,
+                         T* out) {
+        for (int a = 0; a < axes; ++a) {
+            const T* factor = (a == sloping ? taps[a].slope : taps[a].weight)[tap[a]];
+            if (a == 0) {
+                std::copy_n(factor, count, out);
+                continue;
             }
-            return;
+            for (Index p = 0; p < count; ++p) out[p] *= factor[p];
         }
-        place = held(place, size, slope);
-        if (axes == 3 && !(std::fabs(place) < T(2147483648.0))) place = -100, slope = 0;
-        if constexpr (mode == Mode::nearest) {
-            taps[0] = {inside(std::rint(place), size), 1, 0};
-            return;
-        }
-        const T first = std::floor(place), way = place - first;
-        taps[0] = {inside(first, size), 1 - way, -slope * scale};
-        taps[1] = {inside(first + 1, size), way, slope * scale};
     }
 
-    static Index inside(T index, Index size) {
-        return index >= 0 && index < static_cast<T>(size) ? static_cast<Index>(index) : -1;
+    void read(Index n, Index first, Index count, Taps<T, each>* taps) const {
+        const T* at = grid_ + (n * call_.places + first) * axes;
+        for (int a = 0; a < axes; ++a) {
+            T coordinate[block_of_places];
+            for (Index p = 0; p < count; ++p) coordinate[p] = at[p * axes + axes - 1 - a];
+            const auto size = static_cast<T>(call_.sizes[a]);
+            switch (call_.padding) {
+                case Padding::zeros: read_axis<Padding::zeros>(coordinate, count, size, taps + a);
+                    break;
+                case Padding::border: read_axis<Padding::border>(coordinate, count, size, taps + a);
+                    break;
+                default: read_axis<Padding::reflection>(coordinate, count, size, taps + a);
+            }
+        }
+    }
+
+    template <Padding padding>
+    void read_axis(const T* coordinate, Index count, T size, Taps<T, each>* taps) const {
+        if (call_.aligned) read_axis<padding, true>(coordinate, count, size, taps);
+        else read_axis<padding, false>(coordinate, count, size, taps);
+    }
+
+    template <Padding padding, bool aligned>
+    static void read_axis(const T* coordinate, Index count, T n, Taps<T, each>* taps) {
+        const T scale = (aligned ? n - 1 : n) / 2;
+        const auto set = [taps, n](int k, Index p, T index, T weight, T slope) {
+            const T inside = index >= 0 && index < n ? index : T(-1);
+            taps->index[k][p] = static_cast<std::int32_t>(inside);
+            taps->weight[k][p] = weight;
+            taps->slope[k][p] = slope;
+        };
+        for (Index p = 0; p < count; ++p) {
+            const T at = coordinate[p];
+            T place = aligned ? (at + 1) / 2 * (n - 1) : ((at + 1) * n - 1) / 2, slope = 1;
+            if constexpr (mode == Mode::bicubic) {
+                const T first = std::floor(place), way = place - first, rest = 1 - way;
+                const T weights[] = {far(way + 1), near(way), near(rest), far(rest + 1)};
+                const T slopes[] = {far_slope(way + 1), near_slope(way), -near_slope(rest),
+                                    -far_slope(rest + 1)};
+                for (int k = 0; k < most_taps; ++k) {
+                    T unused = 1;
+                    const T index = held<padding, aligned>(first + static_cast<T>(k - 1), n, unused);
+                    set(k, p, std::rint(index), weights[k], slopes[k] * scale);
+                }
+                continue;
+            }
+            place = held<padding, aligned>(place, n, slope);
+            if (axes == 3) {
+                const bool counts = std::fabs(place) < T(2147483648.0);
+                place = counts ? place : T(-100);
+                slope = counts ? slope : T(0);
+            }
+            if constexpr (mode == Mode::nearest) {
+                set(0, p, std::rint(place), 1, 0);
+            } else if constexpr (mode == Mode::bilinear) {
+                const T first = std::floor(place), way = place - first;
+                set(0, p, first, 1 - way, -slope * scale);
+                set(1, p, first + 1, way, slope * scale);
+            }
+        }
     }
 
     // A place as the padding sees it, and its slope; none but zeros leaves it outside.
-    T held(T place, Index size, T& slope) const {
-        if (call_.padding == Padding::zeros) return place;
-        const T last = static_cast<T>(size - 1);
-        if (call_.padding == Padding::reflection) {
-            const T low = call_.aligned ? T(0) : T(-0.5);
-            const T span = call_.aligned ? last : static_cast<T>(size);
+    template <Padding padding, bool aligned> static T held(T place, T n, T& slope) {
+        if (padding == Padding::zeros) return place;
+        const T last = n - 1;
+        if (padding == Padding::reflection) {
+            const T low = aligned ? T(0) : T(-0.5), span = aligned ? last : n;
             if (span == 0) return slope = 0;
             T distance = place - low;
-            if (distance < 0) slope = -slope;
+            slope = distance < 0 ? -slope : slope;
             distance = std::fabs(distance);
             const T turns = std::floor(distance / span), rest = distance - turns * span;
             const bool is_odd = std::floor(turns / 2) * 2 != turns;
-            if (is_odd) slope = -slope;
+            slope = is_odd ? -slope : slope;
             place = (is_odd ? span - rest : rest) + low;
         }
-        if (!(place > 0 && place < last)) slope = 0;
+        slope = place > 0 && place < last ? slope : T(0);
         return place > 0 ? std::min(place, last) : T(0);
     }
 
@@ -237,17 +270,19 @@ Owned sampled(const GridCall& call, const T* image, const T* grid, const npy_int
     if (!result) return result;
     T* out = result.array().data<T>();
     const Places<T, axes, mode> places(call, grid);
+    constexpr int all = places.all;
     over_places(call, [&](Index n, Index first, Index count) {
-        Neighbours<T> known[block_of_places];
-        places.combine(n, first, count, known);
+        Neighbours<T, all> known;
+        places.combine(n, first, count, &known);
         for (Index c = 0; c < call.channels; ++c) {
             poll();
             const T* plane = image + (n * call.channels + c) * call.plane;
             T* to = out + (n * call.channels + c) * call.places + first;
             for (Index p = 0; p < count; ++p) {
-                T sum = known[p].rest;
-                for (int k = 0; k < known[p].count; ++k) {
-                    sum += plane[known[p].offset[k]] * known[p].weight[k];
+                T sum = 0;
+#pragma GCC unroll 16
+                for (int k = 0; k < all; ++k) {
+                    sum += value_at(plane, known.offset[k][p]) * known.weight[k][p];
                 }
                 to[p] = sum;
             }
@@ -266,7 +301,7 @@ Owned image_gradient(const GridCall& call, const T* g, const T* grid, const npy_
     const Index work = call.places * call.neighbours() * channels_of_piece;
     parallel_for(call.batch * blocks, std::max<Index>(1, work_of_piece / (work + 1)),
                  [&](Index begin, Index end) {
-        Neighbours<T> known[block_of_places];
+        Neighbours<T, places.all> known;
         for (Index task = begin; task < end; ++task) {
             const Index n = task / blocks, first = task % blocks * channels_of_piece;
             const Index some = std::min(channels_of_piece, call.channels - first);
@@ -276,13 +311,14 @@ Owned image_gradient(const GridCall& call, const T* g, const T* grid, const npy_
             for (Index start = 0; start < call.places; start += block_of_places) {
                 poll();
                 const Index count = std::min(block_of_places, call.places - start);
-                places.combine(n, start, count, known);
+                places.combine(n, start, count, &known);
                 for (Index c = 0; c < some; ++c) {
                     T* plane = planes + c * call.plane;
                     const T* above = all_above + c * call.places + start;
                     for (Index p = 0; p < count; ++p) {
-                        for (int k = 0; k < known[p].count; ++k) {
-                            plane[known[p].offset[k]] += above[p] * known[p].weight[k];
+                        for (int k = 0; k < places.all; ++k) {
+                            const std::int32_t offset = known.offset[k][p];
+                            if (offset >= 0) plane[offset] += above[p] * known.weight[k][p];
                         }
                     }
                 }
@@ -304,25 +340,25 @@ Owned grid_gradient(const GridCall& call, const T* g, const T* image, const T* g
         return result;
     }
     over_places(call, [&](Index n, Index first, Index count) {
-        Slopes<T> known[block_of_places];
-        places.read_slopes(n, first, count, known);
+        Slopes<T, axes, places.all> known;
+        places.read_slopes(n, first, count, &known);
         for (Index c = 0; c < call.channels; ++c) {
             poll();
             const T* plane = image + (n * call.channels + c) * call.plane;
             const T* above = g + (n * call.channels + c) * call.places + first;
             for (Index p = 0; p < count; ++p) {
-                Slopes<T>& each = known[p];
-                for (int k = 0; k < each.count; ++k) {
-                    each.along[k] += above[p] * plane[each.offset[k]];
+                for (int k = 0; k < places.all; ++k) {
+                    const std::int32_t offset = known.offset[k][p];
+                    if (offset >= 0) known.along[k][p] += above[p] * plane[offset];
                 }
             }
         }
         for (Index p = 0; p < count; ++p) {
             T* to = out + (n * call.places + first + p) * axes + axes - 1;
             for (int a = 0; a < axes; ++a) {
-                T sum = known[p].rest[a];
-                for (int k = 0; k < known[p].count; ++k) {
-                    sum += known[p].along[k] * known[p].slope[a][k];
+                T sum = 0;
+                for (int k = 0; k < places.all; ++k) {
+                    sum += known.along[k][p] * known.slope[a][k][p];
                 }
                 *to-- = sum;
             }
