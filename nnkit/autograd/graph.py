@@ -15,7 +15,7 @@ from nnkit.autograd.engine.node import (
     Node,
     describe_edge,
 )
-from nnkit.autograd.engine.saved import ACTIVE, STACK
+from nnkit.autograd.engine.saved import STACK
 from nnkit.autograd.grad_mode import enable_grad
 from nnkit.autograd.tensor import Tensor
 from nnkit.autograd.views.history import wrote
@@ -65,14 +65,12 @@ class saved_tensors_hooks:
     def __enter__(self) -> Any:
         if STACK.refusal is not None:
             raise RuntimeError(STACK.refusal)
-        STACK.pairs.append((self.pack_hook, self.unpack_hook))
-        ACTIVE.add(self)
+        STACK.push(self.pack_hook, self.unpack_hook)
         return self
 
     def __exit__(self, *exception: Any) -> None:
         if STACK.pairs:  # a hook may have left it before
-            STACK.pairs.pop()
-        ACTIVE.discard(self)
+            STACK.pop()
 
 
 class _Copy:

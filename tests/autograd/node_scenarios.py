@@ -238,6 +238,37 @@ def hooks_cannot_be_forbidden_among_hooks(fw):
 
 
 @scenario
+def the_same_hooks_entered_twice(fw):
+    packed = []
+    hooks = fw.autograd.graph.saved_tensors_hooks(
+        lambda t: packed.append(t.tolist()) or t, lambda t: t
+    )
+    x = leaf(fw, 1.0, 2.0)
+    with hooks:
+        with hooks:
+            pass
+        found = [(x * x).tolist()]
+    found.append((x * 2 * x).tolist())
+    return [*found, packed]
+
+
+@scenario
+def hooks_entered_in_backward_end_with_it(fw):
+    graph, packed = fw.autograd.graph, []
+    entered = graph.saved_tensors_hooks(lambda t: packed.append(t.tolist()) or t, lambda t: t)
+    forbidding = graph.disable_saved_tensors_hooks("not here")
+    x = leaf(fw, 1.0, 2.0)
+    for enter in (entered.__enter__, forbidding.__enter__):
+        y = x * 2
+        y.register_hook(lambda _, enter=enter: enter() and None)
+        y.sum().backward()
+        with graph.saved_tensors_hooks(lambda t: t, lambda t: t):
+            (x * x).sum().backward()
+        x * x
+    return [packed, x.grad.tolist()]
+
+
+@scenario
 def what_a_node_has_saved(fw):
     a = leaf(fw, 1.0, 2.0)
     b = a * 3

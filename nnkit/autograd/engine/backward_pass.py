@@ -28,7 +28,7 @@ from nnkit.autograd.engine.node import (
     target_of,
 )
 from nnkit.autograd.engine.replacement import check_replacement, name_of
-from nnkit.autograd.engine.saved import misfits, unpack_all
+from nnkit.autograd.engine.saved import STACK, misfits, unpack_all
 from nnkit.autograd.engine.unpacking import FREED
 from nnkit.autograd.tensor import Tensor, wrap
 from nnkit.autograd.views.history import wrote
@@ -208,6 +208,7 @@ class Pass:
     def run(self) -> None:
         """Run every node that a gradient reaches, then give the leaves their gradients."""
         self.outer, RUNNING.innermost = RUNNING.innermost, self
+        hooks = STACK.pairs[:], STACK.refusal  # what is entered and not left ends with it
         try:
             for edge, grad in self.roots:
                 self.send(edge, grad)
@@ -223,6 +224,7 @@ class Pass:
                 self.callbacks.pop(0)()
         finally:
             RUNNING.innermost = self.outer
+            STACK.reset(*hooks)
 
     def _run(self) -> None:
         heap, pending, unpack = self.heap, self.pending, self.unpack

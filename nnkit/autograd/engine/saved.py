@@ -11,17 +11,40 @@ from nnkit.autograd.grad_mode import no_grad
 from nnkit.autograd.tensor import Tensor, wrap
 
 
+class Hooks(tuple):
+    """A pack and an unpack hook, as they were entered: two entries of the same are two."""
+
+    __slots__ = ()
+    __eq__ = object.__eq__
+    __hash__ = object.__hash__
+
+
 class _Stack(threading.local):
     """The saved-tensor hooks that are active in this thread, innermost last."""
 
     def __init__(self) -> None:
-        self.pairs: list[tuple[Callable, Callable]] = []
+        self.pairs: list[Hooks] = []
         self.refusal: str | None = None  # the reason why hooks are disabled, if they are
+
+    def push(self, pack: Callable, unpack: Callable) -> None:
+        self.pairs.append(Hooks((pack, unpack)))
+        ACTIVE.add(self.pairs[-1])
+
+    def pop(self) -> None:
+        ACTIVE.discard(self.pairs.pop())
+
+    def reset(self, pairs: list[Hooks], refusal: str | None) -> None:
+        """Go back to what was active before."""
+        if self.pairs != pairs:
+            ACTIVE.difference_update(self.pairs)
+            ACTIVE.update(pairs)
+            self.pairs = pairs
+        self.refusal = refusal
 
 
 STACK = _Stack()
 # The hooks that are active in any thread: a quick test for `record`.
-ACTIVE: set[Any] = set()
+ACTIVE: set[Hooks] = set()
 
 
 class SavedIndex:
@@ -71,7 +94,7 @@ class PackedValue:
         else:
             self.index, self.first = saved.index, saved.first
 
-    def pack(self, saved: Tensor, hooks: tuple[Callable, Callable]) -> None:
+    def pack(self, saved: Tensor, hooks: Hooks) -> None:
         """Keep the result of the pack hook for the unpack hook."""
         pack, self.unpack = hooks
         version = saved._writes[0]
@@ -147,7 +170,7 @@ def pack_recorded(node: Any, inputs: tuple, outputs: tuple) -> None:
     pack_values(node, outputs)
 
 
-def _packed(value: Any, node: Any, outputs: tuple, hooks: tuple[Callable, Callable]) -> Any:
+def _packed(value: Any, node: Any, outputs: tuple, hooks: Hooks) -> Any:
     if value.__class__ is SavedIndex:
         return SavedIndex(tuple([_packed(item, node, outputs, hooks) for item in value.items]))
     if not _is_counted(value):
