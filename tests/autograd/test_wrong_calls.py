@@ -33,6 +33,9 @@ REFUSED = {
     "T.median(T.eye(2), out=T.ones(()))": TypeError,
     "T.bernoulli(T.eye(2), 0.5, out=T.ones(()))": TypeError,
     "T.linalg.vander(T.ones(2), out=T.ones(2, 2))": TypeError,
+    # The mask of a write in place broadcasts, what is written does not.
+    "T.ones(2, 3).masked_scatter_(T.ones(4, 2, 3) > 0, T.ones(24))": RuntimeError,
+    "T.ones(1, 3).masked_scatter_(T.ones(2, 3) > 0, T.ones(6))": RuntimeError,
     # torch's overloads: what belongs to one of them is not taken by another, and None chooses none.
     "T.ones(2, 2).sum(keepdim=True)": TypeError,
     "T.ones(2, 2).mean(keepdim=True)": TypeError,

@@ -151,7 +151,7 @@ def masked_select(input: Tensor, mask: Tensor) -> Tensor:
 
 def _placed(input: Tensor, mask: Any, source: Any) -> tuple | None:
     """The operands of ``masked_scatter_`` where they need not be broadcast or moved."""
-    alike = _mask_of("masked_scatter", input, mask) == mask._array.shape
+    alike = _mask_of("masked_scatter", input, mask) == mask._array.shape == input._array.shape
     same_dtype("masked_scatter", input, source, "source")
     return (mask, source) if alike and mask._device is source._device is input._device else None
 
