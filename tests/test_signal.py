@@ -20,7 +20,7 @@ WINDOWS: dict[str, list[dict[str, Any]]] = {
     "general_hamming": [{}, {"alpha": 0.75}],
     "hamming": [{}],
     "hann": [{}],
-    "kaiser": [{}, {"beta": 0.5}, {"beta": 0}],
+    "kaiser": [{}, {"beta": 0.5}, {"beta": 0}, {"beta": 8.6}],
     "nuttall": [{}],
 }
 

@@ -38,12 +38,9 @@ def _options(name: str, M: int, options: dict[str, Any]) -> dict[str, Any]:
     return {**options, "dtype": dtype}
 
 
-def _places(
-    name: str, M: int, start: float, step: float, options: dict[str, Any], end: float = math.inf
-) -> Tensor:
+def _places(name: str, M: int, start: float, step: float, options: dict[str, Any]) -> Tensor:
     """M numbers from ``start``, ``step`` apart."""
-    options = _options(name, M, options)
-    return nnkit.linspace(start, min(start + (M - 1) * step, end), M, **options)
+    return nnkit.linspace(start, start + (M - 1) * step, M, **_options(name, M, options))
 
 
 def _period(M: int, sym: bool) -> int:
@@ -107,11 +104,14 @@ def kaiser(M: int, *, beta: float = 12.0, sym: bool = True, **options: Any) -> T
     """
     if beta < 0:
         raise ValueError(f"kaiser: beta must be 0 or more, got {beta}")
+    options = _options("kaiser", M, options)
     if M == 1:
-        return nnkit.ones(1, **_options("kaiser", M, options))
-    places = _places("kaiser", M, -beta, 2.0 * beta / _period(M, sym), options, beta)
-    top = nnkit.tensor(float(beta), dtype=places.dtype, device=places.device)
-    return nnkit.i0((beta * beta - places**2).sqrt()) / nnkit.i0(top)
+        return nnkit.ones(1, **options)
+    # Rounded first: the square of the outermost place must not be above its own.
+    top = nnkit.tensor(beta, dtype=options["dtype"], device=options.get("device"))
+    end = nnkit.minimum(top, (M - 1) * (2.0 * top / _period(M, sym)) - top)
+    places = nnkit.linspace(-top, end, M, **options)
+    return nnkit.i0((top * top - places**2).sqrt()) / nnkit.i0(top)
 
 
 def general_cosine(M: int, *, a: Iterable[float], sym: bool = True, **options: Any) -> Tensor:
