@@ -11,7 +11,7 @@ import nnkit
 from nnkit.backend import random as streams
 from nnkit.backend.cpu import BACKEND as B
 from nnkit.backend.random import Generator
-from tests.backend.native_cases import needs_native
+from tests.backend.native_cases import FOREIGN, LAYOUTS, needs_native, served
 
 pytestmark = needs_native
 
@@ -136,6 +136,18 @@ def test_draws_by_rejection(dtype):
             # The library's logarithms and powers may differ from Python's in the last digit.
             np.testing.assert_allclose(got, expected, 4 * np.finfo(dtype).eps)
             np.testing.assert_array_equal(ours.words(2), theirs.words(2))
+
+
+@pytest.mark.parametrize("layout", sorted(set(LAYOUTS) - set(FOREIGN)))
+def test_draws_by_rejection_serve_every_layout(layout):
+    x = LAYOUTS[layout](np.linspace(0, 30, 85, dtype=np.float32).reshape(5, 17))
+    for name, arrays in {
+        "standard_gamma": [x], "poisson": [x], "binomial": [np.floor(x), x / 40],
+    }.items():  # fmt: skip
+        ours, theirs = (Generator().manual_seed(5) for _ in range(2))
+        expected = getattr(B, name).twin(*arrays, theirs)
+        np.testing.assert_allclose(getattr(B, name)(*arrays, ours), expected, 5e-7)
+        assert served(getattr(B, name), *arrays, ours)
 
 
 def test_philox_has_words_of_its_own():

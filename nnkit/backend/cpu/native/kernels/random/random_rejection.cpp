@@ -5,6 +5,7 @@
 
 #include "owned.h"
 #include "random.h"
+#include "rows.h"
 
 namespace nnkit {
 namespace {
@@ -150,7 +151,7 @@ PyObject* sample(Array x, PyObject* generator, Draw draw) {
 }
 
 bool is_source(Array x) {
-    return x && x.is_plain() && (x.type() == Type::float32 || x.type() == Type::float64);
+    return x && (x.type() == Type::float32 || x.type() == Type::float64);
 }
 
 // standard_gamma(x; generator)
@@ -163,10 +164,11 @@ template <class T> PyObject* gamma_of(Array x, PyObject* generator) {
 }
 
 PyObject* standard_gamma(Arguments arguments) {
-    Array x = arguments.array(0);
-    if (!is_source(x)) return decline();
-    if (x.type() == Type::float32) return gamma_of<float>(x, arguments[1]);
-    return gamma_of<double>(x, arguments[1]);
+    if (!is_source(arguments.array(0))) return decline();
+    Owned x = in_order(arguments.array(0));
+    if (!x) return nullptr;
+    if (x.array().type() == Type::float32) return gamma_of<float>(x.array(), arguments[1]);
+    return gamma_of<double>(x.array(), arguments[1]);
 }
 
 // poisson(x; generator)
@@ -183,10 +185,11 @@ template <class T> PyObject* poisson_of(Array x, PyObject* generator) {
 }
 
 PyObject* poisson(Arguments arguments) {
-    Array x = arguments.array(0);
-    if (!is_source(x)) return decline();
-    if (x.type() == Type::float32) return poisson_of<float>(x, arguments[1]);
-    return poisson_of<double>(x, arguments[1]);
+    if (!is_source(arguments.array(0))) return decline();
+    Owned x = in_order(arguments.array(0));
+    if (!x) return nullptr;
+    if (x.array().type() == Type::float32) return poisson_of<float>(x.array(), arguments[1]);
+    return poisson_of<double>(x.array(), arguments[1]);
 }
 
 // binomial(count, p; generator)
@@ -198,11 +201,15 @@ template <class T> PyObject* binomial_of(Array count, Array p, PyObject* generat
 }
 
 PyObject* binomial(Arguments arguments) {
-    Array count = arguments.array(0), p = arguments.array(1);
-    if (!is_source(count) || !is_source(p) || count.type() != p.type()) return decline();
-    if (count.size() != p.size()) return decline();
-    if (count.type() == Type::float32) return binomial_of<float>(count, p, arguments[2]);
-    return binomial_of<double>(count, p, arguments[2]);
+    Array given = arguments.array(0), chances = arguments.array(1);
+    if (!is_source(given) || !is_source(chances) || given.type() != chances.type() ||
+        given.size() != chances.size()) {
+        return decline();
+    }
+    Owned count = in_order(given), p = in_order(chances);
+    if (!count || !p) return nullptr;
+    auto sampled = given.type() == Type::float32 ? binomial_of<float> : binomial_of<double>;
+    return sampled(count.array(), p.array(), arguments[2]);
 }
 
 Registration registrations[] = {
