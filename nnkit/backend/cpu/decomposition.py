@@ -304,8 +304,11 @@ def pivot_order(pivots: np.ndarray, size: int) -> np.ndarray:
 def cholesky_info(x: np.ndarray) -> np.ndarray:
     """The order of the first leading minor that is not positive definite, 0 if all are."""
     info = np.zeros(x.shape[:-2], np.int32)
-    for place in np.ndindex(info.shape):
-        info[place] = _first_indefinite(x[place])
+    try:
+        _triangle(x)  # of all at once, since most are positive definite
+    except linalg.LinAlgError:
+        for place in np.ndindex(info.shape):
+            info[place] = _first_indefinite(x[place])
     return info
 
 
