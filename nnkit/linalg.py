@@ -494,7 +494,8 @@ def cholesky_ex(A: Tensor, *, upper: bool = False, check_errors: bool = False) -
     """`cholesky`, and for each matrix where it failed: (L, info).
 
     ``info`` is the order of the first leading minor that is not positive definite, and 0 where all
-    are. Factors that do not exist are NaN here.
+    are. Where there is one, L has the factor of the minor before it and the rows below, and what
+    was left of that pivot; the rest is that of A.
 
     Example:
         >>> import nnkit
@@ -505,8 +506,8 @@ def cholesky_ex(A: Tensor, *, upper: bool = False, check_errors: bool = False) -
     A = A.mH if upper else A
     info = factors.cholesky_info(A.detach())
     lower = factors.tell_failures(
-        "linalg.cholesky_ex", A, info, check_errors, rules.cholesky,
-        INDEFINITE,
+        "linalg.cholesky_ex", A, info, check_errors, rules.cholesky, INDEFINITE,
+        factors.cholesky_until,
     )  # fmt: skip
     return return_types.linalg_cholesky_ex((column_major(lower.mH) if upper else lower, info))
 

@@ -131,6 +131,7 @@ SIGNATURES = {
         ldl_solve(x, pivots, y; hermitian)
         pivot_order(pivots; size) -> out~
         cholesky_info(x) -> out~
+        cholesky_until(x, info)
         cholesky_solve(x, y; upper)
         pinv(x, atol, rtol; hermitian)
         matrix_exp(x)
@@ -403,7 +404,8 @@ REFUSED = {
     "complex": "amax amin cummax cummin mode",
     "bool complex": "kthvalue median median_all nanmedian",
     "bool integer half": "inverse solve det slogdet cholesky qr svd svdvals eigh eigvalsh eig"
-    " eigvals solve_triangular geqrf cholesky_solve lu_factor cholesky_info ldl_factor ldl_solve",
+    " eigvals solve_triangular geqrf cholesky_solve lu_factor cholesky_info"
+    " cholesky_until ldl_factor ldl_solve",
     "bool integer complex": "softmax log_softmax bernoulli layer_norm rms_norm group_norm"
     " batch_norm batch_norm_eval standardize adaptive_avg_pool adaptive_max_pool max_unpool"
     " fractional_max_pool",

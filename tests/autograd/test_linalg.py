@@ -271,6 +271,25 @@ def test_pivots_of_no_factorization_are_refused(framework) -> None:
         assert tuple(L.shape) == (rows, 0) and tuple(U.shape) == (0, columns)
 
 
+@pytest.mark.parametrize("upper", (False, True))
+def test_a_cholesky_that_fails_leaves_what_it_had(framework, upper) -> None:
+    T = framework
+    A = T.tensor([[4.0, 1, 2, 0.5], [1, 3, 0.2, 0.1], [2, 0.2, -1, 0.3], [0.5, 0.1, 0.3, 2]])
+    L, info = T.linalg.cholesky_ex(T.stack([A, T.eye(4), -A.abs()]), upper=upper)
+    assert info.tolist() == [3, 0, 1]
+    L = L.mH if upper else L
+    half = T.linalg.cholesky(A[:2, :2])
+    assert T.allclose(L[0, :2], T.cat([half, T.zeros(2, 2)], 1))
+    assert T.allclose(L[0, 2:, :2] @ half.T, A[2:, :2])  # the rows below
+    assert T.allclose(L[0, 2, 2], A[2, 2] - (L[0, 2, :2] ** 2).sum())
+    assert L[0, 3, 2:].tolist() == A[3, 2:].tolist()
+    assert L[1].tolist() == T.eye(4).tolist() and L[2].tolist() == (-A.abs()).tril().tolist()
+    complex_A = T.tensor([[2.0, 1j, 1], [-1j, 3, 0], [1, 0, -5]], dtype=T.complex128)
+    L, info = T.linalg.cholesky_ex(complex_A, upper=upper)
+    part = (L.mH if upper else L)[:, :2]
+    assert info == 3 and T.allclose(part @ part[:2].mH, complex_A[:, :2])
+
+
 def test_failures_are_told(framework) -> None:
     T = framework
     one = T.tensor([[1.0, 2.0], [2.0, 4.0]])

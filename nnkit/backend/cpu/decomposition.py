@@ -325,6 +325,20 @@ def _first_indefinite(x: np.ndarray) -> int:
     return len(x)
 
 
+def cholesky_until(x: np.ndarray, info: np.ndarray) -> np.ndarray:
+    """Where the factorization came to, column after column: those before the pivot that failed,
+    that pivot, and the rest of ``x`` as it was."""
+    out = np.tril(x)
+    for place in np.ndindex(info.shape):
+        k = int(info[place]) - 1
+        if k >= 0:
+            part = out[place]
+            part[:k, :k] = _triangle(part[:k, :k])
+            part[k:, :k] = linalg.solve(part[:k, :k], part[k:, :k].conj().T).conj().T
+            part[k, k] -= np.vdot(part[k, :k], part[k, :k])
+    return _by_columns(out)
+
+
 # Symmetric matrices that need not be definite
 
 

@@ -114,4 +114,5 @@ ldl_factor = _on_host(host.ldl_factor)
 ldl_solve = _on_host(host.ldl_solve)
 pivot_order = _on_host(host.pivot_order)
 cholesky_info = _on_host(host.cholesky_info)
+cholesky_until = _on_host(host.cholesky_until)
 solve_triangular = host.solve_triangular  # its functions and methods are CuPy's too

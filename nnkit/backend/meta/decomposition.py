@@ -68,6 +68,10 @@ def cholesky_info(x: Meta) -> Meta:
     return empty(x.shape[:-2], np.dtype(np.int32))
 
 
+def cholesky_until(x: Meta, info: Meta) -> Meta:
+    return inverse(x)
+
+
 def qr(x: Meta, mode: str) -> tuple[Meta, Meta]:
     *lead, m, n = x.shape
     k = m if mode == "complete" else min(m, n)

@@ -59,6 +59,7 @@ _lu_factor = rule(
     "lu_factor", node="LinalgLuFactorExBackward0", nondifferentiable=("pivots", "info"), x=_grad_lu
 )
 _pivot_order, cholesky_info = rule("pivot_order"), rule("cholesky_info")
+_cholesky_until = rule("cholesky_until")
 
 
 def factored(name: str, A: Tensor, pivot: bool) -> tuple[Tensor, Tensor, Tensor]:
@@ -78,18 +79,30 @@ def refuse_failures(
         raise of_first_failure(error, name, what, orders, info.ndim > 0)
 
 
+def cholesky_until(A: Tensor, info: Tensor) -> Tensor:
+    """What there is of factors that failed; no gradient goes through it."""
+    return _cholesky_until(A.detach(), info)
+
+
+def _nothing(A: Tensor, info: Tensor) -> float:
+    return float("nan")
+
+
 def tell_failures(
-    name: str, A: Tensor, info: Tensor, check_errors: bool, compute: Callable, what: str
-) -> Tensor:
-    """The result of ``compute`` for each of the matrices, NaN for those that failed."""
+    name: str, A: Tensor, info: Tensor, check_errors: bool, compute: Callable, what: str,
+    until: Callable = _nothing,
+) -> Tensor:  # fmt: skip
+    """The result of ``compute`` for each of the matrices, and of ``until`` for those that
+    failed."""
     failed = info != 0
     if not bool(lowest(failed).any()):
         return compute(A)
     if check_errors:
         refuse_failures(name, info, what)
+    found = until(A, info)
     failed = failed[..., None, None]
     good = eye(A._array.shape[-1], dtype=A.dtype, device=A.device)
-    return column_major(where(failed, float("nan"), compute(where(failed, good, A))))
+    return column_major(where(failed, found, compute(where(failed, good, A))))
 
 
 def permutation(name: str, LU: Tensor, pivots: Tensor) -> Tensor:
