@@ -50,6 +50,7 @@ PRIVATE = """
 import warnings
 import torch
 from torch.nn.modules.transformer import _get_activation_fn
+import torch.backends.mha
 print(torch.backends.opt_einsum.is_available(), torch.backends.opt_einsum.strategy)
 print(int(torch.onnx.TrainingMode.TRAINING), torch.onnx.OperatorExportTypes.ONNX.name)
 print(_get_activation_fn("gelu") is torch.nn.functional.gelu)
@@ -114,6 +115,15 @@ print(n._upsample_bilinear2d_aa(x, [1, 2], False), n.upsample_linear1d(x[0], [2]
 torch._inductor.config.triton.unique_kernel_names = True
 with torch._dynamo.config.patch(verbose=True):
     torch._dynamo.config.cache_size_limit = 8
+mha = torch.backends.mha
+ways = [mha.get_fastpath_enabled()]
+for way in (False, True):
+    mha.set_fastpath_enabled(way)
+    ways.append(mha.get_fastpath_enabled())
+print(ways, torch.backends.opt_einsum.set_flags())
+print(isinstance(torch.ones(1), torch._C.TensorBase), "default" in torch.ops.aten.flip.overloads())
+from torch._dynamo import exc
+print(issubclass(exc.Unsupported, exc.TorchDynamoException), exc.TorchDynamoException.__bases__)
 """
 PRINTED = """\
 RuntimeError RuntimeError RuntimeError
@@ -166,7 +176,10 @@ meta <class 'torch.distributions.constraints._IndependentConstraint'>
 True False
 tensor([3., 3., 4., 4., 5., 5.]) torch.Size([1, 1, 4, 6])
 tensor([[[[1.8750, 3.1250]]]]) tensor([[[0., 2.],
-         [3., 5.]]])"""
+         [3., 5.]]])
+[True, False, True] (False, None)
+True True
+True (<class 'RuntimeError'>,)"""
 
 
 def test_what_they_print() -> None:

@@ -35,6 +35,10 @@ class OpOverloadPacket(_Operator):
         vars(self)[name] = overload = OpOverload(self, name)
         return overload
 
+    def overloads(self) -> list[str]:
+        """One name: whatever the arguments, one function takes them."""
+        return ["default"]
+
     def __repr__(self) -> str:
         return self._qualified_op_name.replace("::", ".")
 

@@ -86,7 +86,7 @@ _debug_only_display_vmap_fallback_warnings = nothing
 _ExcludeDispatchKeyGuard = Inert
 _DisableFuncTorch = Inert
 _LinAlgError, _DistError, _DistBackendError = LinAlgError, DistError, DistBackendError
-_TensorMeta = type(Tensor)
+_TensorMeta, TensorBase, _TensorBase = type(Tensor), Tensor, Tensor
 _disabled_torch_function_impl = refuse
 
 

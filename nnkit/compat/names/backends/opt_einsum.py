@@ -9,3 +9,8 @@ get_opt_einsum = nothing
 enabled = False
 strategy = None
 flags = Inert
+
+
+def set_flags(_enabled: bool | None = None, _strategy: str | None = None) -> tuple[bool, None]:
+    """What was set before: never anything."""
+    return enabled, strategy
