@@ -412,3 +412,24 @@ def test_names_of_functions(lib: Any) -> None:
     for name in names:
         function = functools.reduce(getattr, name.split("."), lib)
         assert lib.overrides.resolve_name(function) == f"torch.{name}"
+
+
+def test_a_class_may_say_whom_the_inherited_answer_is_asked_for(framework: ModuleType) -> None:
+    """Two classes, neither the other's base: one takes both for tensors."""
+    T = framework
+
+    class Field(T.Tensor):
+        pass
+
+    class Image(T.Tensor):
+        @classmethod
+        def __torch_function__(cls, func, types, args=(), kwargs=None):
+            if func is T.nn.functional.grid_sample:
+                types = (T.Tensor,)
+            return super().__torch_function__(func, types, args, kwargs or {})
+
+    image, field = T.ones(1, 1, 2, 2).as_subclass(Image), T.zeros(1, 1, 1, 2).as_subclass(Field)
+    found = T.nn.functional.grid_sample(image, field, align_corners=True)
+    assert type(found) is Image and found.tolist() == [[[[1.0]]]]
+    with pytest.raises(TypeError, match="no implementation|Multiple dispatch"):
+        T.add(image, field)

@@ -384,10 +384,10 @@ def _of_subclass(
     """The ``__torch_function__`` of subclasses of Tensor: tensors in the result become instances of
     the subclass.
 
-    NotImplemented if an argument has a class that is no base of this one. So also if another
-    library calls it for Tensor itself, which nnkit never does.
+    NotImplemented if an argument has a class that is no base of this one. So also for Tensor
+    itself, which another library asks of tensors that it takes for a subclass of its own.
     """
-    if not all(issubclass(cls, kind) for kind in types) or tuple(types) == (Tensor,):
+    if cls is Tensor or not all(issubclass(cls, kind) for kind in types):
         return NotImplemented
     with DisableTorchFunctionSubclass():
         result = func(*args, **(kwargs or {}))
