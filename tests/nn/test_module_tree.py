@@ -226,6 +226,29 @@ def test_dir(lib: ModuleType) -> None:
 # Lookup by path
 
 
+def test_what_passes_by_the_registries(framework: ModuleType) -> None:
+    """Programs reach the attributes of plain objects from a module by the class above Module."""
+    nn = framework.nn
+
+    class Plain(nn.Module):
+        def __setattr__(self, name: str, value: Any) -> None:
+            if name == "act":
+                super(nn.Module, self).__setattr__(name, value)
+            else:
+                super().__setattr__(name, value)
+
+    module = Plain()
+    module.act, module.layer = nn.ReLU(), nn.Linear(1, 1)
+    assert [name for name, _ in module.named_children()] == ["layer"]
+    assert isinstance(module.act, nn.ReLU) and "act" in vars(module)
+    above: Any = super(nn.Module, module)
+    assert not hasattr(above, "__getattr__") and "layer" not in above.__dir__()
+    with pytest.raises(AttributeError):
+        above.__delattr__("layer")
+    above.__delattr__("act")
+    assert not hasattr(module, "act")
+
+
 def test_get_by_path(lib: ModuleType) -> None:
     model = lib.nn.Sequential(layer(lib))
     assert model.get_submodule("") is model

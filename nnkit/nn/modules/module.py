@@ -26,6 +26,7 @@ from nnkit.nn.modules.module_hooks import (
 )
 from nnkit.nn.modules.module_pickling import state_from_torch
 from nnkit.nn.modules.module_state import ModuleState
+from nnkit.nn.modules.module_tree import ModuleTree
 
 if TYPE_CHECKING:
     from typing_extensions import Self
@@ -80,6 +81,9 @@ class Module(ModuleHooks, ModuleApply, ModuleState):
     # Attributes that are computed here but stored by torch's class of this name.
     _kept_by_torch: tuple[str, ...] = ()
     forward: Callable[..., Any] = _forward_unimplemented
+
+    __getattr__, __setattr__ = ModuleTree._read, ModuleTree._assign
+    __delattr__, __dir__ = ModuleTree._delete, ModuleTree._listed
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         if not self.call_super_init:
@@ -203,9 +207,6 @@ class Module(ModuleHooks, ModuleApply, ModuleState):
             True
         """
         clear_gradients(self.parameters(), set_to_none)
-
-    def _get_name(self) -> str:
-        return type(self).__name__
 
     def extra_repr(self) -> str:
         """The text between the parentheses of ``repr``; a subclass overrides it."""

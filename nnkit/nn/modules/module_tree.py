@@ -161,10 +161,12 @@ class ModuleTree:
 
     def __init_subclass__(cls, **options: Any) -> None:
         super().__init_subclass__(**options)
-        if cls.__getattr__ is not ModuleTree.__getattr__:
+        if getattr(cls, "__getattr__", ModuleTree._read) is not ModuleTree._read:
             read_in_full(cls)
 
-    def __getattr__(self, name: str) -> Any:
+    # Module takes these four for its own: programs reach object's by ``super(Module, self)``.
+
+    def _read(self, name: str) -> Any:
         own = self.__dict__
         if "_parameters" in own:  # else __init__ has not run yet
             for registry in _REGISTRIES:
@@ -173,7 +175,7 @@ class ModuleTree:
                     return own[registry][name]
         raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
 
-    def __setattr__(self, name: str, value: Any) -> None:
+    def _assign(self, name: str, value: Any) -> None:
         own = self.__dict__
         if isinstance(value, Tensor) and isinstance(value, Parameter):
             if "_parameters" in own:
@@ -218,7 +220,7 @@ class ModuleTree:
                 return
         register(name, value, persistent)
 
-    def __delattr__(self, name: str) -> None:
+    def _delete(self, name: str) -> None:
         own = self.__dict__
         for registry in _REGISTRIES:
             if registry in own and name in own[registry]:
@@ -234,13 +236,16 @@ class ModuleTree:
             registry.pop(name, None)
         self._non_persistent_buffers_set.discard(name)
 
-    def __dir__(self) -> list[str]:
+    def _listed(self) -> list[str]:
         classes = type(self).__mro__
         ways = {n for c in classes for n, v in vars(c).items() if isinstance(v, Registered)}
         names = {*dir(type(self)), *self.__dict__} - ways
         names.update(self._parameters, self._buffers, self._modules)
         # The children of a Sequential are numbers, which no attribute access can spell.
         return sorted(name for name in names if not name[:1].isdigit())
+
+    def _get_name(self) -> str:
+        return type(self).__name__
 
     def get_submodule(self, target: str) -> Any:
         """The module at a dotted path such as ``"encoder.0.norm"``; the module itself at ``""``.
