@@ -198,6 +198,8 @@ def test_cholesky_of_whole_and_broken_blocks():
                 tolerance = close(100 * epsilon, 10 * epsilon)
                 compare(B.cholesky, given, tolerance=tolerance, same_order=False)
                 assert served(B.cholesky, given)
+                compare(B.cholesky_info, given)
+                assert served(B.cholesky_info, given)
     indefinite = np.eye(100)
     indefinite[80, 80] = -1
     assert not served(B.cholesky, indefinite)
@@ -220,3 +222,10 @@ def test_triangular_systems_by_blocks(upper, has_ones):
                 tolerance = close(1e3 * epsilon, 1e2 * epsilon)
                 compare(B.solve_triangular, *arguments, tolerance=tolerance, same_order=False)
                 assert served(B.solve_triangular, *arguments)
+
+
+def test_the_first_minor_that_is_not_positive_definite():
+    x = np.stack([np.eye(9)] * 10)
+    for order in range(1, 10):
+        x[order, order - 1 :, order - 1 :] *= -1
+    np.testing.assert_array_equal(B.cholesky_info(x), np.arange(10))

@@ -304,25 +304,31 @@ def pivot_order(pivots: np.ndarray, size: int) -> np.ndarray:
 def cholesky_info(x: np.ndarray) -> np.ndarray:
     """The order of the first leading minor that is not positive definite, 0 if all are."""
     info = np.zeros(x.shape[:-2], np.int32)
-    try:
-        _triangle(x)  # of all at once, since most are positive definite
-    except linalg.LinAlgError:
+    if not _is_definite(x):  # of all at once, since most are
         for place in np.ndindex(info.shape):
             info[place] = _first_indefinite(x[place])
     return info
 
 
 def _first_indefinite(x: np.ndarray) -> int:
-    for order in (len(x), *range(1, len(x))):
-        try:
-            _triangle(x[:order, :order])
-        except linalg.LinAlgError:
-            if order < len(x):
-                return order
+    if _is_definite(x):
+        return 0
+    definite, indefinite = 0, len(x)  # orders: a minor is if all that it contains are
+    while indefinite - definite > 1:
+        order = (definite + indefinite) // 2
+        if _is_definite(x[:order, :order]):
+            definite = order
         else:
-            if order == len(x):
-                return 0
-    return len(x)
+            indefinite = order
+    return indefinite
+
+
+def _is_definite(x: np.ndarray) -> bool:
+    try:
+        _triangle(x)
+    except linalg.LinAlgError:
+        return False
+    return True
 
 
 def cholesky_until(x: np.ndarray, info: np.ndarray) -> np.ndarray:

@@ -107,7 +107,17 @@ PyObject* cholesky(Arguments arguments) {
     return x.type() == Type::float64 ? cholesky_of<double>(x) : decline();
 }
 
-Registration cholesky_("cholesky", cholesky);
+// cholesky_info(x): 0 for each matrix where all are positive definite.
+PyObject* cholesky_info(Arguments arguments) {
+    const Owned factors(cholesky(arguments));
+    if (!factors) return nullptr;  // the twin looks at one after the other
+    const Array x = arguments.array(0);
+    Owned result(empty(x.ndim() - 2, x.shape(), PyArray_DescrFromType(NPY_INT32)));
+    if (result) std::fill_n(result.array().data<std::int32_t>(), result.array().size(), 0);
+    return result.release();
+}
+
+Registration cholesky_("cholesky", cholesky), cholesky_info_("cholesky_info", cholesky_info);
 
 }  // namespace
 }  // namespace nnkit
