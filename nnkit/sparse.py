@@ -1,23 +1,28 @@
-"""Sparse tensors: those that hold only some of their elements (``torch.sparse``).
+"""Sparse tensors, which store only some of their elements (``torch.sparse``).
 
 `sparse_coo_tensor` makes one from indices and values, `Tensor.to_sparse` from a strided tensor.
-Their functions and methods are the ordinary ones, as far as torch has them; those here are for
-sparse tensors alone. What is not defined for a layout raises NotImplementedError: nothing is made
-strided in secret.
+The ordinary functions and methods take them, as far as torch's do; the functions here are for
+sparse tensors alone. What is not defined for a layout raises NotImplementedError: no tensor is
+made strided in secret.
 """
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Callable, Sequence
 from math import prod
 from typing import Any
 
+from nnkit.autograd.grad_mode import Context
 from nnkit.autograd.op.public import PUBLIC
-from nnkit.autograd.sparse import compressed, conversions, copying, linalg, reduction
+from nnkit.autograd.sparse import compressed, conversions, copying, reduction
 from nnkit.autograd.sparse.compressed import CompressedTensor, to_coordinates
 from nnkit.autograd.sparse.coordinates import CoordinateTensor, is_ascending, least_sizes
+from nnkit.autograd.sparse.linalg import hspmm as hspmm
+from nnkit.autograd.sparse.linalg import smm as smm
+from nnkit.autograd.sparse.linalg import sspaddmm as sspaddmm
 from nnkit.autograd.sparse.table import FUNCTIONS
-from nnkit.autograd.sparse.tensor import into
+from nnkit.autograd.sparse.tensor import SparseTensor, into
 from nnkit.autograd.tensor import Tensor
 from nnkit.backend.dtype import int32, int64
 from nnkit.backend.memory import (
@@ -35,10 +40,10 @@ __all__ = [
 ]  # fmt: skip
 
 
-class check_sparse_tensor_invariants:
-    """Whether indices are checked when a sparse tensor is made; they are not by default.
+class check_sparse_tensor_invariants(Context):
+    """Switches the check of the indices that a sparse tensor is made of; it is off by default.
 
-    Used as a block, as a decorator, or by its functions.
+    Used as a context manager, as a decorator, or by its functions.
 
     Example:
         >>> import nnkit
@@ -54,6 +59,9 @@ class check_sparse_tensor_invariants:
     def __init__(self, enable: bool = True) -> None:
         self._wanted = enable
         self._before: bool | None = None
+
+    def _clone(self) -> check_sparse_tensor_invariants:
+        return type(self)(self._wanted)
 
     @staticmethod
     def is_enabled() -> bool:
@@ -84,20 +92,13 @@ class check_sparse_tensor_invariants:
         check_sparse_tensor_invariants._on = bool(self._before)
         self._before = None
 
-    def __call__(self, function: Callable) -> Callable:
-        def checked(*args: Any, **kwargs: Any) -> Any:
-            with type(self)(self._wanted):
-                return function(*args, **kwargs)
-
-        return checked
-
 
 def _is_checked(given: bool | None) -> bool:
     return check_sparse_tensor_invariants._on if given is None else given
 
 
 def _tensors(values: Any, dtype: Any, device: Any, *indices: Any) -> tuple[Tensor, ...]:
-    """The values and the indices of a sparse tensor, of which tensors are not copied."""
+    """The values and the indices of a sparse tensor as Tensors, copied only where need be."""
     as_tensor = PUBLIC["as_tensor"]
     values = as_tensor(values, dtype=dtype, device=device)
     found = []
@@ -111,6 +112,7 @@ def _tensors(values: Any, dtype: Any, device: Any, *indices: Any) -> tuple[Tenso
 
 
 def _finished(out: Any, requires_grad: bool) -> Any:
+    """A new sparse tensor as a leaf, if it is asked for or if its values are one."""
     if not requires_grad:
         return out.detach() if out.is_leaf and out.requires_grad else out
     return out.detach().requires_grad_()
@@ -130,7 +132,7 @@ def sparse_coo_tensor(
 ) -> Tensor:
     """A tensor by coordinates: ``values[i]`` at ``indices[:, i]``, and 0 elsewhere.
 
-    Values of the same index are added up. It can be differentiated through to ``values``.
+    Values of the same index are added up. Gradients flow to ``values``.
 
     Args:
         indices: (sparse_dim, n), of integers.
@@ -140,7 +142,7 @@ def sparse_coo_tensor(
         dtype, device: those of the result, by default those of ``values``.
         requires_grad: whether it is a leaf that wants a gradient.
         check_invariants: whether to check that the indices lie in ``size``.
-        is_coalesced: that no index stands twice, and that they are in order.
+        is_coalesced: whether the indices are known to be in order, none of them twice.
 
     Raises:
         RuntimeError: the parts do not fit together.
@@ -232,8 +234,8 @@ def sparse_compressed_tensor(
     """A sparse matrix by rows or columns, of numbers or of blocks.
 
     Args:
-        compressed_indices: where the elements of each row (or column) begin, and at last their
-            number; of a batch of matrices, it comes first in all three.
+        compressed_indices: where the elements of each row (or column) begin, and last their
+            number. The dimensions of a batch of matrices come first, in all three arguments.
         plain_indices: the column (or row) of each element.
         values: the elements, or blocks of two more dimensions.
         size: the shape; by default as large as the indices need.
@@ -285,11 +287,11 @@ def sparse_compressed_tensor(
         )
     if _is_checked(check_invariants):
         _check_compressed(kind, starts, others, size[other] // block[other - batch])
-    return _finished(compressed.made(layout, starts, others, values, size), requires_grad)
+    return _finished(compressed.matrix_of(layout, starts, others, values, size), requires_grad)
 
 
 def _check_compressed(kind: Any, starts: Tensor, others: Tensor, count: int) -> None:
-    """RuntimeError for indices of which a rule does not hold."""
+    """RuntimeError for indices that break a rule of their layout."""
     steps, (first, second) = starts[..., 1:] - starts[..., :-1], kind.names_of_indices()
     other, along = ("ncols", "nrows") if kind.by_rows else ("nrows", "ncols")
     nnz = others.shape[-1]
@@ -315,36 +317,20 @@ def _check_compressed(kind: Any, starts: Tensor, others: Tensor, count: int) -> 
 
 
 def _constructor(stored: layout, what: str) -> Callable:
-    """The function of one layout, whose first parameters are called as its indices are."""
+    """`sparse_compressed_tensor` for one layout, with that layout's names for the indices."""
+    first, second = compressed.CLASSES[stored].names_of_indices()
+    general = inspect.signature(sparse_compressed_tensor)
+    starts, others, *rest = (p for name, p in general.parameters.items() if name != "layout")
+    signature = general.replace(
+        parameters=[starts.replace(name=first), others.replace(name=second), *rest]
+    )
 
-    def made(
-        starts: Any, others: Any, values: Any, size: Any, dtype: Any, device: Any, *flags: Any
-    ) -> Tensor:
-        return sparse_compressed_tensor(
-            starts, others, values, size, dtype=dtype, layout=stored, device=device,
-            requires_grad=flags[0], check_invariants=flags[1],
-        )  # fmt: skip
+    def construct(*args: Any, **kwargs: Any) -> Tensor:
+        given = signature.bind(*args, **kwargs)
+        return sparse_compressed_tensor(*given.args, **given.kwargs, layout=stored)
 
-    def by_rows(
-        crow_indices: Any, col_indices: Any, values: Any, size: Sequence[int] | None = None, *,
-        dtype: Any = None, device: Any = None, pin_memory: bool = False,
-        requires_grad: bool = False, check_invariants: bool | None = None,
-    ) -> Tensor:  # fmt: skip
-        flags = requires_grad, check_invariants
-        return made(crow_indices, col_indices, values, size, dtype, device, *flags)
-
-    def by_columns(
-        ccol_indices: Any, row_indices: Any, values: Any, size: Sequence[int] | None = None, *,
-        dtype: Any = None, device: Any = None, pin_memory: bool = False,
-        requires_grad: bool = False, check_invariants: bool | None = None,
-    ) -> Tensor:  # fmt: skip
-        flags = requires_grad, check_invariants
-        return made(ccol_indices, row_indices, values, size, dtype, device, *flags)
-
-    kind = compressed.CLASSES[stored]
-    construct = by_rows if kind.by_rows else by_columns
-    first, second = kind.names_of_indices()
     construct.__name__ = construct.__qualname__ = f"{stored.name}_tensor"
+    construct.__signature__ = signature  # type: ignore[attr-defined]
     construct.__doc__ = (
         f"A matrix by {what} from ``{first}``, ``{second}`` and values; see "
         "`sparse_compressed_tensor`."
@@ -359,7 +345,7 @@ sparse_bsc_tensor = _constructor(sparse_bsc, "columns of blocks")
 
 
 def _product(name: str, *arguments: Any, **options: Any) -> Any:
-    """A function of matrices of any layout."""
+    """The result of a function of matrices of any layout."""
     for x in arguments:
         if isinstance(x, CompressedTensor):
             return type(x).functions[name](*arguments, **options)
@@ -399,23 +385,6 @@ def addmm(
 ) -> Tensor:
     """``beta * mat + alpha * (mat1 @ mat2)`` for a sparse ``mat1``."""
     return _product("addmm", mat, mat1, mat2, beta=beta, alpha=alpha)
-
-
-def smm(input: Tensor, mat2: Tensor) -> Tensor:
-    """The product of a sparse and a strided matrix, as a sparse one of whole rows."""
-    return linalg.smm(input, mat2)  # type: ignore[arg-type]
-
-
-def hspmm(mat1: Tensor, mat2: Tensor) -> Tensor:
-    """The product of a sparse and a strided matrix: rows, at one sparse dimension."""
-    return linalg.hspmm(mat1, mat2)  # type: ignore[arg-type]
-
-
-def sspaddmm(
-    input: Tensor, mat1: Tensor, mat2: Tensor, *, beta: float = 1, alpha: float = 1
-) -> Tensor:
-    """``beta * input + alpha * (mat1 @ mat2)`` for sparse ``input`` and ``mat1``; sparse."""
-    return linalg.sspaddmm(input, mat1, mat2, beta=beta, alpha=alpha)
 
 
 def sampled_addmm(
@@ -507,12 +476,12 @@ def _coordinates(name: str, input: Any) -> CoordinateTensor:
 
 
 def spdiags(diagonals: Tensor, offsets: Tensor, shape: Sequence[int], layout: Any = None) -> Tensor:
-    """A sparse matrix with these diagonals.
+    """The sparse matrix with given diagonals.
 
     Args:
-        diagonals: (d, n): of each diagonal the element in column j stands at place j.
+        diagonals: (d, n): element j of a diagonal stands in column j of the matrix.
         offsets: for each diagonal how far above (or, negative, below) the main one it lies.
-        shape: the two sizes.
+        shape: the sizes of the matrix.
         layout: ``sparse_coo`` by default, ``sparse_csr`` or ``sparse_csc``.
 
     Raises:
@@ -556,7 +525,7 @@ def spdiags(diagonals: Tensor, offsets: Tensor, shape: Sequence[int], layout: An
 
 
 def spsolve(input: Tensor, other: Tensor, *, left: bool = True) -> Tensor:
-    """Not there: torch has it where its solver for GPUs is, and raises the same elsewhere.
+    """Not available, as in torch without its sparse solver for GPUs.
 
     Raises:
         NotImplementedError: always; `nnkit.linalg.solve` solves systems of strided matrices.
@@ -565,7 +534,7 @@ def spsolve(input: Tensor, other: Tensor, *, left: bool = True) -> Tensor:
 
 
 def as_sparse_gradcheck(gradcheck: Callable) -> Callable:
-    """A gradcheck that takes sparse inputs: it is called on their values.
+    """A gradcheck that takes sparse inputs, and varies the values that they store.
 
     Example:
         >>> import nnkit
@@ -577,18 +546,14 @@ def as_sparse_gradcheck(gradcheck: Callable) -> Callable:
 
     def check(function: Callable, inputs: Any, masked: bool = False, **options: Any) -> bool:
         given = inputs if isinstance(inputs, (tuple, list)) else (inputs,)
-        forms: list = [x if isinstance(x, (CoordinateTensor, CompressedTensor)) else None
-                       for x in given]  # fmt: skip
+        forms: list = [x if isinstance(x, SparseTensor) else None for x in given]
 
         def of_values(*values: Any) -> Any:
             made = [v if form is None else form.detach().like(v)
                     for form, v in zip(forms, values, strict=True)]  # fmt: skip
             out = function(*made)
             outs = out if isinstance(out, (tuple, list)) else (out,)
-            found = tuple(
-                o.stored() if isinstance(o, (CoordinateTensor, CompressedTensor)) else o
-                for o in outs
-            )
+            found = tuple(o.stored() if isinstance(o, SparseTensor) else o for o in outs)
             return found if isinstance(out, (tuple, list)) else found[0]
 
         values = [

@@ -159,7 +159,7 @@ def _first_gradient(tensor: Tensor, grad: Tensor | None, index: int) -> Tensor:
     _check_kind(grad)
     first: Any = grad
     if tensor.__class__ in WITH_INDICES and grad.shape == tensor.shape:
-        first = tensor.own_of(grad)  # type: ignore[attr-defined]
+        first = tensor.elements_of(grad)  # type: ignore[attr-defined]
     given = grad.shape if _is_sparse_alone(grad, tensor) else first._array.shape
     return _fitted(first, given, data.shape, data.dtype, index)
 

@@ -2,8 +2,8 @@
 
 ``nnkit.sparse_csr`` holds for each row where its elements begin (``crow_indices``, one more than
 there are rows), and for each element its column and value. ``sparse_csc`` is the same by columns;
-``sparse_bsr`` and ``sparse_bsc`` hold blocks in the place of numbers. Of a batch of matrices, which
-store as many elements each, indices and values have its dimensions before their own.
+``sparse_bsr`` and ``sparse_bsc`` hold blocks in place of numbers. The matrices of a batch store
+equally many elements; the dimensions of the batch come first in indices and values.
 """
 
 from __future__ import annotations
@@ -18,12 +18,7 @@ from nnkit.autograd.sparse import copying, elementwise
 from nnkit.autograd.sparse import indexing as indexing  # all of these fill the table
 from nnkit.autograd.sparse import linalg as linalg
 from nnkit.autograd.sparse import reduction as reduction
-from nnkit.autograd.sparse.coordinates import (
-    CoordinateTensor,
-    coalesce,
-    from_dense,
-    unflattened,
-)
+from nnkit.autograd.sparse.coordinates import CoordinateTensor, coalesce, from_dense, unflattened
 from nnkit.autograd.sparse.table import FUNCTIONS
 from nnkit.autograd.sparse.tensor import SparseTensor
 from nnkit.autograd.tensor import Size, Tensor
@@ -39,7 +34,7 @@ from nnkit.backend.memory import (
 
 
 class CompressedTensor(SparseTensor):
-    """A sparse matrix, whose rows or columns lie one after the other."""
+    """A sparse matrix whose rows or columns are stored one after another."""
 
     _names = ("_starts", "_others")
     _starts: Tensor  # where each row or column begins
@@ -53,12 +48,12 @@ class CompressedTensor(SparseTensor):
 
     @classmethod
     def names_of_indices(cls) -> tuple[str, str]:
-        """What torch calls the two tensors of indices."""
+        """torch's names for the two tensors of indices."""
         return ("crow_indices", "col_indices") if cls.by_rows else ("ccol_indices", "row_indices")
 
     @property
     def nbytes(self) -> int:
-        """The bytes that it would have if it were strided."""
+        """The number of bytes of the strided tensor."""
         return self._shape.numel() * self.itemsize
 
     @property
@@ -67,13 +62,13 @@ class CompressedTensor(SparseTensor):
         return self._starts.ndim - 1
 
     def block(self) -> tuple[int, int]:
-        """The shape of what one index stands for."""
+        """The shape of a stored block, (1, 1) for numbers."""
         first = self.batch_dims + 1
         height, width = self._array.shape[first : first + 2] if self.blocked else (1, 1)
         return height, width
 
     def in_layout(self, x: CoordinateTensor, index_dtype: Any) -> CompressedTensor:
-        """The elements of a tensor of the same dimensions in the layout of this one."""
+        """The tensor ``x``, of the same dimensions, in the layout of this one."""
         out = compressed(x, self._layout, self.block(), batches=self.batch_dims)
         starts, others = out._starts.to(index_dtype), out._others.to(index_dtype)
         return out.like(out.stored(), _starts=starts, _others=others)
@@ -124,13 +119,13 @@ _TRANSPOSED = {
 }  # fmt: skip
 
 
-def made(kind: layout, starts: Tensor, others: Tensor, values: Tensor, shape: Any) -> Any:
-    """The matrix of a layout that these make."""
-    return CLASSES[kind].made(values, _starts=starts, _others=others, _shape=Size(shape))
+def matrix_of(kind: layout, starts: Tensor, others: Tensor, values: Tensor, shape: Any) -> Any:
+    """The matrix of a layout with these indices and values."""
+    return CLASSES[kind].with_values(values, _starts=starts, _others=others, _shape=Size(shape))
 
 
 def to_coordinates(x: CompressedTensor) -> CoordinateTensor:
-    """The same elements by coordinates; those of blocks one by one."""
+    """The same tensor by coordinates; each element of a block has its own."""
     counts = (x._starts[..., 1:] - x._starts[..., :-1]).reshape(-1)
     lines = max(x._starts._array.shape[-1] - 1, 1)
     line = PUBLIC["arange"](counts.shape[0], device=counts.device).repeat_interleave(counts)
@@ -159,14 +154,14 @@ def compressed(
     """A sparse or strided matrix in another layout.
 
     Args:
-        blocksize: the shape of the blocks of a layout of blocks.
-        dense_dim: how many dimensions behind a matrix each element of a strided tensor has.
-        batches: how many dimensions before a matrix coordinates have.
+        blocksize: the shape of the blocks, in a layout of blocks.
+        dense_dim: how many dimensions the elements of a strided tensor have, which come last.
+        batches: how many dimensions of a batch a tensor of coordinates has, which come first.
 
     Raises:
         IndexError: it has less than two dimensions.
-        RuntimeError: its blocks do not divide it, or the matrices of a batch do not store as many
-            elements each.
+        RuntimeError: the blocks do not divide it, or the matrices of a batch do not store equally
+            many elements.
     """
     kind, name = CLASSES[wanted], wanted.name
     if isinstance(x, kind) and not kind.blocked:
@@ -206,7 +201,7 @@ def compressed(
     first = first[:count]
     bounds = first[:, None] * lines + PUBLIC["arange"](lines + 1, device=along.device)
     starts = PUBLIC["searchsorted"](batch * lines + along, bounds) - first[:, None] * each
-    return made(
+    return matrix_of(
         wanted, starts.reshape(*shape, lines + 1).to(index_dtype),
         others.reshape(*shape, each).to(index_dtype),
         values.reshape(*shape, each, *values.shape[1:]), x.shape,
@@ -217,7 +212,7 @@ def _blocks(
     batch: Tensor, row: Tensor, column: Tensor, values: Tensor, sizes: list[int], blocksize: Any,
     by_rows: bool,
 ) -> tuple:  # fmt: skip
-    """The places and values of the blocks that hold an element, and how many blocks there are."""
+    """The indices and values of the blocks with stored elements, and the number of all blocks."""
     height, width = (blocksize, blocksize) if isinstance(blocksize, int) else tuple(blocksize)
     if any(n <= 0 or sizes[d] % n for d, n in enumerate((height, width))):
         raise RuntimeError(
@@ -236,12 +231,15 @@ def _blocks(
     return batch, row, column, values, counts
 
 
-# What they can do
+# Functions
 
 
 def _through_coordinates(name: str, keeps: bool) -> Callable:
-    """A function of coordinates, after which a matrix of the same shape has its layout again;
-    products are stored by rows."""
+    """A function of coordinates for matrices in other layouts.
+
+    A result of the same dimensions gets their layout again if it ``keeps`` it; products of
+    matrices by columns are stored by rows.
+    """
     function = FUNCTIONS[name]
 
     def answer(*args: Any, **kwargs: Any) -> Any:
@@ -251,8 +249,8 @@ def _through_coordinates(name: str, keeps: bool) -> Callable:
         if keeps and isinstance(out, CoordinateTensor) and out.sparse_dims == first.batch_dims + 2:
             if name in _PRODUCTS and first.layout is sparse_csc:
                 return compressed(out, sparse_csr)
-            made_anew = name == "sparse_mask" or name in _PRODUCTS
-            return first.in_layout(out, int64 if made_anew else first._starts.dtype)
+            is_new = name == "sparse_mask" or name in _PRODUCTS
+            return first.in_layout(out, int64 if is_new else first._starts.dtype)
         return out
 
     return answer
@@ -272,7 +270,7 @@ def add(input: Any, other: Any, *, alpha: Any = 1) -> Any:
 
 
 def transpose(input: CompressedTensor, dim0: int, dim1: int) -> CompressedTensor:
-    """The matrix by columns in the place of rows, on the same memory; or a batch in another order.
+    """The transposed matrix, on the same memory; or the batch with two dimensions exchanged.
 
     Raises:
         RuntimeError: the dimensions are of different kinds.
@@ -293,7 +291,7 @@ def transpose(input: CompressedTensor, dim0: int, dim1: int) -> CompressedTensor
             "transpose(): can only transpose dimensions of the same type (Batch, Sparse, Dense), "
             f"got {first} and {second}"
         )
-    return made(kind, starts, others, values, shape)
+    return matrix_of(kind, starts, others, values, shape)
 
 
 def t(input: CompressedTensor) -> CompressedTensor:
@@ -304,7 +302,7 @@ def t(input: CompressedTensor) -> CompressedTensor:
 
 
 def select(input: CompressedTensor, dim: int, index: int) -> Any:
-    """One matrix of a batch; of what is no batch a row or column."""
+    """One matrix of a batch; a row or column of a single matrix."""
     place, batch = normalize_dim(dim, input.ndim, "select"), input.batch_dims
     if not batch:
         return FUNCTIONS["select"](to_coordinates(input), dim, index)
@@ -315,16 +313,16 @@ def select(input: CompressedTensor, dim: int, index: int) -> Any:
         )
     starts, others = input._starts.select(place, index), input._others.select(place, index)
     shape = [n for d, n in enumerate(input._shape) if d != place]
-    return made(input._layout, starts, others, input.stored().select(place, index), shape)
+    return matrix_of(input._layout, starts, others, input.stored().select(place, index), shape)
 
 
 def unbind(input: CompressedTensor, dim: int = 0) -> tuple:
-    """The matrices of a batch, or rows or columns."""
+    """The matrices of a batch, or the rows or columns of one matrix."""
     return tuple(select(input, dim, i) for i in range(input._shape[dim]))
 
 
 def getitem(input: CompressedTensor, index: Any) -> Any:
-    """A matrix of a batch by one number; else what coordinates give."""
+    """A matrix of a batch, for an integer; otherwise as by coordinates."""
     if input.batch_dims and isinstance(index, int) and not isinstance(index, bool):
         return select(input, 0, index)
     return FUNCTIONS["getitem"](to_coordinates(input), index)
@@ -341,14 +339,16 @@ def sum_of(input: CompressedTensor, dim: Any = None, keepdim: bool = False, *, d
 
 _add = _through_coordinates("add", True)
 _sum = _through_coordinates("sum", True)
-_KEEP = ("mul", "multiply", "__rmul__", "sparse_mask")
 _PRODUCTS = ("mm", "matmul", "addmm", "addmv", "mv", "linear", "__matmul__", "__rmatmul__")
-_OTHERS = ("to_dense",)
+_KEEP = ("mul", "multiply", "__rmul__", "sparse_mask", *_PRODUCTS)  # their layout
 _SHARED = (
-    "size numel nelement dim ndimension storage_offset is_same_size new_tensor requires_grad_ item"
-    " is_nonzero _bool __bool__ numpy __array__ tolist data_ptr untyped_storage storage"
-    " typed_storage is_shared share_memory_ setitem __setitem__"
-).split()
+    *copying.CONVERSIONS,
+    *(
+        "clone detach _nnz size numel nelement dim ndimension storage_offset is_same_size"
+        " new_tensor requires_grad_ item is_nonzero _bool __bool__ numpy __array__ tolist data_ptr"
+        " untyped_storage storage typed_storage is_shared share_memory_ setitem __setitem__"
+    ).split(),
+)
 
 
 def _write(name: str) -> Callable:
@@ -364,29 +364,8 @@ def _write(name: str) -> Callable:
     return answer
 
 
-def _moved(name: str) -> Callable:
-    method = getattr(Tensor, name)
-
-    def answer(input: CompressedTensor, *args: Any, **kwargs: Any) -> Any:
-        values = input.stored()
-        out = method(values, *args, **kwargs)
-        if out is values:
-            return input
-        starts, others = input._starts.to(out.device), input._others.to(out.device)
-        if copying.loses_elements(input, out):
-            out, others = out.narrow(input.batch_dims, 0, 0), others[..., :0]
-        return input.like(out, _starts=starts, _others=others)
-
-    return answer
-
-
-def _clone(input: CompressedTensor, *, memory_format: Any = None) -> Any:
-    parts = {name: input.__dict__[name].clone() for name in input._names}
-    return input.like(input.stored().clone(), **parts)
-
-
 def _zeros_like(input: CompressedTensor, layout: Any = None, **options: Any) -> Any:
-    """The tensor of which no element is stored, in a layout of matrices or of coordinates."""
+    """The tensor that stores no element, in a layout of matrices or of coordinates."""
     wanted, batch = layout or input.layout, input.batch_dims
     kind = CLASSES.get(wanted)
     if wanted is strided or (kind is not None and kind.blocked is not input.blocked):
@@ -401,7 +380,7 @@ def _zeros_like(input: CompressedTensor, layout: Any = None, **options: Any) -> 
     dtype = input._starts.dtype
     starts = values.new_zeros((*input._shape[:batch], lines + 1), dtype=dtype)
     others = values.new_zeros((*input._shape[:batch], 0), dtype=dtype)
-    return made(wanted, starts, others, values, input._shape)
+    return matrix_of(wanted, starts, others, values, input._shape)
 
 
 def _empty_like(input: CompressedTensor, layout: Any = None, **options: Any) -> Any:
@@ -429,11 +408,15 @@ def _copy(input: CompressedTensor, src: Any, non_blocking: bool = False) -> Any:
             "copy of sparse compressed tensors having different layouts is not supported: self "
             f"layout is {input.layout} and src layout is {src.layout}"
         )
-    return input._become(_clone(src))
+    return input._become(copying.clone(src))
 
 
 def _fill(input: CompressedTensor, value: Any) -> Any:
     return input._become(input.like(input.stored().detach().clone().fill_(value)))
+
+
+def _full_like(input: Any, fill_value: Any) -> Any:
+    return _fill(copying.clone(input.detach()), fill_value)
 
 
 def _indices_of(by_rows: bool, name: str, attribute: str) -> Callable:
@@ -464,28 +447,22 @@ def _fill_table(kind: Any) -> None:
             table[f"{name}_"] = _write(name)
     table["angle"] = _on_values("angle")
     table.update({name: _through_coordinates(name, True) for name in _KEEP})
-    table.update({name: _through_coordinates(name, True) for name in _PRODUCTS})
-    table.update({name: _through_coordinates(name, False) for name in _OTHERS})
     table.update({name: FUNCTIONS[name] for name in _SHARED})
-    table.update({name: _write(base) for name, base in (("add_", "add"), ("mul_", "mul"))})
-    for name in "to cpu cuda double float half bfloat16 long int short char byte bool".split():
-        table[name] = _moved(name)
     table.update({
+        "add_": _write("add"), "mul_": _write("mul"),
+        "to_dense": _through_coordinates("to_dense", False),
         "add": add, "sum": sum_of, "transpose": transpose, "swapaxes": transpose, "t": t,
         "adjoint": lambda input: transpose(input, -2, -1), "select": select, "unbind": unbind,
         "getitem": getitem, "__getitem__": getitem, "randn_like": _randn_like,
         "iterate": lambda input: iter(unbind(input)), "__iter__": lambda input: iter(unbind(input)),
-        "clone": _clone, "zeros_like": _zeros_like, "empty_like": _empty_like, "copy_": _copy,
-        "zero_": lambda input: input._become(_zeros_like(input)), "fill_": _fill,
-        "ones_like": lambda input: _fill(_clone(input.detach()), 1),
-        "full_like": lambda input, fill_value: _fill(_clone(input.detach()), fill_value),
-        "detach": lambda input: input.like(input.stored().detach()),
+        "zeros_like": _zeros_like, "empty_like": _empty_like, "copy_": _copy, "fill_": _fill,
+        "zero_": lambda input: input._become(_zeros_like(input)),
+        "ones_like": lambda input: _full_like(input, 1), "full_like": _full_like,
         "crow_indices": _indices_of(True, "crow_indices", "_starts"),
         "col_indices": _indices_of(True, "col_indices", "_others"),
         "ccol_indices": _indices_of(False, "ccol_indices", "_starts"),
         "row_indices": _indices_of(False, "row_indices", "_others"),
-        "values": lambda input: input.stored(), "_nnz": lambda input: input._nnz(),
-        "sparse_dim": lambda input: 2,
+        "values": lambda input: input.stored(), "sparse_dim": lambda input: 2,
         "dense_dim": lambda input: input.ndim - 2 - input.batch_dims,
         "stride": _without("stride()", "a strided"),
         "is_contiguous": _without("is_contiguous()", "a strided"),

@@ -1,4 +1,4 @@
-"""From one layout to another: `Tensor.to_sparse` and its kin."""
+"""Conversions between layouts: `Tensor.to_sparse` and its relatives."""
 
 from __future__ import annotations
 
@@ -73,10 +73,10 @@ def _check_conversion(
 
 
 def without_elements(shape: Sequence[int], wanted: layout, dtype: Any, device: Any) -> Any:
-    """The tensor of a sparse layout of which no element is stored.
+    """The tensor of a sparse layout that stores no element.
 
     Raises:
-        RuntimeError: it would be of blocks, or is no matrix.
+        RuntimeError: the layout is one of blocks, or the shape that of no matrix.
     """
     out = empty(shape, len(shape), dtype, device)
     if wanted is sparse_coo:
@@ -95,7 +95,7 @@ def without_elements(shape: Sequence[int], wanted: layout, dtype: Any, device: A
 
 
 def masked(x: Tensor, mask: Any) -> SparseTensor:
-    """The elements of a tensor that a sparse mask stores; see `nnkit.Tensor.sparse_mask`."""
+    """The elements of a tensor at the indices of a sparse mask; see `nnkit.Tensor.sparse_mask`."""
     if not isinstance(mask, SparseTensor):
         raise RuntimeError(f"sparse_mask(): expected a sparse mask, got layout {mask.layout}")
     return (type(mask).functions.get("sparse_mask", sparse_mask))(x, mask)

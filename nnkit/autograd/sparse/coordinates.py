@@ -33,7 +33,9 @@ class CoordinateTensor(SparseTensor):
         """The tensor of these indices and values; one of fewer than two is coalesced."""
         if coalesced is None:
             coalesced = values._array.shape[0] < 2
-        return cls.made(values, _coordinates=indices, _shape=Size(shape), _coalesced=coalesced)
+        return cls.with_values(
+            values, _coordinates=indices, _shape=Size(shape), _coalesced=coalesced
+        )
 
     def like(self, values: Tensor, **changed: Any) -> Any:
         changed.setdefault("_coalesced", self._coalesced)
@@ -57,8 +59,13 @@ class CoordinateTensor(SparseTensor):
             "tensors, add the nbytes of the indices and values."
         )
 
+    @property
+    def dense_dims(self) -> int:
+        """The number of dimensions that each stored value has."""
+        return self.ndim - self.sparse_dims
+
     def flat(self, dims: Sequence[int] | None = None) -> Tensor:
-        """For each stored element the place of its index among all that there may be."""
+        """The index of each stored element as one number, along some dimensions or all."""
         dims = range(self.sparse_dims) if dims is None else dims
         rows = self._coordinates
         place = rows.new_zeros(rows.shape[1])
@@ -67,7 +74,7 @@ class CoordinateTensor(SparseTensor):
         return place
 
     def at(self) -> tuple[Tensor, ...]:
-        """The index of the stored elements in a tensor that is strided."""
+        """The index that selects the stored elements from a strided tensor."""
         return tuple(self._coordinates.unbind(0))
 
     def __reduce_ex__(self, protocol: Any) -> tuple:
@@ -92,14 +99,14 @@ def is_ascending(x: CoordinateTensor) -> bool:
 
 
 def least_sizes(indices: Tensor) -> list[int]:
-    """The sizes that indices need at least."""
+    """The smallest sizes that contain the indices."""
     if not indices._array.shape[1]:
         return [0] * indices._array.shape[0]
     return (indices.amax(1) + 1).tolist()
 
 
 def unflattened(place: Tensor, sizes: Sequence[int]) -> Tensor:
-    """The indices, (len(sizes), n), of places among all that there may be."""
+    """The indices, (len(sizes), n), that `CoordinateTensor.flat` gave as one number each."""
     rows = []
     for size in reversed(sizes):
         rows.append(place % size if size else place)
@@ -108,7 +115,7 @@ def unflattened(place: Tensor, sizes: Sequence[int]) -> Tensor:
 
 
 def added(values: Tensor) -> Tensor:
-    """The sum of the values of one index, in their dtype."""
+    """The sum of several values, in their dtype."""
     return values.sum(0, dtype=values.dtype)
 
 
@@ -153,10 +160,10 @@ def from_dense(x: Tensor, sparse_dims: int) -> CoordinateTensor:
 
 
 def broadcast(x: CoordinateTensor, shape: Sequence[int]) -> CoordinateTensor:
-    """The same elements wherever an index of 1 repeats them in a larger shape.
+    """The tensor expanded to a larger shape, each element stored as often as it is repeated.
 
     Raises:
-        RuntimeError: the shape is no larger one.
+        RuntimeError: its sizes do not broadcast to those of the shape.
     """
     more = len(shape) - x.ndim
     for dim, (n, wanted) in enumerate(zip(x._shape, shape[max(more, 0) :])):
@@ -168,7 +175,7 @@ def broadcast(x: CoordinateTensor, shape: Sequence[int]) -> CoordinateTensor:
     if tuple(shape) == tuple(x._shape):
         return x
     values, rows = x.stored(), list(x._coordinates.unbind(0))
-    rows = [rows[0].new_zeros(rows[0].shape) if rows else _zeros_of(x)] * more + rows
+    rows = [x._coordinates.new_zeros(x._nnz())] * more + rows
     for dim, size in enumerate(shape[: len(rows)]):
         if dim >= more and x._shape[dim - more] == size:
             continue
@@ -181,15 +188,20 @@ def broadcast(x: CoordinateTensor, shape: Sequence[int]) -> CoordinateTensor:
     return CoordinateTensor.of(indices, values, shape, False)
 
 
-def _zeros_of(x: CoordinateTensor) -> Tensor:
-    return x._coordinates.new_zeros(x._nnz())
-
-
-def joined_keys(x: CoordinateTensor, y: CoordinateTensor) -> tuple[Tensor, Tensor]:
-    """For each element of ``x`` where in ``y``, which is coalesced, its index stands, and whether
-    it does."""
+def find_indices(x: CoordinateTensor, y: CoordinateTensor) -> tuple[Tensor, Tensor]:
+    """The position in ``y``, which is coalesced, of the index of each element of ``x``, and
+    whether ``y`` has it."""
     own, other = x.flat(), y.flat()
     if not other.shape[0]:
         return own.new_zeros(own.shape), own != own
     where = PUBLIC["searchsorted"](other, own).clamp(max=other.shape[0] - 1)
     return where, other[where] == own
+
+
+def pairs_of_equal(left: Tensor, right: Tensor) -> tuple[Tensor, Tensor]:
+    """The positions of all pairs of equal elements; ``right`` is in ascending order."""
+    first = PUBLIC["searchsorted"](right, left)
+    count = PUBLIC["searchsorted"](right, left, right=True) - first
+    of_left = PUBLIC["arange"](len(left), device=left.device).repeat_interleave(count)
+    within = PUBLIC["arange"](len(of_left), device=left.device) - (count.cumsum(0) - count)[of_left]
+    return of_left, first[of_left] + within

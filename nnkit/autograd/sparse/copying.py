@@ -1,4 +1,4 @@
-"""Copies of sparse tensors, what they are made of, and what they do not have."""
+"""Copies and parts of sparse tensors, and the refusals of what is not defined for them."""
 
 from __future__ import annotations
 
@@ -7,12 +7,7 @@ from typing import Any
 
 from nnkit.autograd.arguments.dims import sizes_of
 from nnkit.autograd.op.public import PUBLIC
-from nnkit.autograd.sparse.coordinates import (
-    CoordinateTensor,
-    coalesce,
-    least_sizes,
-    to_dense,
-)
+from nnkit.autograd.sparse.coordinates import CoordinateTensor, coalesce, least_sizes, to_dense
 from nnkit.autograd.sparse.table import FUNCTIONS, defines, refuse
 from nnkit.autograd.sparse.tensor import SparseTensor
 from nnkit.autograd.tensor import Size, Tensor
@@ -21,12 +16,13 @@ from nnkit.backend.memory import sparse_coo
 
 
 @defines("clone")
-def clone(input: CoordinateTensor, *, memory_format: Any = None) -> CoordinateTensor:
-    return input.like(input.stored().clone(), _coordinates=input._coordinates.clone())
+def clone(input: SparseTensor, *, memory_format: Any = None) -> Any:
+    parts = {name: input.__dict__[name].clone() for name in input._names}
+    return input.like(input.stored().clone(), **parts)
 
 
 @defines("detach")
-def detach(input: CoordinateTensor) -> CoordinateTensor:
+def detach(input: SparseTensor) -> Any:
     return input.like(input.stored().detach())
 
 
@@ -48,35 +44,30 @@ def requires_grad_(input: SparseTensor, requires_grad: bool = True) -> SparseTen
     return input
 
 
-def loses_elements(input: SparseTensor, moved: Tensor) -> bool:
-    """Whether its values, moved, are on meta, where a tensor that comes from elsewhere stores no
-    element: which ones it stored is not known there."""
-    return moved._device.type == "meta" != input._device.type
-
-
-def _moved(name: str) -> None:
+def _converted(name: str) -> None:
+    """Define a method that changes the dtype or the device of the values."""
     method = getattr(Tensor, name)
 
-    def answer(input: CoordinateTensor, *args: Any, **kwargs: Any) -> Any:
+    def answer(input: SparseTensor, *args: Any, **kwargs: Any) -> Any:
         values = input.stored()
         out = method(values, *args, **kwargs)
         if isinstance(out, str):
             return out.replace(".", ".sparse.", 1)
         if out is values:
             return input
-        coordinates = input._coordinates.to(out.device)
-        if loses_elements(input, out):
-            out, coordinates = out[:0], coordinates[:, :0]
-        return input.like(out, _coordinates=coordinates)
+        parts = {name: input.__dict__[name].to(out.device) for name in input._names}
+        if out._device.type == "meta" != input._device.type:
+            # Where the elements stood is not known on meta, so none is stored there.
+            last = input._names[-1]
+            out, parts[last] = out.narrow(input.batch_dims, 0, 0), parts[last][..., :0]
+        return input.like(out, **parts)
 
     defines(name)(answer)
 
 
-for _name in (
-    "to cpu cuda double float half bfloat16 long int short char byte bool type pin_memory cdouble"
-    " cfloat"
-).split():
-    _moved(_name)
+CONVERSIONS = "to cpu cuda double float half bfloat16 long int short char byte bool".split()
+for _name in (*CONVERSIONS, "type", "pin_memory", "cdouble", "cfloat"):
+    _converted(_name)
 defines("type_")(FUNCTIONS["type"])
 defines("to_dense")(
     lambda input, dtype=None, *, masked_grad=None: to_dense(_without_dtype(input, dtype))
@@ -178,7 +169,7 @@ def copy_(input: Any, src: Any, non_blocking: bool = False) -> Any:
         )
     if src is input:
         return input
-    _check_resize(input, src._shape, src.sparse_dims, src.ndim - src.sparse_dims)
+    _check_resize(input, src._shape, src.sparse_dims, src.dense_dims)
     return input._become(src.like(src.stored().to(input.dtype).clone()))
 
 
@@ -203,7 +194,7 @@ def _check_resize(input: Any, size: Sequence[int], sparse_dim: int, dense_dim: i
     """RuntimeError for sizes that a tensor with elements does not take."""
     if not input._nnz():
         return
-    sparse, dense = input.sparse_dims, input.ndim - input.sparse_dims
+    sparse, dense = input.sparse_dims, input.dense_dims
     for what, before, after in (("dense", dense, dense_dim), ("sparse", sparse, sparse_dim)):
         if before != after:
             raise RuntimeError(
@@ -233,7 +224,7 @@ def resize_as_sparse_(
     if not isinstance(the_template, CoordinateTensor):
         raise NotImplementedError("resize_as_() of a sparse tensor needs a sparse template")
     other = the_template
-    return sparse_resize_(input, other._shape, other.sparse_dims, other.ndim - other.sparse_dims)
+    return sparse_resize_(input, other._shape, other.sparse_dims, other.dense_dims)
 
 
 # Parts
@@ -260,9 +251,9 @@ def _needs_coalesced(input: CoordinateTensor, what: str) -> None:
 
 defines("_indices")(lambda input: input._coordinates)
 defines("_values")(lambda input: input.stored().detach())
-defines("_nnz")(lambda input: input._array.shape[0])
-defines("_dimI")(lambda input: input.sparse_dims)
-defines("_dimV")(lambda input: input.ndim - input.sparse_dims)
+defines("_nnz")(lambda input: input._nnz())
+defines("sparse_dim", "_dimI")(lambda input: input.sparse_dims)
+defines("dense_dim", "_dimV")(lambda input: input.dense_dims)
 defines("coalesce")(coalesce)
 defines("is_coalesced")(lambda input: input._coalesced)
 

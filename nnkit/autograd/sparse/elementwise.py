@@ -1,4 +1,4 @@
-"""Functions of each element of a sparse tensor, and arithmetic."""
+"""Element-wise functions and arithmetic of sparse tensors."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ from nnkit.autograd.sparse.coordinates import (
     added,
     broadcast,
     coalesce,
+    find_indices,
     is_ascending,
-    joined_keys,
 )
 from nnkit.autograd.sparse.table import FUNCTIONS, defines
 from nnkit.autograd.sparse.tensor import SparseTensor
@@ -23,7 +23,7 @@ from nnkit.autograd.surface.metadata import result_type
 from nnkit.autograd.tensor import Tensor
 from nnkit.autograd.views.history import check_cast
 
-# Functions of each element by itself, which are 0 of 0
+# Element-wise functions that map 0 to 0
 
 ZERO_PRESERVING = (
     "abs absolute asin arcsin asinh arcsinh atan arctan atanh arctanh ceil floor log1p round sin"
@@ -36,10 +36,10 @@ OF_EACH_VALUE = (
 
 
 def in_dtype_of(input: Any, out: Any, name: str) -> Any:
-    """What is written into ``input``, whose dtype stays.
+    """A result in the dtype of ``input``, into which it is written.
 
     Raises:
-        RuntimeError: the dtype has no room for it.
+        RuntimeError: it cannot be cast to that dtype.
     """
     check_cast(name, out.dtype, input.dtype)
     return out if out.dtype is input.dtype else out.to(input.dtype)
@@ -118,7 +118,7 @@ def _plus(name: str, input: Any, other: Any, alpha: Any) -> Any:
 
 
 def _addend(name: str, values: Tensor, more: Tensor, alpha: Any) -> Tensor:
-    """``alpha * more`` in the dtype of its sum with ``values``: an unsigned one has no -1.
+    """``alpha * more`` in the dtype of its sum with ``values``; an unsigned one has no -1.
 
     Raises:
         RuntimeError: ``alpha`` is not of that dtype's kind.
@@ -175,7 +175,7 @@ def mul(input: Any, other: Any) -> Any:
 
 
 def _sparse_product(x: CoordinateTensor, y: CoordinateTensor) -> CoordinateTensor:
-    """The products of what both store at an index; of a number, with all that the other stores."""
+    """The products of the elements that both store; a number multiplies all that the other does."""
     if not x.ndim and not y.ndim:
         x = coalesce(x)
     elif not x.ndim or not y.ndim:
@@ -189,7 +189,7 @@ def _sparse_product(x: CoordinateTensor, y: CoordinateTensor) -> CoordinateTenso
             f"{sparse} and {y.sparse_dims}"
         )
     y = coalesce(y)
-    where, found = joined_keys(x, y)
+    where, found = find_indices(x, y)
     kept = found.nonzero()[:, 0]
     values = x.stored()[kept] * y.stored()[where[kept]]
     shape = broadcast_shape("mul", [x._shape, y._shape])

@@ -1,7 +1,7 @@
-"""Gradients that are sparse: those of a table of which an operation has read some rows.
+"""Sparse gradients: those of a leaf of which an operation has read some rows or elements.
 
-They travel through a backward as the tensors that they are, to a leaf alone: on the way to an
-operation they become strided.
+Such a gradient passes through backward as a sparse tensor, and only to a leaf: what an operation
+gets is made strided.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ class Embedding(Function):
     def backward(ctx: Any, grad: Tensor) -> tuple:
         (index,) = ctx.saved_tensors
         index = index.reshape(-1).long().clone()  # the program may write into its own
-        values = grad.reshape(index.numel(), ctx.shape[1]).contiguous()  # it is to be written
+        values = grad.reshape(index.numel(), ctx.shape[1]).contiguous()  # it will be written
         if ctx.padding >= 0:
             kept = (index != ctx.padding).nonzero()[:, 0]
             index, values = index[kept], values[kept]
@@ -60,12 +60,12 @@ class Gather(Function):
 
 
 def embedding(weight: Tensor, index: Tensor, padding: int) -> Tensor:
-    """The rows of a leaf by index; its gradient holds those that were read."""
+    """`nnkit.embedding` of a leaf, whose gradient stores the rows that were read."""
     break_off("a sparse gradient")
     return Embedding.apply(weight, index, padding)
 
 
 def gather(input: Tensor, dim: int, index: Tensor) -> Tensor:
-    """The elements of a leaf by index along a dimension; its gradient holds those."""
+    """`nnkit.gather` of a leaf, whose gradient stores the elements that were read."""
     break_off("a sparse gradient")
     return Gather.apply(input, dim, index)

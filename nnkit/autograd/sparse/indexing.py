@@ -1,4 +1,4 @@
-"""Parts of sparse tensors: slices, elements by index, those that a mask stores."""
+"""Indexing of sparse tensors: slices, elements by index, the elements at a mask's indices."""
 
 from __future__ import annotations
 
@@ -10,7 +10,8 @@ from nnkit.autograd.sparse.coordinates import (
     CoordinateTensor,
     added,
     coalesce,
-    joined_keys,
+    find_indices,
+    pairs_of_equal,
     to_dense,
 )
 from nnkit.autograd.sparse.table import defines
@@ -54,12 +55,8 @@ def index_select(input: CoordinateTensor, dim: int, index: Tensor) -> Coordinate
         values = values.index_select(dim - sparse + 1, index)
         return CoordinateTensor.of(rows, values, shape, input._coalesced)
     order = rows[dim].argsort(stable=True)
-    known = rows[dim][order]
-    first = PUBLIC["searchsorted"](known, index)
-    count = PUBLIC["searchsorted"](known, index, right=True) - first
-    to = PUBLIC["repeat_interleave"](PUBLIC["arange"](len(count), device=rows.device), count)
-    within = PUBLIC["arange"](len(to), device=rows.device) - (count.cumsum(0) - count)[to]
-    source = order[first[to] + within]
+    to, source = pairs_of_equal(index, rows[dim][order])
+    source = order[source]
     found = rows[:, source]
     found = PUBLIC["cat"]([found[:dim], to[None], found[dim + 1 :]])
     return CoordinateTensor.of(found, values[source], shape)
@@ -128,7 +125,7 @@ def getitem(input: CoordinateTensor, index: Any) -> Any:
 
 @defines("sparse_mask")
 def sparse_mask(input: Tensor, mask: Any) -> CoordinateTensor:
-    """The elements of ``input`` that ``mask`` stores."""
+    """The elements of ``input`` at the indices that ``mask`` stores."""
     if input.shape != mask.shape:
         raise RuntimeError(
             f"sparse_mask(): operands have incompatible sizes; self has size {list(input.shape)} "
@@ -138,7 +135,7 @@ def sparse_mask(input: Tensor, mask: Any) -> CoordinateTensor:
         return mask.like(mask.stored().clone())
     if isinstance(input, CoordinateTensor) and input.sparse_dims == mask.sparse_dims:
         known = coalesce(input)
-        where, found = joined_keys(mask, known)
+        where, found = find_indices(mask, known)
         values = known.stored()
         values = values[where] if len(values) else values.new_zeros((len(found), *values.shape[1:]))
         missing = ~found.reshape(-1, *[1] * (values.ndim - 1))

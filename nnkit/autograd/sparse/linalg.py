@@ -6,10 +6,7 @@ from typing import Any
 
 from nnkit.autograd.op.public import PUBLIC
 from nnkit.autograd.ops.embedding import bag_sum
-from nnkit.autograd.sparse.coordinates import (
-    CoordinateTensor,
-    coalesce,
-)
+from nnkit.autograd.sparse.coordinates import CoordinateTensor, coalesce, pairs_of_equal
 from nnkit.autograd.sparse.elementwise import add
 from nnkit.autograd.sparse.shape import transpose
 from nnkit.autograd.sparse.table import defines
@@ -58,14 +55,9 @@ def mm(input: Any, mat2: Any, reduce: str | None = None) -> Any:
 
 
 def _sparse_product(x: CoordinateTensor, y: CoordinateTensor) -> CoordinateTensor:
-    """Each element of ``x`` times those of the row of ``y`` that its column names."""
+    """The products of each element of ``x`` with the row of ``y`` that its column selects."""
     row, column = x._coordinates
-    rows = y._coordinates[0].contiguous()
-    first = PUBLIC["searchsorted"](rows, column)
-    count = PUBLIC["searchsorted"](rows, column, right=True) - first
-    left = PUBLIC["repeat_interleave"](PUBLIC["arange"](len(count), device=row.device), count)
-    within = PUBLIC["arange"](len(left), device=row.device) - (count.cumsum(0) - count)[left]
-    right = first[left] + within
+    left, right = pairs_of_equal(column, y._coordinates[0].contiguous())
     indices = PUBLIC["stack"]([row[left], y._coordinates[1][right]])
     values = x.stored()[left] * y.stored()[right]
     shape = (x.shape[0], y.shape[1])
@@ -97,7 +89,7 @@ def addmm(input: Any, mat1: Any, mat2: Any, *, beta: Any = 1, alpha: Any = 1) ->
 
 @defines("addmv")
 def addmv(input: Any, mat: Any, vec: Any, *, beta: Any = 1, alpha: Any = 1) -> Tensor:
-    """``beta * input + alpha * (mat @ vec)``, which torch has of compressed matrices alone."""
+    """``beta * input + alpha * (mat @ vec)``; torch has it for compressed matrices alone."""
     product = mv(mat, vec) * alpha
     return product if beta == 0 else product + input * beta
 
@@ -153,13 +145,14 @@ def _check_first(name: str, matrix: Any) -> None:
 
 
 @defines("smm")
-def smm(input: CoordinateTensor, mat2: Tensor) -> CoordinateTensor:
+def smm(input: Tensor, mat2: Tensor) -> Tensor:
+    """The product of a sparse and a strided matrix, sparse: its rows where ``input`` has any."""
     _check_first("sspaddmm", input)
     return _of_rows(input, mm(input, mat2))
 
 
-def _of_rows(input: CoordinateTensor, product: Tensor) -> CoordinateTensor:
-    """The rows of a product that an element of the factor lies in, element by element."""
+def _of_rows(input: Any, product: Tensor) -> CoordinateTensor:
+    """Every element of those rows of a product in which its first factor stores any."""
     rows = input._coordinates[0].unique()
     columns = PUBLIC["arange"](product.shape[1], device=rows.device)
     indices = PUBLIC["stack"](
@@ -169,7 +162,8 @@ def _of_rows(input: CoordinateTensor, product: Tensor) -> CoordinateTensor:
 
 
 @defines("hspmm")
-def hspmm(mat1: CoordinateTensor, mat2: Tensor) -> CoordinateTensor:
+def hspmm(mat1: Any, mat2: Tensor) -> Tensor:
+    """The product of a sparse and a strided matrix, sparse in its first dimension alone."""
     _check_first("hspmm", mat1)
     rows = mat1._coordinates[0].unique()
     product = mm(mat1, mat2)
@@ -177,5 +171,8 @@ def hspmm(mat1: CoordinateTensor, mat2: Tensor) -> CoordinateTensor:
 
 
 @defines("sspaddmm")
-def sspaddmm(input: Any, mat1: Any, mat2: Any, *, beta: Any = 1, alpha: Any = 1) -> Any:
+def sspaddmm(
+    input: Tensor, mat1: Tensor, mat2: Tensor, *, beta: float = 1, alpha: float = 1
+) -> Tensor:
+    """``beta * input + alpha * (mat1 @ mat2)`` for sparse ``input`` and ``mat1``; sparse."""
     return add(input * beta, smm(mat1, mat2) * alpha)

@@ -1,4 +1,4 @@
-"""Sums, norms and softmaxes of the elements that a sparse tensor stores."""
+"""Reductions and softmax of sparse tensors, over the elements that they store."""
 
 from __future__ import annotations
 
@@ -6,18 +6,13 @@ from typing import Any
 
 from nnkit.autograd.arguments.dims import normalize_dim
 from nnkit.autograd.op.public import PUBLIC
-from nnkit.autograd.sparse.coordinates import (
-    CoordinateTensor,
-    coalesce,
-    to_dense,
-)
+from nnkit.autograd.sparse.coordinates import CoordinateTensor, coalesce, to_dense
 from nnkit.autograd.sparse.shape import numel, unsqueeze
 from nnkit.autograd.sparse.table import defines
-from nnkit.autograd.tensor import Tensor
 
 
 def total(input: CoordinateTensor, dim: Any = None, dtype: Any = None) -> Any:
-    """The sum along some dimensions: sparse while one that has indices is left."""
+    """The sum along some dimensions, sparse as long as a sparse dimension is left."""
     if dim is None:
         return input.stored().sum(dtype=dtype)
     input = coalesce(input)
@@ -54,9 +49,7 @@ def sum_of(input: CoordinateTensor, dim: Any = None, keepdim: bool = False, *, d
     return out
 
 
-@defines("any")
-def any_of(input: CoordinateTensor) -> Tensor:
-    return coalesce(input).stored().any()
+defines("any")(lambda input: coalesce(input).stored().any())
 
 
 @defines("norm")

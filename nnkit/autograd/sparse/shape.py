@@ -1,4 +1,4 @@
-"""Sizes of sparse tensors, their dimensions in another order, and several as one."""
+"""Sizes of sparse tensors, transposed and permuted ones, and joining."""
 
 from __future__ import annotations
 
@@ -7,9 +7,7 @@ from typing import Any
 
 from nnkit.autograd.arguments.dims import normalize_dim
 from nnkit.autograd.op.public import PUBLIC
-from nnkit.autograd.sparse.coordinates import (
-    CoordinateTensor,
-)
+from nnkit.autograd.sparse.coordinates import CoordinateTensor
 from nnkit.autograd.sparse.table import FUNCTIONS, defines
 from nnkit.autograd.sparse.tensor import SparseTensor
 from nnkit.autograd.tensor import Tensor
@@ -25,19 +23,7 @@ def numel(input: SparseTensor) -> int:
     return input._shape.numel()
 
 
-@defines("dim", "ndimension")
-def dims_of(input: SparseTensor) -> int:
-    return input.ndim
-
-
-@defines("sparse_dim")
-def sparse_dim(input: CoordinateTensor) -> int:
-    return input.sparse_dims
-
-
-@defines("dense_dim")
-def dense_dim(input: CoordinateTensor) -> int:
-    return input.ndim - input.sparse_dims
+defines("dim", "ndimension")(lambda input: input.ndim)
 
 
 @defines("stride")
@@ -124,7 +110,7 @@ def t(input: CoordinateTensor) -> CoordinateTensor:
     if input.sparse_dims > 2 or input.ndim > input.sparse_dims:
         raise RuntimeError(
             "t() expects a tensor with <= 2 sparse and 0 dense dimensions, but got "
-            f"{input.sparse_dims} sparse and {input.ndim - input.sparse_dims} dense dimensions"
+            f"{input.sparse_dims} sparse and {input.dense_dims} dense dimensions"
         )
     return transpose(input, 0, 1) if input.ndim == 2 else input.like(input.stored())
 
@@ -160,8 +146,8 @@ def cat(tensors: Sequence, dim: int = 0, **options: Any) -> CoordinateTensor:
         if x.ndim == first.ndim and x.sparse_dims != first.sparse_dims:
             raise RuntimeError(
                 f"All tensors must have the same sparse_dim and dense_dim: {first.sparse_dims}, "
-                f"{first.ndim - first.sparse_dims}, but tensor at position {position} has "
-                f"{x.sparse_dims}, {x.ndim - x.sparse_dims}."
+                f"{first.dense_dims}, but tensor at position {position} has "
+                f"{x.sparse_dims}, {x.dense_dims}."
             )
         dim = normalize_dim(dim, first.ndim, "cat")
         if x.ndim != first.ndim or any(

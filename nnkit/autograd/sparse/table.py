@@ -1,13 +1,11 @@
-"""The table of what tensors of layout ``nnkit.sparse_coo`` can do, by the names of functions."""
+"""The functions that are defined for tensors of layout ``nnkit.sparse_coo``, by name."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from typing import Any
 
-from nnkit.autograd.sparse.coordinates import (
-    CoordinateTensor,
-)
+from nnkit.autograd.sparse.coordinates import CoordinateTensor
 
 FUNCTIONS = CoordinateTensor.functions = {}
 
@@ -23,7 +21,7 @@ def defines(*names: str) -> Callable:
 
 
 def refuse(error: type[Exception], text: str, *names: str) -> None:
-    """Let functions raise what torch's raise."""
+    """Define functions that raise, as torch's do."""
 
     def refusal(*args: Any, **kwargs: Any) -> Any:
         raise error(text)

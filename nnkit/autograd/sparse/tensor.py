@@ -1,7 +1,7 @@
-"""`SparseTensor`: what all layouts of sparse tensors have in common.
+"""`SparseTensor`: the base class of the tensors of all sparse layouts.
 
 It is an instance of Tensor that holds the *values*, so that history, gradients, hooks and backward
-are those of the values; its ``__torch_function__`` answers for everything that is done with it.
+are those of the values; its ``__torch_function__`` finds what a function does in a table.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from nnkit.autograd.views.history import check_cast
 from nnkit.backend.dtype import bool_, default_dtype, int64
 from nnkit.backend.memory import layout
 
-# What concerns the values alone, or the object: the function itself serves.
+# Functions that concern the values or the object alone, and so are called as they are.
 _OF_OBJECT = frozenset(
     "grad register_hook register_post_accumulate_grad_hook retain_grad is_floating_point is_complex"
     " is_inference element_size is_pinned get_device backward is_signed result_type".split()
@@ -28,16 +28,17 @@ _OF_OBJECT = frozenset(
 
 
 class SparseTensor(Tensor):
-    """A tensor of a sparse layout; see `nnkit.sparse_coo_tensor` and its neighbours.
+    """A tensor of a sparse layout, made by `nnkit.sparse_coo_tensor` and its neighbours.
 
     Attributes:
-        functions: what is defined for this layout, by name.
+        functions: the functions that are defined for this layout, by name.
     """
 
     functions: ClassVar[dict[str, Callable]] = {}
     _layout: layout
     _shape: Size
     _names: ClassVar[tuple[str, ...]] = ()  # of the attributes that hold its indices
+    batch_dims: Any = 0  # dimensions of a batch of matrices, which come first
 
     def __init_subclass__(cls, **options: Any) -> None:
         super().__init_subclass__(**options)
@@ -53,7 +54,7 @@ class SparseTensor(Tensor):
         if name in ("__get__", "__set__", "__delete__") or name in _OF_OBJECT:
             with DisableTorchFunctionSubclass():
                 return func(*args, **(kwargs or {}))
-        if name in ("is_conj", "is_neg"):  # which is put off for strided tensors alone
+        if name in ("is_conj", "is_neg"):  # only strided tensors are conjugated lazily
             return False
         found = cls.functions.get(name) or COMPOSED.get(name)
         if found is None:
@@ -71,11 +72,11 @@ class SparseTensor(Tensor):
             raise RuntimeError(f"{name}(): Tensor should be sparse where argument 'out' is")
         return into(out, found(*args, **options), name)
 
-    # What Tensor asks of its own array
+    # Properties that Tensor reads from its array
 
     @property
     def shape(self) -> Size:
-        """The sizes of its dimensions, those of the elements that are not stored included."""
+        """The sizes of its dimensions."""
         return self._shape
 
     @property
@@ -125,7 +126,7 @@ class SparseTensor(Tensor):
 
     @property
     def grad(self) -> Any:
-        """The gradient: its values at the same indices."""
+        """The gradient, a sparse tensor with the same indices."""
         found = self._grad
         if found is not None and found.__class__ is Tensor:
             self._grad = found = self.like(found)
@@ -150,7 +151,7 @@ class SparseTensor(Tensor):
     def __contains__(self, value: Any) -> bool:
         raise NotImplementedError(f"'in' is not defined for tensors of layout {self._layout}")
 
-    # Made of
+    # Values and indices
 
     def stored(self) -> Tensor:
         """The values as an ordinary tensor, with their history."""
@@ -158,25 +159,25 @@ class SparseTensor(Tensor):
             return self.as_subclass(Tensor)  # type: ignore[attr-defined]
 
     def parts(self) -> tuple:
-        """What it is made of, as files have it: indices, values without history, shape."""
+        """The parts that files store: indices, values without history, shape."""
         indices = [self.__dict__[name] for name in self._names]
         return (*indices, self.stored().detach(), self._shape)
 
     def like(self, values: Tensor, **changed: Any) -> Any:
-        """A tensor with the same indices and other values, or with whatever else is changed."""
+        """A tensor with the same indices and other values; ``changed`` are other attributes."""
         kept = {k: v for k, v in self.__dict__.items() if k in (*self._names, "_shape")}
-        return type(self).made(values, **{**kept, **changed})
+        return type(self).with_values(values, **{**kept, **changed})
 
-    def own_of(self, other: Tensor) -> Any:
-        """What another tensor of this shape has at the indices of this one."""
-        pairs = ((self.__dict__[name], other.__dict__.get(name)) for name in self._names)
+    def elements_of(self, other: Tensor) -> Any:
+        """The elements of another tensor of this shape at the indices of this one."""
+        pairs = ((self.__dict__[name], other.__dict__[name]) for name in self._names)
         if type(other) is type(self) and all(a is b or _same(a, b) for a, b in pairs):
             return other
         return self.functions["sparse_mask"](other, self.like(self.stored().detach()))
 
     @classmethod
-    def made(cls, values: Tensor, **attributes: Any) -> Any:
-        """A sparse tensor with the history of these values, on their memory."""
+    def with_values(cls, values: Tensor, **attributes: Any) -> Any:
+        """The sparse tensor of this class with these values, their memory and their history."""
         if values.requires_grad:
             out: Any = values.as_subclass(cls)  # type: ignore[attr-defined]
         else:
@@ -186,7 +187,7 @@ class SparseTensor(Tensor):
         return out
 
     def _become(self, new: SparseTensor) -> Any:
-        """What a write in place has made of this tensor; returns itself.
+        """This tensor, which an in-place operation turns into ``new``.
 
         Raises:
             RuntimeError: a leaf that requires a gradient is written while grad mode is on.
@@ -217,7 +218,7 @@ class SparseTensor(Tensor):
                     "Only Tensors created explicitly by the user (graph leaves) support the "
                     "deepcopy protocol at the moment"
                 )
-            parts = {name: getattr(self, name).clone() for name in self._names_of_indices()}
+            parts = {name: getattr(self, name).clone() for name in self._names}
             copy = self.like(self.stored().detach().clone(), **parts)
             memo[id(self)] = copy.requires_grad_(self.requires_grad)
             if self._grad is not None:
@@ -229,17 +230,15 @@ class SparseTensor(Tensor):
         values = self.stored().detach()
         return _rebuilt, (type(self), values, {**parts, "_shape": self._shape}, self.requires_grad)
 
-    def _names_of_indices(self) -> list[str]:
-        return [name for name in self._names if isinstance(self.__dict__.get(name), Tensor)]
-
-    # Text
+    # Printing
 
     def _texts(self) -> list[tuple[str, Tensor]]:
-        """What is printed of it: a name and a tensor for each part."""
+        """The indices as they are printed: a name and a tensor for each."""
         raise NotImplementedError
 
     def _printed(self, below: bool) -> str:
-        """Its text; what is not evident of the values stands ``below`` them or after them."""
+        """Its text; shape, dtype and the like begin on the line ``below`` the values or after
+        them."""
         parts = [_named(name, part) for name, part in self._texts()]
         values = self.stored().detach()
         notes = [f"size={tuple(self._shape)}"]
@@ -267,18 +266,16 @@ class SparseTensor(Tensor):
         return text + ")"
 
     def _nnz(self) -> int:
-        """How many elements, rows or blocks are stored."""
+        """The number of elements, rows or blocks that are stored."""
         return self._array.shape[0]
 
 
-def _same(one: Any, other: Any) -> bool:
-    if isinstance(one, Tensor) and isinstance(other, Tensor):
-        return one.shape == other.shape and bool((one == other).all())
-    return bool(one == other)
+def _same(one: Tensor, other: Any) -> bool:
+    return one.shape == other.shape and bool((one == other).all())
 
 
 def into(out: Any, result: Any, name: str) -> Any:
-    """Write a result into the argument ``out``."""
+    """The argument ``out`` of a function after the result has been written into it."""
     if isinstance(out, SparseTensor) is not isinstance(result, SparseTensor):
         raise RuntimeError(
             f"{name}(): Tensor should be sparse: the result is of layout {result.layout}, argument "
@@ -293,7 +290,7 @@ def into(out: Any, result: Any, name: str) -> Any:
 
 
 def _named(name: str, part: Tensor) -> str:
-    """The text of a part without what is evident of it from the whole."""
+    """The text of a part, without the facts that are printed for the whole tensor."""
     is_meta = part._device.type == "meta"
     if is_meta or not part._array.size:
         return f"{name}=tensor({'...' if is_meta else '[]'}, size={tuple(part.shape)})"
@@ -304,4 +301,4 @@ def _named(name: str, part: Tensor) -> str:
 
 def _rebuilt(kind: Any, values: Tensor, attributes: dict, requires_grad: bool) -> Any:
     """The tensor that was pickled."""
-    return kind.made(values, **attributes).requires_grad_(requires_grad)
+    return kind.with_values(values, **attributes).requires_grad_(requires_grad)
