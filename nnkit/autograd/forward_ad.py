@@ -1,7 +1,7 @@
-"""Forward mode by hand, as ``torch.autograd.forward_ad``: derivatives carried along with values.
+"""Forward mode by hand, as ``torch.autograd.forward_ad``: tangents carried along with values.
 
-What is computed with a dual tensor while the level is open is dual too. `nnkit.func.jvp` does the
-same for a function, and may be nested.
+While the level is open, every result computed with a dual tensor is a dual tensor too.
+`nnkit.func.jvp` does the same for a function, and may be nested.
 """
 
 from __future__ import annotations
@@ -25,14 +25,14 @@ __all__ = [
 
 
 class UnpackedDualTensor(NamedTuple):
-    """A value and its derivative, None where it has none."""
+    """A value and its tangent, None if it has none."""
 
     primal: Tensor
     tangent: Tensor | None
 
 
 def enter_dual_level() -> int:
-    """Open the level that dual tensors are of; gives its number, 0.
+    """Open the level that `make_dual` makes tensors on; returns its number, 0.
 
     Raises:
         RuntimeError: one is open: `nnkit.func.jvp` may be nested, this may not.
@@ -47,7 +47,7 @@ def enter_dual_level() -> int:
 
 
 def exit_dual_level(*, level: int | None = None) -> None:
-    """Close the level: no tensor has a derivative any more.
+    """Close the level; no tensor has a tangent any more.
 
     Raises:
         RuntimeError: none is open.
@@ -56,7 +56,7 @@ def exit_dual_level(*, level: int | None = None) -> None:
 
 
 class dual_level(Context):
-    """A context manager, or a decorator of functions, in which there are dual tensors.
+    """The level of dual tensors as a context manager, or as a decorator of functions.
 
     Example:
         >>> import nnkit
@@ -77,9 +77,8 @@ class dual_level(Context):
 def make_dual(tensor: Tensor, tangent: Tensor, *, level: int | None = None) -> Tensor:
     """A tensor with the values of ``tensor`` and the derivative ``tangent``.
 
-    It requires a gradient if ``tensor`` does, and so does what is computed with it. What
-    `nnkit.autograd.grad` gives of that has a derivative too: that of the gradient, the Hessian
-    times ``tangent``.
+    It requires a gradient if ``tensor`` does, and so do results computed with it. A gradient of
+    those by `nnkit.autograd.grad` has a tangent too: the Hessian times ``tangent``.
 
     Raises:
         RuntimeError: no level is open, ``tensor`` has a derivative already, or the shapes differ.
@@ -106,7 +105,7 @@ def make_dual(tensor: Tensor, tangent: Tensor, *, level: int | None = None) -> T
 
 
 def unpack_dual(tensor: Tensor, *, level: int | None = None) -> UnpackedDualTensor:
-    """A view of the value, and the derivative of a tensor, which is None if it has none."""
+    """A view of the value of a tensor, and its tangent, None if it has none."""
     primal, known = tensor, None
     if is_dual(tensor):
         primal = dual_of(tensor).primal

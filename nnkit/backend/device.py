@@ -132,7 +132,9 @@ class device:
         _default = _left.pop()
 
     def __eq__(self, other: object) -> bool:
-        return self is other
+        return self is other or (
+            isinstance(other, device) and (self.type, self.index) == (other.type, other.index)
+        )
 
     def __hash__(self) -> int:
         return hash((self.type, self.index))

@@ -24,7 +24,7 @@ from nnkit.backend.memory import is_view, owner
 _OF_PARTS = frozenset("imag real view_as_complex view_as_real".split())
 
 
-# Of which of the operands' zeros the results are zeros that nobody may write.
+# The operands by whose read-only zeros the result is read-only zeros.
 OF_ZEROS: dict[str, Callable[[list[bool]], bool]] = {
     "add": all, "sub": all, "mul": any, "mul_grad_x": any, "mul_grad_y": any,
     "div": lambda zeros: zeros == [True, False],
@@ -124,7 +124,7 @@ def memory_of(array: Any) -> Any:
 
 
 def is_zero(array: Any) -> bool:
-    """Whether an array is one of zeros that nobody may write."""
+    """Whether an array is one of read-only zeros."""
     return array.__class__ is Lazy and array.is_zero
 
 
@@ -146,17 +146,12 @@ class LazyPlace(device):
         return _PLACES[home]
 
     def zeros(self, shape: tuple, dtype: Any) -> Lazy:
-        """Zeros that nobody may write."""
+        """Read-only zeros."""
         return Lazy(self.home.backend.zeros(shape, dtype), self, is_zero=True)
 
     def place_of(self, array: Any) -> device:
         """This place for a lazy array, else the device itself."""
         return self if array.__class__ is Lazy else self.home
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, device) and self.home is other.home
-
-    __hash__ = device.__hash__
 
 
 _PLACES: dict[device, LazyPlace] = {}

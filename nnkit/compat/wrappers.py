@@ -89,11 +89,6 @@ class _Place(device):
             held.tensor._base = value._base
         return held.tensor
 
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, device) and (self.type, self.index) == (other.type, other.index)
-
-    __hash__ = device.__hash__
-
 
 _PLACES: dict[device, _Place] = {}
 

@@ -23,7 +23,7 @@ from nnkit.autograd.batch.examples import BatchLevel, of_all, without_history
 from nnkit.autograd.engine import node
 from nnkit.autograd.engine.grad import captured
 from nnkit.autograd.engine.node import Node, OutputEdge, Passage, Unknown, edge_of, made_at
-from nnkit.autograd.forward.dual import fixed_zeros_like, is_dual
+from nnkit.autograd.forward.dual import is_dual, read_only_zeros_like
 from nnkit.autograd.forward.level import give_place
 from nnkit.autograd.grad_mode import MODE, capturing
 from nnkit.autograd.op.registry import LIFTED
@@ -266,7 +266,7 @@ def stacked(rows: Sequence[Tensor]) -> Tensor:
     found = stack(rows)
     if not all(is_zero(row._array) for row in rows):
         return found
-    zeros = fixed_zeros_like(found)
+    zeros = read_only_zeros_like(found)
     zeros._edge, zeros._requires_grad = found._edge, found._requires_grad
     return zeros
 

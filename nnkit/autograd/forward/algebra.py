@@ -1,9 +1,9 @@
 """The algebra of a forward level: the primitives, on duals.
 
-Tangents are pushed through an op by means of its backward rules. These map the gradients of the
-outputs to gradients of the inputs, and are linear in them. The transposed map, which is the
-derivative of the rules with respect to the gradients, maps tangents of the inputs to tangents of
-the outputs. So every op that can be differentiated backwards can be differentiated forwards.
+Tangents are pushed through an op by its backward rules. These map the gradients of the outputs
+linearly to gradients of the inputs. The transposed map, the derivative of the rules with respect
+to the gradients, maps tangents of the inputs to tangents of the outputs. So every op that can be
+differentiated backwards can be differentiated forwards.
 """
 
 from __future__ import annotations
@@ -20,9 +20,10 @@ from nnkit.autograd.forward.dependence import dependent, wants
 from nnkit.autograd.forward.dual import (
     Dual,
     ForwardLevel,
-    fixed_zeros_like,
-    is_fixed,
+    has_derivative,
+    is_read_only,
     laid_out,
+    read_only_zeros_like,
 )
 from nnkit.autograd.grad_mode import MODE
 from nnkit.autograd.op.code import GRAD, INPUT, OUTPUT, SAVED, STATIC, identity, read_of
@@ -33,7 +34,7 @@ from nnkit.autograd.tensor import Tensor, differentiable, on_its_own, wrap
 from nnkit.autograd.views.history import write, wrote
 from nnkit.autograd.views.overlap import shares_memory
 from nnkit.backend.algebra import CATALOGUE, FORMULAS, Primitive, reference_body
-from nnkit.backend.dtype import COMPLEX, FLOATING
+from nnkit.backend.dtype import COMPLEX
 from nnkit.backend.formula import interpret
 from nnkit.backend.lazy import is_zero
 from nnkit.backend.memory import owner
@@ -129,14 +130,14 @@ def _pushed(
     number = op.name in ("mul", "div")  # which torch makes a tensor
     edges = tuple(
         [
-            primal if (op.joint or rule) and (_has_derivative(primal) or number) else None
+            primal if (op.joint or rule) and (has_derivative(primal) or number) else None
             for primal, rule in zip(primals, rules, strict=True)
         ]
     )
     differentiable = op.differentiable * len(outputs) if op.primitive.many else op.differentiable
     # The gradients of a hidden output, such as what a rule reads, are asked for as well.
     wanted = [
-        (flows or op.only_first) and _has_derivative(output)
+        (flows or op.only_first) and has_derivative(output)
         for flows, output in zip(differentiable, outputs, strict=True)
     ]
     if not any(wanted) or not any(
@@ -169,7 +170,7 @@ def _pushed(
                 tangent = tangent.clone()
             elif tangent._base is not None:  # of what nobody else sees
                 tangent = on_its_own(tangent)
-            if not (level.batched and is_fixed(tangent)):
+            if not (level.batched and is_read_only(tangent)):
                 tangent = laid_out(tangent, output)
             tangent = dependent(tangent, depends, kind, besides=True)
         result.append(tangent)
@@ -179,8 +180,10 @@ def _pushed(
 def _along(
     op: Any, primals: tuple, statics: tuple, output: Tensor, edges: tuple, tangents: tuple
 ) -> Tensor:
-    """The tangent of the output of an element-wise op on real numbers: its rules multiply each
-    element by a number, a tangent as well as a gradient."""
+    """The tangent of the output of an element-wise op on real numbers.
+
+    Its rules multiply each element of a gradient by a number, and so they do with a tangent.
+    """
     fixed = MODE.enabled and any(map(wants, primals))
     parts = []
     for edge, rule, given in zip(edges, op.rules, tangents, strict=True):
@@ -191,20 +194,20 @@ def _along(
         if given is not None:
             parts.append(_times(rule, _cast(given, output), primals, statics, output))
         elif fixed and any(kind in SAVED for kind, _ in rule.plan):
-            # torch computes with a tangent that there is none of: what is multiplied by it is what
-            # the result depends on.
-            zeros = fixed_zeros_like(output)
+            # torch computes with zeros for a missing tangent, so its result depends on whatever
+            # they are multiplied by.
+            zeros = read_only_zeros_like(output)
             product = _times(rule, zeros, primals, statics, output)
-            parts.append(product if is_fixed(product) else LIFTED.mul(zeros, product))
+            parts.append(product if is_read_only(product) else LIFTED.mul(zeros, product))
     return _fitted(reduce(LIFTED.add, parts), output)
 
 
 def _through(op: Any, primals: tuple, statics: tuple, tangents: tuple) -> Tensor:
-    """The tangent of the output of a linear op: what it makes of the tangents."""
+    """The tangent of the output of a linear op: the op applied to the tangents."""
     moved = []
     for primal, given in zip(primals, tangents, strict=True):
-        if _has_derivative(primal):
-            primal = fixed_zeros_like(primal) if given is None else _fitted(given, primal)
+        if has_derivative(primal):
+            primal = read_only_zeros_like(primal) if given is None else _fitted(given, primal)
         moved.append(primal)
     return getattr(LIFTED, op.name)(*moved, *statics)
 
@@ -231,7 +234,7 @@ def _transposed(
     tangents: tuple,
 ) -> list[Tensor | None]:  # fmt: skip
     """The tangents of the outputs by the transpose of the rules."""
-    hooks, STACK.pairs = STACK.pairs, []  # this node is no part of a graph
+    hooks, STACK.pairs = STACK.pairs, []  # hooks on saved tensors do not see this node
     try:
         node = op.record(primals, statics, edges, outputs, outputs[0]._device)
     finally:
@@ -263,14 +266,14 @@ def _transposed(
     wanting = any(map(wants, primals))
     if wanting and recorded:
         reached += [
-            (gradient, fixed_zeros_like(gradient))
+            (gradient, read_only_zeros_like(gradient))
             for gradient, given in zip(gradients, tangents, strict=True)
             if gradient is not None and given is None and all(gradient is not w for w in moved)
         ]
     pairs = [(gradient, given) for gradient, given in reached if gradient.requires_grad]
     found: Any = (None,) * len(moved)
     if pairs:
-        # What depends on nobody else's history is not to depend on that of the weights.
+        # Without a history of the tangents or primals there shall be none by the weights.
         history = recorded and (wanting or any(wants(given) for _, given in pairs))
         with set_detect_anomaly(False):  # which is about backward
             found = grad(
@@ -288,13 +291,9 @@ def _transposed(
 
 
 def _read(op: Any, primals: tuple, outputs: tuple) -> list:
-    """The inputs or outputs that the rules read: an op that ``depends`` has tangents of these."""
+    """The inputs or outputs that the rules of an op read."""
     sources = [read_of(i, rule) for i, rule in enumerate(op.rules)]
     return [(outputs if s[0] == OUTPUT else primals)[s[1]] for s in sources if s]
-
-
-def _has_derivative(value: Any) -> bool:
-    return isinstance(value, Tensor) and value.dtype.category >= FLOATING
 
 
 def _fitted(tangent: Tensor, gradient: Tensor) -> Tensor:
@@ -313,7 +312,7 @@ def _cast(tangent: Tensor, gradient: Tensor) -> Tensor:
 
 
 def _write(B: Forward, primitive: Primitive, x: Dual, *arguments: Any) -> Dual:
-    """A write: by the primitive that computes the same, or of what has no derivative."""
+    """A write, by the primitive that computes the same; if there is none, without a derivative."""
     name = primitive.name
     twin = CATALOGUE.get(name[:-1])
     primal, *operands = map(B.primal, (x, *arguments))
@@ -322,14 +321,14 @@ def _write(B: Forward, primitive: Primitive, x: Dual, *arguments: Any) -> Dual:
 
         def compute(before: Tensor, *_: Any) -> Tensor:
             nonlocal found
-            # The tangent may be a function of what will have been written over.
+            # The tangent may depend on the values that will be overwritten.
             before = before.clone() if MODE.enabled and wants(before) else before
             found = getattr(B, name[:-1])(Dual(before, x.tangent), *arguments)
             return found.primal
 
         write(primal, name, compute, *operands)
         if MODE.carries:
-            x.tangent = _cast_to(primal, found.tangent)
+            x.tangent = None if found.tangent is None else _fitted(found.tangent, primal)
         return x
     raw = [a._array if isinstance(a, Tensor) else a for a in operands]
     getattr(primal._device.backend, name)(primal._array, *raw)
@@ -346,29 +345,25 @@ def _copy(B: Forward, primitive: Primitive, x: Dual, source: Any) -> Dual:
         return x
     tangent = source.tangent if source.__class__ is Dual and not MODE.inference else None
     if tangent is None:
-        return _without_tangent(x)
+        return _clear_tangent(x)
     fitted = _fitted(tangent, x.primal)
     if (source.base or source).given or fitted.shape != tangent.shape:
-        # One that was given is written with its primal, and of an expanded one there are no views.
+        # A given tangent is written with its primal, so none may share it; an expanded one does
+        # not have the layout of the primal.
         fitted = fitted.clone()
     x.tangent = fitted
     return x
 
 
-def _without_tangent(x: Dual) -> Dual:
-    """What was written over with constants: its tangent is zeros, if it had one."""
+def _clear_tangent(x: Dual) -> Dual:
+    """The dual after its primal was overwritten with constants: a tangent becomes zeros."""
     x.tangent = None if x.tangent is None else x.tangent.clone().zero_()
     return x
 
 
-def _cast_to(primal: Tensor, tangent: Tensor | None) -> Tensor | None:
-    """The tangent of what was written into ``primal``."""
-    return None if tangent is None else _fitted(tangent, primal)
-
-
 def _fill(B: Forward, primitive: Primitive, x: Dual, value: Any) -> Dual:
     x.primal.fill_(value)
-    return _without_tangent(x) if MODE.carries else x
+    return _clear_tangent(x) if MODE.carries else x
 
 
 _WRITES = {"copy_": _copy, "fill_": _fill}

@@ -1,8 +1,8 @@
-"""Gradients and tangents that depend on something in form alone, with a derivative of zeros.
+"""Formal dependences: gradients and tangents that depend on a tensor with a derivative of zeros.
 
-torch records all that a formula is computed of, the sign of `x` in ``g * x.sign()`` as well, and
-what is recorded requires a gradient. Ours are functions of fewer things: a comparison has no node.
-So what torch records beside is linked here.
+torch records every operand of a formula, in ``g * x.sign()`` also `x`, and so the result requires a
+gradient. The rules here are functions of fewer operands: a comparison, say, has no node. Where
+torch has a history beyond that of the rules, it is added by a `Dependence`.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from nnkit.autograd.tensor import Tensor, wrap
 
 
 class Dependence(Node):
-    """Passes on what it gets, and zeros or nothing to what its value depends on in form alone."""
+    """Passes a gradient on, and zeros or None to the tensors that its value formally depends on."""
 
     __slots__ = ()
 
@@ -32,10 +32,10 @@ class Dependence(Node):
 
 
 def depending(node: Node, results: tuple, kind: str, saved: tuple) -> tuple:
-    """The gradients of a node whose op ``depends``; only Tensors have a history.
+    """The gradients of a node whose op ``depends``, with their formal dependences.
 
     Args:
-        saved: for each result what torch's formula for it reads, where it is known; of the kind
+        saved: for each result what torch's formula for it reads, where it is known; for the kind
             "none" the edges of all that is read.
     """
     if not MODE.enabled:
@@ -57,11 +57,11 @@ def depending(node: Node, results: tuple, kind: str, saved: tuple) -> tuple:
 def dependent(
     value: Tensor, others: Sequence[Any], kind: str = "zeros", besides: bool = False
 ) -> Tensor:
-    """The value as a function of the others too, on their own level and on those around it.
+    """The value as a function of the others too, on their level and on those around it.
 
     Args:
-        kind: "zeros", or "backward": then its tangents are no functions of theirs.
-        besides: whether it is one on its own level where it requires a gradient anyway.
+        kind: "zeros", or "backward": then its tangents do not depend on theirs.
+        besides: whether a value that requires a gradient anyway is made one on its own level too.
     """
     others = [other for other in others if wants(other)]
     if not others:
@@ -71,7 +71,7 @@ def dependent(
     if level.depth:
         if value._array.__class__ is Dual:
             data: Any = _dependent_dual(dual_of(value), level, others, kind)
-        else:  # all examples have the history that one has
+        else:  # all examples share one history
             whole, dim = level.lower(value)
             wholes = [level.lower(other)[0] for other in others]
             data = Batched(dependent(whole, wholes, kind, besides), dim)

@@ -1,9 +1,7 @@
 """Tensors of a forward level: each holds a `Dual`, a primal and its tangent, as its array.
 
-A level is a device, so that everything computed with its tensors goes through its backend
-(`nnkit.autograd.forward.algebra`). Primal and tangent are tensors outside the level, with the
-history that they have there. So levels can be nested, also in functions that are differentiated
-backwards. A tensor from outside joins the level when it first meets one of its tensors.
+Primal and tangent are tensors outside the level (`nnkit.autograd.forward.level`). The backend of
+the level, which carries tangents through the primitives, is `nnkit.autograd.forward.algebra`.
 """
 
 from __future__ import annotations
@@ -18,21 +16,22 @@ from nnkit.autograd.tensor import Tensor, on_its_own, wrap
 from nnkit.autograd.views.overlap import check_expanded
 from nnkit.autograd.views.replay import laid
 from nnkit.backend.device import device
+from nnkit.backend.dtype import FLOATING
 from nnkit.backend.lazy import Lazy, LazyPlace, is_zero, memory_of, plain
 from nnkit.backend.memory import has_order_of, order_of
 
 
 class Dual:
-    """A primal and its tangent. What is asked of it as of an array is asked of the primal's.
+    """A primal and its tangent, with the attributes of the primal's array.
 
     Args:
-        primal: a tensor of what happens around the level.
+        primal: a tensor outside the level.
         tangent: its derivative, None where that is zero; nobody writes to it, since it may be
             shared. Only one that the user has ``given`` is written along with the primal, as in
             torch.
         source: the dual whose memory it shares.
-        link: gives the part of a tangent of ``source``, a view of it where it is laid out as the
-            primal of ``source`` is.
+        link: from a tangent of ``source`` to the part that belongs to this one; a view, where the
+            tangent is laid out as the primal of ``source`` is.
     """
 
     __slots__ = ("_known", "_tangent", "given", "link", "primal", "source")
@@ -46,7 +45,7 @@ class Dual:
         self.given = False
         self.source = source
         self.link: Any = link
-        self._known: Tensor | None = None  # that of the source which `tangent` is a part of
+        self._known: Tensor | None = None  # the source's tangent of which `tangent` is a part
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self.primal._array, name)
@@ -60,7 +59,7 @@ class Dual:
 
     @property
     def tangent(self) -> Tensor | None:
-        """The tangent that it was made with or given last; of a view its source's part."""
+        """The tangent that it was made with or given last; for a view, its part of the source's."""
         if self.source is not None:
             whole = self.source.tangent
             if whole is not self._known:
@@ -87,7 +86,7 @@ class Dual:
             written = root._zeros(new)
         elif new is None or not new._device.depth or root.given:
             written = laid_out(whole, root.primal).clone()
-        else:  # it may differ between examples, where the whole does not
+        else:  # it may differ between examples where the source's tangent does not
             written = laid_out(root._zeros(new).copy_(whole), root.primal)
         part = written
         for link in reversed(links):
@@ -96,40 +95,35 @@ class Dual:
         root.tangent = written
 
     def _zeros(self, tangent: Tensor) -> Tensor:
-        """A tangent of zeros, of the level that ``tangent`` is of."""
+        """A tangent of zeros, on the level of ``tangent``."""
         place, data = tangent._device.home, self.primal._array
         return wrap(place.backend.zeros(data.shape, data.dtype), place)
 
 
 def _write(tangent: Tensor, new: Tensor | None) -> None:
-    # It may be one that was captured: of what is written, the primal is asked for that.
-    with capturing(None):
+    with capturing(None):  # whether what is written was captured is checked for the primal
         tangent.zero_() if new is None else tangent.copy_(new)
 
 
 def laid_out(tangent: Tensor, primal: Tensor) -> Tensor:
-    """The tangent with its elements in the order in memory of those of its primal."""
+    """The tangent with its elements in memory in the order of those of its primal."""
     if has_order_of(tangent._array, primal._array):
         return settled(tangent, primal)
     return on_its_own(laid(LIFTED, tangent, order_of(primal._array)))
 
 
 def same(value: Any) -> Tensor:
-    """The whole of a tensor as a view of it, with the very tangent that it has."""
+    """A view of all of a tensor, whose tangent is the very one that the tensor has."""
     view = inner = value[...]
     while is_dual(inner):
-        dual_of(inner).link = _itself
+        dual_of(inner).link = lambda tangent: tangent
         inner = dual_of(inner).primal
     return view
 
 
-def _itself(tangent: Tensor) -> Tensor:
-    return tangent
-
-
 def _spaced(tangent: Tensor, primal: Tensor) -> Tensor:
-    """The tangent, copied if it lies elsewhere in its storage than its primal does, or if that has
-    another size: views of the one are those of the other."""
+    """The tangent, copied unless it has the geometry of its primal in a storage of the same size:
+    then views of the one match views of the other."""
     place, storage = _place_of(primal)
     other = _place_of(tangent)
     if 0 in place[0] or other == (place, storage):
@@ -137,7 +131,7 @@ def _spaced(tangent: Tensor, primal: Tensor) -> Tensor:
     level: Any = primal._device
     if level.depth and level is tangent._device and not is_dual(primal):
         (whole, dim), (along, mine) = map(level.lower, (primal, tangent))
-        if dim is not None is not mine:  # of examples torch does not compare the storages
+        if dim is not None is not mine:  # in a `vmap`, torch does not compare the storages
             if other[0] == place and other[1][1:] == storage[1:]:
                 return tangent
             with level.outside():
@@ -148,7 +142,7 @@ def _spaced(tangent: Tensor, primal: Tensor) -> Tensor:
 
 
 def _zeros_beside(value: Tensor, size: int) -> Tensor:
-    """So many zeros, of the levels that a tensor is of."""
+    """``size`` zeros, on the levels of a tensor."""
     place: Any = value._device
     if is_dual(value):
         return place.lift(_zeros_beside(dual_of(value).primal, size))
@@ -156,7 +150,8 @@ def _zeros_beside(value: Tensor, size: int) -> Tensor:
 
 
 def _place_of(value: Tensor) -> tuple[tuple, tuple]:
-    """Shape, strides and offset in its storage, and that: its size, and what is put off."""
+    """Shape, strides and offset in the storage; its size, and whether it is conjugated or negated
+    lazily."""
     value = primal_below(value)
     array = memory_of(value._array)
     steps = [s if n > 1 else 0 for n, s in zip(array.shape, value.stride(), strict=True)]
@@ -165,8 +160,8 @@ def _place_of(value: Tensor) -> tuple[tuple, tuple]:
     return place, (size, value.is_conj(), value.is_neg())
 
 
-def fixed_zeros_like(value: Tensor) -> Tensor:
-    """Zeros that nobody may write, of what happens around all levels."""
+def read_only_zeros_like(value: Tensor) -> Tensor:
+    """Read-only zeros, outside all levels."""
     place = value._device
     place = place.place if isinstance(place, Level) else place
     place = LazyPlace.before(place.home)
@@ -174,12 +169,12 @@ def fixed_zeros_like(value: Tensor) -> Tensor:
 
 
 def settled(tangent: Tensor, primal: Tensor) -> Tensor:
-    """The tangent, copied if it is zeros that nobody may write but its primal is not."""
-    return tangent.clone() if is_fixed(tangent) and not is_fixed(primal) else tangent
+    """The tangent, copied if it is read-only but its primal is not."""
+    return tangent.clone() if is_read_only(tangent) and not is_read_only(primal) else tangent
 
 
-def is_fixed(value: Tensor) -> bool:
-    """Whether a tensor is of zeros that nobody may write, whatever levels it is in."""
+def is_read_only(value: Tensor) -> bool:
+    """Whether a tensor consists of read-only zeros, below all levels."""
     while value._device.depth:
         data: Any = value._array
         value = data.primal if data.__class__ is Dual else data.whole
@@ -187,11 +182,15 @@ def is_fixed(value: Tensor) -> bool:
 
 
 class ForwardLevel(Level):
-    """The device of tensors that carry derivatives along, while a forward transform runs.
+    """The device of tensors that carry tangents, while a forward transform runs.
 
-    They may be in many directions, a batch: then zeros that nobody may write remain tangents. Of a
-    level that was opened by hand the tensors can be differentiated backwards, as their primals.
     Its tensors are those given to `lift` with a tangent, and all that is computed with them.
+
+    Args:
+        batched: tangents are batches of several directions; then read-only zeros remain
+            tangents.
+        by_hand: it was opened by `forward_ad.dual_level`; then its tensors can be differentiated
+            backwards, as their primals can.
     """
 
     __slots__ = ("batched", "by_hand", "carried")
@@ -217,7 +216,7 @@ class ForwardLevel(Level):
         return Dual(array.primal.detach(), None)
 
     def lift(self, value: Any, tangent: Tensor | None = None) -> Any:
-        """A tensor of what happens around the level as one of the level."""
+        """A tensor from outside the level as one of the level."""
         if not isinstance(value, Tensor) or value._device is self:
             return value
         return wrap(Dual(value, tangent), self)
@@ -226,10 +225,9 @@ class ForwardLevel(Level):
         """The point of differentiation: ``value``, with the tangent that the user gives it.
 
         Raises:
-            RuntimeError: elements of ``value`` share their memory, as those of a tangent do not,
-                unless they are zeros that nobody may write.
+            RuntimeError: elements of ``value`` share memory, and the tangent is not read-only.
         """
-        if is_fixed(tangent):
+        if is_read_only(tangent):
             laid_alike = settled(tangent, value)
         else:
             if not has_order_of(tangent._array, value._array):
@@ -244,18 +242,18 @@ class ForwardLevel(Level):
         return found
 
     def hold(self, value: Tensor, source: Any, link: Any) -> Dual:
-        """A tensor from around the level as one without a tangent."""
+        """The dual of a tensor from outside the level, without a tangent."""
         return Dual(value, None, source, link)
 
     def position(self, value: Tensor) -> Tensor:
-        """A position as a tensor of what happens around the level: it has no derivative."""
+        """A position of an index as a tensor outside the level: it has no derivative."""
         return self.lower(value)[0]
 
     def inside(self, array: Any) -> Tensor:
         return array.primal
 
     def lower(self, value: Tensor) -> tuple[Tensor, Tensor | None]:
-        """The primal and the tangent of a tensor; one from around the level is constant."""
+        """The primal and the tangent of a tensor; one from outside the level is constant."""
         if value._device is not self:
             return value, None
         return dual_of(value).primal, dual_of(value).tangent
@@ -271,8 +269,13 @@ def is_dual(value: Any) -> bool:
     return isinstance(value, Tensor) and value._array.__class__ is Dual
 
 
+def has_derivative(value: Any) -> bool:
+    """Whether the value is a tensor of a dtype that has derivatives."""
+    return isinstance(value, Tensor) and value.dtype.category >= FLOATING
+
+
 def array_of(value: Any) -> Any:
-    """The array of a Tensor, whatever levels it is in; what is no Tensor, as it is."""
+    """The array of a Tensor below all levels; anything else as it is."""
     if not isinstance(value, Tensor):
         return value
     data = value._array
@@ -280,8 +283,8 @@ def array_of(value: Any) -> Any:
 
 
 def positions_on(place: Any, positions: tuple) -> tuple:
-    """The positions of an index as the algebra of a place wants them: arrays, or on a level what
-    it makes of tensors from around it."""
+    """The positions of an index as the algebra of a place takes them: arrays, or on a level the
+    tensors outside it."""
     if not place.depth:
         return tuple(map(array_of, positions))
     found = []
@@ -295,7 +298,7 @@ def positions_on(place: Any, positions: tuple) -> tuple:
 
 
 def primal_below(value: Any) -> Any:
-    """A tensor, or that of primals below the forward levels that it is of."""
+    """The primal below all forward levels that a tensor is on."""
     while is_dual(value):
         value = dual_of(value).primal
     return value

@@ -4,15 +4,14 @@ from __future__ import annotations
 
 from typing import Any
 
-from nnkit.autograd.forward.dual import dual_of, is_dual
+from nnkit.autograd.forward.dual import dual_of, has_derivative, is_dual
 from nnkit.autograd.grad_mode import MODE
 from nnkit.autograd.op.registry import LIFTED
 from nnkit.autograd.tensor import Tensor
-from nnkit.backend.dtype import FLOATING
 
 
 def carried(function: Any, level: Any, arguments: tuple, options: dict) -> Any:
-    """The outputs on a forward level: what is computed around it, and the tangents from ``jvp``."""
+    """The outputs on a forward level: computed outside it, with the tangents from ``jvp``."""
     lowered = [level.lower(a) if isinstance(a, Tensor) else (a, None) for a in arguments]
     primals = tuple([primal for primal, _ in lowered])
     node, result = function._call(primals, options)
@@ -32,12 +31,12 @@ def carried(function: Any, level: Any, arguments: tuple, options: dict) -> Any:
 
 
 def _pushed(function: Any, node: Any, lowered: list, outputs: tuple) -> list[Tensor | None]:
-    """The tangents of the outputs, None for those without a derivative."""
+    """The tangents that ``jvp`` gives of the outputs, None for those without a derivative."""
     given: list[Any] = []
     for primal, tangent in lowered:
         if tangent is not None and is_in(primal, node.dirty):
             tangent = tangent.clone()
-        elif tangent is None and node.materializes and _has_derivative(primal):
+        elif tangent is None and node.materializes and has_derivative(primal):
             tangent = LIFTED.zeros_like(primal)
         given.append(tangent)
     node.carries = True
@@ -54,7 +53,7 @@ def _pushed(function: Any, node: Any, lowered: list, outputs: tuple) -> list[Ten
         )
     shown: list[Tensor | None] = []
     for position, (out, tangent) in enumerate(zip(outputs, found, strict=True)):
-        if not _has_derivative(out) or is_in(out, node.non_differentiable):
+        if not has_derivative(out) or is_in(out, node.non_differentiable):
             if isinstance(tangent, Tensor):
                 raise RuntimeError(
                     f"{name}.jvp returned a tensor for output {position}, which is not "
@@ -81,7 +80,7 @@ def _pushed(function: Any, node: Any, lowered: list, outputs: tuple) -> list[Ten
 
 
 def _check_view(name: str, out: Tensor, tangent: Tensor, inputs: list, given: list) -> None:
-    """RuntimeError where an output is a view of an input, but its tangent is none of its."""
+    """RuntimeError if an output is a view of an input, but its tangent no view of the input's."""
     base = out._base
     for each, moved in zip(inputs, given, strict=True):
         if base is None or not isinstance(each, Tensor) or moved is None:
@@ -100,10 +99,6 @@ def _check_view(name: str, out: Tensor, tangent: Tensor, inputs: list, given: li
         raise RuntimeError(f"{name}: A custom Function{missed}")
 
 
-def _has_derivative(value: Any) -> bool:
-    return isinstance(value, Tensor) and value.dtype.category >= FLOATING
-
-
 def is_in(tensor: Any, tensors: tuple) -> bool:
-    """Whether it is the very tensor that is one of several."""
+    """Whether one of several tensors is this very object."""
     return any(tensor is t for t in tensors)

@@ -1,9 +1,9 @@
 """Levels: the devices of transforms, whose tensors hold something else in place of an array.
 
 Everything computed with the tensors of a level goes through its backend, which computes with
-tensors outside the level. These have the history that they have there; so levels can be nested,
-also in functions that are differentiated backwards. A tensor from outside joins the level when it
-first meets one of its tensors.
+tensors outside the level. Those keep their own history, so levels can be nested, also in functions
+that are differentiated backwards. A tensor from outside joins the level when it first meets one of
+its tensors.
 """
 
 from __future__ import annotations
@@ -20,8 +20,7 @@ from nnkit.autograd.views.counters import counter_of
 from nnkit.autograd.views.replay import replay, strided
 from nnkit.backend.device import device
 
-# The levels that are entered, in whatever thread, and the views that are made meanwhile, by their
-# id.
+# The ids of the levels that any thread has entered, and by their ids the views made meanwhile.
 ENTERED_LEVELS: set[Any] = set()
 tell_levels(ENTERED_LEVELS)
 _VIEWS: WeakValueDictionary[int, Tensor] = WeakValueDictionary()
@@ -37,9 +36,9 @@ class Level(device):
 
     __slots__ = ("around", "captures", "counters", "depth", "joined", "place")
     joined: list[tuple[Tensor, Any]]
-    counters: dict[int, Any]  # of the writes to those, by their id
+    counters: dict[int, Any]  # their counters of writes, by id
 
-    algebra: Callable[[Any], Any]  # its backend, which the module of its primitives says
+    algebra: Callable[[Any], Any]  # makes its backend; set by the module of the primitives
 
     def __new__(cls, place: device) -> Any:
         self = object.__new__(cls)
@@ -64,14 +63,12 @@ class Level(device):
         while self.joined:
             self._leave(*self.joined.pop())
 
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, device) and (self.type, self.index) == (other.type, other.index)
-
-    __hash__ = device.__hash__
-
     def lowered(self, write: Callable) -> Callable:
-        """A write of its backend: of what it writes around the level, only the transforms that are
-        there are asked whether it was captured. Whoever writes in the level counts it there."""
+        """The primitive ``write`` of this level's backend, which writes a tensor outside the level.
+
+        Only the transforms outside the level check whether they captured that tensor. A write to
+        one that has joined is counted once, by its writer in the level.
+        """
 
         def write_around(x: Any, *arguments: Any) -> Any:
             counter = counter_of(self.inside(x)._writes)
@@ -89,12 +86,14 @@ class Level(device):
         raise NotImplementedError
 
     def hold(self, value: Tensor, source: Any, link: Any) -> Any:
-        """The array of the level that stands for a tensor from outside."""
+        """The array in the level of a tensor from outside."""
         raise NotImplementedError
 
     def join(self, x: Any) -> None:
-        """Make ``x``, a tensor from outside, one of the level until that is left, together with its
-        base and the views of that, since tensors of the level may be written to it."""
+        """Make ``x``, a tensor from outside, one of the level until the level is left.
+
+        Its base and the views of that join as well: what is written into one is seen in all.
+        """
         base = x if x._base is None else x._base
         views = [] if x is base else [x]
         if base._device is not self:
@@ -106,8 +105,8 @@ class Level(device):
             self._hold(view, link(whole), base, link)
 
     def _views_of(self, base: Tensor, views: list) -> list:
-        """All that are known to be views of a tensor, these among them."""
-        if self.by_hand and not self.joined:  # elsewhere torch forbids writes to what was before
+        """All known views of a tensor, the given ones among them."""
+        if self.by_hand and not self.joined:  # transforms refuse writes to what was there before
             _VIEWS.update({id(t): t for t in Tensor._living() if t._base is not None})
         known = [view for view in _VIEWS.values() if view._base is base]
         found = {id(view): view for view in [*views, *known]}
@@ -124,7 +123,7 @@ class Level(device):
             x._writes, x._viewed = base._writes, base._writes[0]
 
     def count_writes(self, x: Any, writes: Any) -> None:
-        """Let a tensor of the level count writes together with one from outside."""
+        """Let a tensor of the level share the counter of writes of one from outside."""
         x._writes = counter_of(writes) or [0, None, None]
         self.counters[id(x._writes)] = x._writes
 
@@ -135,7 +134,7 @@ class Level(device):
         x._base = base
 
     def lower(self, value: Tensor) -> tuple[Tensor, Any]:
-        """The tensor outside the level that one of the level holds, and what else it holds."""
+        """The tensor outside the level that one of the level holds, and the rest that it holds."""
         raise NotImplementedError
 
 

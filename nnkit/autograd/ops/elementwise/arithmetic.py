@@ -7,7 +7,7 @@ from collections.abc import Callable
 from typing import Any
 
 from nnkit.autograd.arguments.dims import broadcast_shape, check_tensor
-from nnkit.autograd.forward.dual import fixed_zeros_like
+from nnkit.autograd.forward.dual import read_only_zeros_like
 from nnkit.autograd.op.out import Out, complex_by_rows
 from nnkit.autograd.op.pointwise import (
     F4,
@@ -137,7 +137,7 @@ _sgn_real = pointwise(
     "sgn_real", lambda x: fn.sign(x), function=False, node="SgnBackward0",
     by_rows=("x",), also={"x": ("x", "out")}, x=lambda g: fn.zeros_like(g),
 )
-OPS["sgn_real_grad_x"] = fixed_zeros_like
+OPS["sgn_real_grad_x"] = read_only_zeros_like
 square = pointwise(
     "square", lambda x: x * x, "The square of each element.",
     example=("nnkit.tensor([3, -4])", "tensor([ 9, 16])"), kind="number", node="PowBackward0",
