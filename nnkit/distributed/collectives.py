@@ -1,4 +1,4 @@
-"""Collectives on tensors: what every member of a group calls, in the same order."""
+"""Collectives on tensors, which all members of a group call in the same order."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ def check_tensors(values: Any, name: str) -> None:
 
 
 def _check_one_dtype(*tensors: Any) -> None:
-    """ValueError unless all have one dtype; a complex one goes with that of its parts."""
+    """ValueError unless all have one dtype; complex ones go with the real dtype of their parts."""
     flat = itertools.chain.from_iterable(t if isinstance(t, list) else (t,) for t in tensors)
     dtypes = {t.dtype.to_real(): t.dtype for t in flat}
     if len(dtypes) > 1:
@@ -97,17 +97,17 @@ def finished(work: Work, async_op: bool) -> Work | None:
 def all_reduce(
     tensor: Tensor, op: Any = ReduceOp.SUM, group: Any = None, async_op: bool = False
 ) -> Work | None:
-    """Bring the tensors of all ranks together by ``op``; each rank gets the result in ``tensor``.
+    """Reduce the tensors of all ranks by ``op``; each rank gets the result in ``tensor``.
 
     Args:
         tensor: of the same shape and dtype on every rank.
         op: see `ReduceOp`.
-        group: who takes part; all by default.
+        group: the ranks that take part; all by default.
         async_op: return a `Work` at once.
 
     Raises:
         TypeError: ``tensor`` is no tensor.
-        ValueError: of a complex dtype there is no such ``op``.
+        ValueError: ``op`` is not defined for complex numbers.
         DistBackendError: not all ranks have called this, or with other shapes or dtypes.
 
     Example:
@@ -152,8 +152,7 @@ def scale_and_sum(tensors: list[Tensor], factor: float, group: ProcessGroup) -> 
 
 
 def check_operation(name: str, tensor: Tensor, op: Any) -> None:
-    """ValueError if a complex tensor has no such reduction, RuntimeError if one of floats has
-    none."""
+    """ValueError for a complex tensor without such a reduction, RuntimeError for one of floats."""
     found = named(op)
     if tensor.is_complex() and not supports_complex(op):
         raise ValueError(f"{name} does not support {found} on complex tensors")
@@ -169,7 +168,7 @@ def reduce(
     async_op: bool = False,
     group_dst: int | None = None,
 ) -> Work | None:
-    """As `all_reduce`, but only rank ``dst`` gets the result; of the others nothing changes."""
+    """As `all_reduce`, but only rank ``dst`` gets the result; other tensors stay as they are."""
     check_tensor(tensor, "tensor")
     members = member_of("reduce", group)
     if members is None:
@@ -188,7 +187,7 @@ def broadcast(
     async_op: bool = False,
     group_src: int | None = None,
 ) -> Work | None:
-    """Give every rank's ``tensor`` the values of that of rank ``src``."""
+    """Copy the ``tensor`` of rank ``src`` into that of every rank."""
     check_tensor(tensor, "tensor")
     members = member_of("broadcast", group)
     if members is None:
@@ -200,7 +199,7 @@ def broadcast(
 
 
 def broadcast_coalesced(tensors: Sequence[Tensor], root: int, group: ProcessGroup) -> list[Work]:
-    """Begin to give several tensors the values of those of a rank of the group, as few messages."""
+    """Begin to broadcast several tensors of a rank, in one message for each device and dtype."""
     kinds: dict[Any, list[Tensor]] = {}
     for each in tensors:
         kinds.setdefault((each._device, each.dtype), []).append(each)
@@ -214,7 +213,7 @@ def broadcast_coalesced(tensors: Sequence[Tensor], root: int, group: ProcessGrou
 def all_gather(
     tensor_list: list[Tensor], tensor: Tensor, group: Any = None, async_op: bool = False
 ) -> Work | None:
-    """Give ``tensor_list[r]`` the values of ``tensor`` of rank r, on every rank.
+    """Copy the ``tensor`` of rank r into ``tensor_list[r]`` on every rank.
 
     Raises:
         TypeError: ``tensor_list`` is no list of tensors.
@@ -235,7 +234,7 @@ def all_gather(
 def all_gather_single(
     output_tensor: Tensor, input_tensor: Tensor, group: Any = None, async_op: bool = False
 ) -> Work | None:
-    """Give every rank the tensors of all ranks, one after another or stacked.
+    """Copy the tensors of all ranks, concatenated or stacked, into every rank's output.
 
     Raises:
         ValueError: ``output_tensor`` has not as many elements as all inputs.
@@ -297,10 +296,10 @@ def gather(
     async_op: bool = False,
     group_dst: int | None = None,
 ) -> Work | None:
-    """Give ``gather_list[r]`` on rank ``dst`` (0 by default) the values of rank r's ``tensor``.
+    """Copy rank r's ``tensor`` into ``gather_list[r]`` on rank ``dst`` (0 by default).
 
     Raises:
-        ValueError: ``gather_list`` is given where it is not wanted, or not where it is.
+        ValueError: ``gather_list`` is missing on rank ``dst``, or given on another.
     """
     outputs = [] if gather_list is None else gather_list
     known = _known_at_root("gather", tensor, outputs, "destination", group, dst, group_dst)
@@ -319,10 +318,10 @@ def scatter(
     async_op: bool = False,
     group_src: int | None = None,
 ) -> Work | None:
-    """Give rank r's ``tensor`` the values of ``scatter_list[r]`` of rank ``src`` (0 by default).
+    """Copy ``scatter_list[r]`` of rank ``src`` (0 by default) into rank r's ``tensor``.
 
     Raises:
-        ValueError: ``scatter_list`` is given where it is not wanted, or not where it is.
+        ValueError: ``scatter_list`` is missing on rank ``src``, or given on another.
     """
     inputs = [] if scatter_list is None else scatter_list
     known = _known_at_root("scatter", tensor, inputs, "source", group, src, group_src)
@@ -336,7 +335,7 @@ def scatter(
 def _known_at_root(
     name: str, tensor: Tensor, parts: list, role: str, group: Any, rank: Any, group_rank: Any
 ) -> tuple[ProcessGroup, int] | None:
-    """The group and its rank that alone has a tensor for each; None for who is no member."""
+    """The group and the rank in it that has the list of tensors; None if this rank is no member."""
     parameter = f"{name}_list"
     check_tensor(tensor, "tensor")
     check_tensors(parts, parameter)
@@ -362,7 +361,7 @@ def reduce_scatter(
     group: Any = None,
     async_op: bool = False,
 ) -> Work | None:
-    """Bring the lists of all ranks together; rank r gets the result at place r in ``output``."""
+    """Reduce the lists of all ranks; rank r gets the result at place r in ``output``."""
     check_tensor(output, "output")
     check_tensors(input_list, "input_list")
     _check_one_dtype(output, input_list)
@@ -381,7 +380,7 @@ def reduce_scatter_single(
     group: Any = None,
     async_op: bool = False,
 ) -> Work | None:
-    """Bring the inputs of all ranks together; rank r gets the r-th part of the result.
+    """Reduce the inputs of all ranks; rank r gets the r-th part of the result.
 
     Raises:
         ValueError: ``input`` has not as many elements as all outputs.
@@ -422,8 +421,7 @@ def all_to_all_single(
     group: Any = None,
     async_op: bool = False,
 ) -> Work | None:
-    """Send the r-th part of ``input`` to rank r, and put what comes from it in the r-th part of
-    ``output``.
+    """Send the r-th part of ``input`` to rank r, and receive the r-th part of ``output`` from it.
 
     Args:
         output_split_sizes, input_split_sizes: the parts' sizes along dim 0; equal by default.
@@ -467,8 +465,7 @@ def all_to_all(
     group: Any = None,
     async_op: bool = False,
 ) -> Work | None:
-    """Send ``input_tensor_list[r]`` to rank r, and put what comes from it in
-    ``output_tensor_list[r]``."""
+    """Send ``input_tensor_list[r]`` to rank r, and receive ``output_tensor_list[r]`` from it."""
     check_tensors(output_tensor_list, "output_tensor_list")
     check_tensors(input_tensor_list, "input_tensor_list")
     _check_one_dtype(output_tensor_list, input_tensor_list)
@@ -503,7 +500,7 @@ def _all_to_all(
 
 
 def place_of(group: ProcessGroup) -> Any:
-    """The device whose engine the group has."""
+    """The device that the group's engine works on."""
     return located("cuda") if group._backend == "nccl" else cpu
 
 
@@ -513,10 +510,10 @@ def barrier(
     device_ids: Any = None,
     timeout: timedelta | None = None,
 ) -> Work | None:
-    """Wait until all ranks of the group are here.
+    """Wait until all ranks of the group have called this.
 
     Raises:
-        DistBackendError: not all have come in time; the message tells which.
+        DistBackendError: not all have come in time; the message names them.
     """
     members = member_of("barrier", group)
     if members is None:
@@ -532,11 +529,11 @@ def barrier(
 def monitored_barrier(
     group: Any = None, timeout: timedelta | None = None, wait_all_ranks: bool = False
 ) -> None:
-    """A barrier whose first rank tells who has not come.
+    """A barrier that names the ranks that have not come.
 
     Args:
         timeout: how long it waits.
-        wait_all_ranks: name all ranks that are missing, and not only the first.
+        wait_all_ranks: name all missing ranks, and not only the first.
 
     Raises:
         RuntimeError: a rank has not come in time.

@@ -1,4 +1,4 @@
-"""How closely the calls of a group are compared."""
+"""The debug level: whether the ranks of a group compare the shapes of their calls."""
 
 from __future__ import annotations
 

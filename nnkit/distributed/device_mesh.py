@@ -1,4 +1,4 @@
-"""Ranks in rows and columns, each of them a group; as ``torch.distributed.device_mesh``."""
+"""Meshes of ranks, with a group along each dimension, as ``torch.distributed.device_mesh``."""
 
 from __future__ import annotations
 
@@ -27,9 +27,9 @@ class DeviceMesh:
     """Ranks in an array of one or several dimensions, with a group along each.
 
     Args:
-        device_type: where their tensors are: ``"cpu"`` or ``"cuda"``.
+        device_type: the device of their tensors, ``"cpu"`` or ``"cuda"``.
         mesh: the ranks, a tensor of integers or nested lists.
-        mesh_dim_names: a name for each dimension, by which ``mesh["name"]`` is the part along it.
+        mesh_dim_names: a name for each dimension; ``mesh["name"]`` is the part along it.
 
     Raises:
         RuntimeError: there are more ranks in it than in the world, or not as many names as
@@ -67,11 +67,12 @@ class DeviceMesh:
         if len(set(ranks)) < len(ranks):
             raise RuntimeError(f"DeviceMesh cannot have duplicate ranks, got {ranks}")
         place = ranks.index(world.rank()) if world.rank() in ranks else None
-        self._coordinate = None if place is None else _unraveled(place, self.shape)
+        coordinates = list(product(*map(range, self.shape)))
+        self._coordinate = None if place is None else coordinates[place]
         self._groups = self._make_groups() if _groups is None else _groups
 
     def _make_groups(self) -> list[Any]:
-        """For each dimension the group of this rank; all ranks make all groups, in one order."""
+        """The group of this rank along each dimension; all ranks make all groups, in one order."""
         world = default_group()
         own: list[Any] = []
         for dim in range(self.ndim):
@@ -98,7 +99,7 @@ class DeviceMesh:
         return prod(self.shape) if mesh_dim is None else self.shape[mesh_dim]
 
     def get_coordinate(self) -> tuple[int, ...] | None:
-        """The place of this rank; None if it is not in it."""
+        """The coordinate of this rank in the mesh; None if it is not in it."""
         return self._coordinate
 
     def get_rank(self) -> int:
@@ -106,10 +107,10 @@ class DeviceMesh:
         return default_group().rank()
 
     def get_local_rank(self, mesh_dim: int | str | None = None) -> int:
-        """The place of this rank along a dimension, which can be left out if there is one.
+        """The coordinate of this rank along a dimension, which may be omitted if there is only one.
 
         Raises:
-            RuntimeError: there are several.
+            RuntimeError: there are several dimensions, and none is chosen.
         """
         dim = self._dim("get_local_rank", mesh_dim)
         if self._coordinate is None:
@@ -147,7 +148,7 @@ class DeviceMesh:
         return self.mesh_dim_names.index(name)  # type: ignore[union-attr]
 
     def __getitem__(self, names: str | tuple[str, ...]) -> DeviceMesh:
-        """The part of this rank along the dimensions of these names, with the same groups.
+        """The sub-mesh of this rank along the dimensions of these names, with the same groups.
 
         Raises:
             KeyError: there is no dimension of that name.
@@ -167,7 +168,7 @@ class DeviceMesh:
     def from_group(
         group: ProcessGroup, device_type: str, *, mesh_dim_names: tuple[str, ...] | None = None
     ) -> DeviceMesh:
-        """The mesh of one dimension along which a group lies."""
+        """The mesh of one dimension that consists of a group."""
         ranks = get_process_group_ranks(group)
         return DeviceMesh(device_type, ranks, mesh_dim_names=mesh_dim_names, _groups=[group])
 
@@ -187,10 +188,6 @@ class DeviceMesh:
         strides = tuple(prod(shape[d + 1 :]) for d in range(self.ndim))
         sizes = f"({pairs})" if names else shape
         return f"DeviceMesh({sizes}, '{self.device_type}', stride={strides})"
-
-
-def _unraveled(place: int, shape: tuple[int, ...]) -> tuple[int, ...]:
-    return list(product(*map(range, shape)))[place]
 
 
 def init_device_mesh(

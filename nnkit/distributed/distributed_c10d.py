@@ -1,4 +1,4 @@
-"""torch's module of groups and collectives, in which programs look for them by its name."""
+"""Groups and collectives under the name of torch's module, which programs import."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The process group: who takes part, and how its members find each other."""
+"""Process groups: the default one of all ranks, and groups of some of them."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 
 from nnkit.backend import ranks as world_of_ranks
 from nnkit.backend.errors import DistBackendError, DistNetworkError, DistStoreError
-from nnkit.backend.ranks import Group, World
+from nnkit.backend.ranks import Group
 from nnkit.backend.warning import warn
 from nnkit.distributed.debug_level import DebugLevel, get_debug_level
 from nnkit.distributed.rendezvous import find_world
@@ -18,7 +18,7 @@ ENGINES = ("mpi", "gloo", "nccl", "undefined")
 
 
 class Backend(str):
-    """The name of an engine in lower case: ``mpi``, ``nccl``; ``gloo`` is answered by MPI."""
+    """The name of an engine in lower case: ``mpi``, ``nccl``, or ``gloo``, for which MPI serves."""
 
     UNDEFINED = "undefined"
     GLOO = "gloo"
@@ -36,7 +36,7 @@ class Backend(str):
 
 
 class ProcessGroup:
-    """Some of the ranks, by whom a collective is called; made by `new_group`."""
+    """A group of ranks, which call collectives together; made by `new_group`."""
 
     def __init__(self, members: Group, backend: str, name: str, description: str) -> None:
         self._members = members
@@ -57,7 +57,7 @@ class ProcessGroup:
         return self._backend
 
     def set_timeout(self, timeout: timedelta) -> None:
-        """Say how long its members wait for each other."""
+        """Set how long its members wait for each other."""
         self._members.seconds = seconds_of(timeout)
 
     def __repr__(self) -> str:
@@ -65,7 +65,7 @@ class ProcessGroup:
 
 
 class GroupMember:
-    """The default group, and what `new_group` returns to who is not in the group."""
+    """The default group, and the value that `new_group` returns to ranks outside the group."""
 
     WORLD: ProcessGroup | None = None
     NON_GROUP_MEMBER = -100
@@ -91,7 +91,7 @@ def is_mpi_available() -> bool:
 
 
 def is_gloo_available() -> bool:
-    """As `is_mpi_available`: MPI answers for gloo."""
+    """As `is_mpi_available`: MPI serves for gloo."""
     return is_mpi_available()
 
 
@@ -134,7 +134,7 @@ def get_node_local_rank(fallback_rank: int | None = None) -> int:
     """The number of this process among those on its machine, from ``LOCAL_RANK``.
 
     Raises:
-        RuntimeError: the launcher has not told, and no ``fallback_rank`` is given.
+        RuntimeError: no launcher has set it, and no ``fallback_rank`` is given.
     """
     if "LOCAL_RANK" in os.environ:
         return int(os.environ["LOCAL_RANK"])
@@ -158,7 +158,7 @@ def seconds_of(timeout: timedelta | None) -> float:
 
 
 def engine(backend: str | None) -> Backend:
-    """The engine's name, of one device or, as in ``cpu:gloo,cuda:nccl``, of several.
+    """The name of an engine, or of several by device, as in ``cpu:gloo,cuda:nccl``.
 
     Raises:
         ValueError: there is none of that name.
@@ -171,7 +171,7 @@ def engine(backend: str | None) -> Backend:
 
 
 def get_default_backend_for_device(device: Any) -> str:
-    """The engine for the tensors of a device: ``gloo`` for those of the CPU, ``nccl`` of GPUs.
+    """The engine for the tensors of a device: ``gloo`` for the CPU, ``nccl`` for GPUs.
 
     Raises:
         ValueError: there is none.
@@ -197,20 +197,20 @@ def init_process_group(
 ) -> None:
     """Make the default group, of all processes of the job.
 
-    Which they are is found in this order: what a launcher of MPI (``mpiexec``) has told this
-    process; ``rank`` and ``world_size``, or the variables ``RANK`` and ``WORLD_SIZE`` that
+    They are found by, in this order: a launcher of MPI (``mpiexec``) that has started this process;
+    ``rank`` and ``world_size``, or the variables ``RANK`` and ``WORLD_SIZE`` that
     `nnkit.distributed.run` sets; without any of these, this process is a world of one. A world of
     one needs no MPI.
 
     Args:
-        backend: ``"mpi"``, ``"nccl"`` for tensors on GPUs, ``"gloo"`` (which MPI answers), or None
-            for whatever the tensors need.
+        backend: ``"mpi"``, ``"nccl"`` for tensors on GPUs, ``"gloo"`` (for which MPI serves), or
+            None for whatever the tensors need.
         init_method: where the processes meet: ``env://`` (the default: at ``MASTER_ADDR`` and
-            ``MASTER_PORT``), ``tcp://host:port``, ``file:///path``, or what
-            `register_rendezvous_handler` knows.
+            ``MASTER_PORT``), ``tcp://host:port``, ``file:///path``, or a scheme of
+            `register_rendezvous_handler`.
         timeout: how long a collective waits for the other ranks; half an hour by default.
-        world_size, rank: how many processes there are, and which this is.
-        store: by which they find each other, in place of ``init_method``.
+        world_size, rank: the number of processes, and the number of this one.
+        store: a store by which they find each other, in place of ``init_method``.
         group_name, pg_options, device_id: accepted.
 
     Raises:
@@ -238,10 +238,6 @@ def init_process_group(
         if rank < 0:
             raise AssertionError("rank must be non-negative if using store")
     world = find_world(init_method or "env://", world_size, rank, store, seconds)
-    _make_default(world, name, seconds)
-
-
-def _make_default(world: World, name: str, seconds: float) -> None:
     members = world.group(list(range(world.size)), seconds)
     members.compares_shapes = get_debug_level() is DebugLevel.DETAIL
     GroupMember.WORLD = ProcessGroup(members, name, "0", "default_pg")
@@ -249,11 +245,11 @@ def _make_default(world: World, name: str, seconds: float) -> None:
 
 
 def destroy_process_group(group: ProcessGroup | None = None) -> None:
-    """Give up a group; by default all of them.
+    """Free a group, by default all of them.
 
     Raises:
-        AssertionError: there is none.
-        ValueError: the group is not one of those that there are.
+        AssertionError: there is no default group.
+        ValueError: the group is not one of this process.
     """
     if group == GroupMember.NON_GROUP_MEMBER:
         return
@@ -279,7 +275,7 @@ def new_group(
     device_id: Any = None,
     sort_ranks: bool = True,
 ) -> Any:
-    """The group of some ranks; all processes call this, in the same order.
+    """A group of some ranks; all processes call this, in the same order.
 
     Args:
         ranks: the members; all by default.
@@ -439,7 +435,7 @@ def split_group(
     return None
 
 
-# Questions
+# Queries
 
 
 def default_group() -> ProcessGroup:
@@ -457,7 +453,7 @@ def default_group() -> ProcessGroup:
 
 
 def member_of(name: str, group: Any) -> ProcessGroup | None:
-    """The group that a collective is called for; None, with a warning, for who is not in it."""
+    """The group of a collective; None, with a warning, if this process is not in it."""
     if group is None:
         return default_group()
     if group == GroupMember.NON_GROUP_MEMBER:
@@ -517,7 +513,7 @@ def get_pg_count() -> int:
 
 
 def chosen_rank(group: ProcessGroup, global_rank: int | None, group_rank: int | None) -> int:
-    """The rank in the group that either of two arguments names.
+    """The rank in the group that one of two arguments gives.
 
     Raises:
         ValueError: both or none of them is given, or it is no member.

@@ -1,4 +1,4 @@
-"""Collectives on Python objects, which travel pickled: only among ranks that trust each other."""
+"""Collectives on Python objects, which are pickled: only for ranks that trust each other."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ __all__ = [
 
 
 def _pickled(value: Any, group: ProcessGroup) -> tuple[Tensor, Tensor]:
-    """The bytes of an object, and how many they are."""
+    """The pickled bytes of an object, and their number."""
     content = bytearray(pickle.dumps(value))
     place = place_of(group)
     sent = frombuffer(content, dtype=DTYPES["uint8"]).to(place)
@@ -40,7 +40,7 @@ def _number(group: ProcessGroup) -> Tensor:
 
 
 def _padded(content: Tensor, size: int, group: ProcessGroup) -> Tensor:
-    """The bytes with as many behind them as all ranks send."""
+    """The bytes followed by zeros, ``size`` in all."""
     out = _bytes(size, group)
     out[: content.numel()] = content
     out[content.numel() :] = 0
@@ -88,7 +88,7 @@ def gather_object(
     """Put the object of rank r at place r of ``object_gather_list`` on rank ``dst``, 0 by default.
 
     Raises:
-        ValueError: the list is given where it is not wanted, or not where it is.
+        ValueError: the list is missing on rank ``dst``, or given on another.
     """
     members = member_of("gather_object", group)
     if members is None:

@@ -151,7 +151,7 @@ class P2POp:
 
 
 def batch_isend_irecv(p2p_op_list: list[P2POp]) -> list[Work]:
-    """Begin all these messages; their order does not matter.
+    """Begin several messages; their order does not matter.
 
     Raises:
         ValueError: the list is no list of `P2POp`, or they are for different groups.
@@ -163,9 +163,5 @@ def batch_isend_irecv(p2p_op_list: list[P2POp]) -> list[Work]:
         )
     if any(p.group is not p2p_op_list[0].group for p in p2p_op_list):
         raise ValueError("All ops need to use the same group.")
-    works = [p.op(p.tensor, group=p.group, tag=p.tag, **_peer(p)) for p in p2p_op_list]
+    works = [p.op(p.tensor, None, p.group, p.tag, p.group_peer) for p in p2p_op_list]
     return [work for work in works if work is not None]
-
-
-def _peer(message: P2POp) -> dict[str, int]:
-    return {"group_dst" if message.op is isend else "group_src": message.group_peer}

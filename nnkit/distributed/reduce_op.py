@@ -1,4 +1,4 @@
-"""The operations by which collectives bring values together."""
+"""The operations of reductions over ranks."""
 
 from __future__ import annotations
 
@@ -59,12 +59,7 @@ class ReduceOp:
 
 
 def named(op: Any) -> RedOpType:
-    """The operation itself.
-
-    Raises:
-        TypeError: it is none.
-        RuntimeError: only NCCL inside of torch has it.
-    """
+    """The kind of a reduction; TypeError if ``op`` is none."""
     if isinstance(op, ReduceOp):
         return op.op
     if not isinstance(op, RedOpType):
@@ -73,7 +68,7 @@ def named(op: Any) -> RedOpType:
 
 
 def operation(op: Any) -> str:
-    """The operation's name below the door."""
+    """The operation's name for a backend; RuntimeError for one that only torch's NCCL has."""
     found = named(op)
     if found is RedOpType.PREMUL_SUM:
         raise RuntimeError("Cannot use ReduceOp.PREMUL_SUM: no engine here has it")

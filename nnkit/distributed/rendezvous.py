@@ -1,4 +1,4 @@
-"""How the processes of a job find each other: by an address, by a file, by a store."""
+"""Rendezvous: how the processes of a job find each other, by an address, a file or a store."""
 
 from __future__ import annotations
 
@@ -19,14 +19,15 @@ _handlers: dict[str, Callable[..., Iterator[tuple[Any, int, int]]]] = {}
 
 
 def register_rendezvous_handler(scheme: str, handler: Callable) -> None:
-    """Let `rendezvous` and `init_process_group` know what stands before ``://``.
+    """Register a handler of addresses for `rendezvous` and `init_process_group`.
 
     Args:
-        scheme: the word.
-        handler: called with the address, gives a store, this process's rank and how many there are.
+        scheme: the part of the address before ``://``.
+        handler: called with the address, yields a store, this process's rank and the number of
+            processes.
 
     Raises:
-        RuntimeError: the word is known.
+        RuntimeError: the scheme has a handler.
     """
     if scheme in _handlers or scheme in SCHEMES:
         raise RuntimeError(f"Rendezvous handler for {scheme}:// already registered")
@@ -41,7 +42,7 @@ def rendezvous(
     Raises:
         AssertionError: a rank or a number of processes is given twice.
         RuntimeError: there is no handler for such an address.
-        ValueError: it tells no rank or size.
+        ValueError: the rank or the number of processes is missing.
         DistNetworkError, DistStoreError: nobody answers there in time.
 
     Example:
@@ -71,7 +72,7 @@ def _found(url: str, rank: int, size: int, timeout: timedelta) -> Iterator[tuple
 
 
 def find_world(url: str, size: int, rank: int, store: Any, seconds: float) -> World:
-    """The world that the arguments, or the environment, tell of."""
+    """The world of processes that the arguments or the environment describe."""
     if world_of_ranks.is_launched():
         return world_of_ranks.launched()
     scheme = urlparse(url).scheme
@@ -120,8 +121,7 @@ def _own_address() -> str:
 
 
 def _place(url: str, rank: int, size: int) -> tuple[int, int]:
-    """The rank and the number of processes, as far as they are given, else as the address or the
-    environment tells."""
+    """The rank and the number of processes: as given, else from the address or the environment."""
     parts = urlparse(url)
     asked = {key: values[-1] for key, values in parse_qs(parts.query).items()}
     rank = int(asked.get("rank", rank))

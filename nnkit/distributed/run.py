@@ -1,12 +1,12 @@
-"""Starts the ranks of a job on this machine, as ``torchrun`` does.
+"""A launcher of the ranks of a job on this machine, as ``torchrun``.
 
     python -m nnkit.distributed.run --nproc-per-node 4 train.py --epochs 3
 
 Each rank is a process with ``RANK``, ``LOCAL_RANK``, ``WORLD_SIZE``, ``LOCAL_WORLD_SIZE``,
 ``MASTER_ADDR`` and ``MASTER_PORT`` in its environment. On several machines the same command runs on
-each of them, with ``--nnodes``, ``--node-rank`` and the address of the first. Where one rank fails,
-the others have some seconds to say what they waited for, and then all are ended; what has failed
-first decides the exit code.
+each of them, with ``--nnodes``, ``--node-rank`` and the address of the first. When a rank fails,
+the others have some seconds to report what they waited for, and then all are ended; the first that
+failed decides the exit code.
 """
 
 from __future__ import annotations
@@ -27,13 +27,13 @@ from typing import Any
 
 from nnkit.backend import rendezvous
 
-SECONDS_TO_SPEAK = 5.0  # for the other ranks, after one has failed
-SECONDS_TO_END = 5.0  # between the polite signal and the other one
+SECONDS_TO_REPORT = 5.0  # for the other ranks, after one has failed
+SECONDS_TO_END = 5.0  # between SIGTERM and SIGKILL
 BETWEEN_LOOKS = 0.02
 DEFAULT_PORT = 29500
-# What a launcher of MPI may have told this process, which is itself no rank.
+# Variables that a launcher of MPI may have set for this process, which is itself no rank.
 FOREIGN = ("PMI_", "PMIX_", "OMPI_", "MPI_LOCAL")
-PYTHON = [sys.executable, "-u"]  # what runs the program of a rank
+PYTHON = [sys.executable, "-u"]  # the command that runs the program of a rank
 DIE_WITH_PARENT = 1  # PR_SET_PDEATHSIG of prctl(2)
 
 
@@ -73,7 +73,7 @@ def parser() -> argparse.ArgumentParser:
 
 
 def ranks_per_node(text: str) -> int:
-    """A number of ranks, by what the machine has: ``4``, ``cpu``, ``gpu``, ``auto``.
+    """The number of ranks on this machine for ``4``, ``cpu``, ``gpu`` or ``auto``.
 
     Raises:
         ValueError: it is none of these, or there is no GPU.
@@ -93,7 +93,7 @@ def ranks_per_node(text: str) -> int:
 
 
 def nodes(text: str) -> int:
-    """A number of machines; ``2:2`` is 2. ValueError for a range, which would be elastic."""
+    """The number of machines; ``2:2`` is 2. ValueError for a range, which would be elastic."""
     least, _, most = text.partition(":")
     if (most or least) != least or not least.isdigit() or not int(least):
         raise ValueError(f"--nnodes must be a positive number, got {text!r}")
@@ -144,7 +144,7 @@ def command(options: argparse.Namespace) -> list[str]:
 
 
 def _die_with_parent() -> None:
-    """Let the kernel end this process when the launcher is gone, even killed."""
+    """Let the kernel end this process when the launcher is gone, even if that was killed."""
     if sys.platform == "linux":
         ctypes.CDLL(None).prctl(DIE_WITH_PARENT, signal.SIGKILL)
 
@@ -153,11 +153,11 @@ class Job:
     """The ranks of one machine, from their start to their end.
 
     Args:
-        program: what every rank runs.
-        environments: that of each.
-        log_folder: where their output goes; None for nowhere but here.
-        redirects: of which streams: 1, 2, or both.
-        news: the file in which ranks that have not met yet read which of them have failed.
+        program: the command that every rank runs.
+        environments: the environment variables of each.
+        log_folder: the folder for their output, ``logs`` by default.
+        redirects: the streams that go there: 1 stdout, 2 stderr, 3 both, 0 neither.
+        news: a file in which ranks that still wait for the others read which of them have failed.
     """
 
     def __init__(
@@ -200,7 +200,7 @@ class Job:
                     told.add(rank)
                     self.news.write(f"rank {rank} {_words(code)}\n".encode())
                     print(f"rank {rank} (process {process.pid}) {_words(code)}", file=sys.stderr)
-                    deadline = min(deadline, time.monotonic() + SECONDS_TO_SPEAK)
+                    deadline = min(deadline, time.monotonic() + SECONDS_TO_REPORT)
                     failed = failed or (code if code > 0 else 128 - code)
             if None not in codes:
                 return failed
@@ -211,7 +211,7 @@ class Job:
             time.sleep(BETWEEN_LOOKS)
 
     def end(self) -> None:
-        """End what still runs of the ranks and of the processes that they started."""
+        """End the ranks that still run, and the processes that they have started."""
         for number in (signal.SIGTERM, signal.SIGKILL):
             for process in self.processes:
                 _signal_all(process.pid, number)

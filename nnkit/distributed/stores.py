@@ -1,8 +1,8 @@
 """Stores: tables of bytes that the processes of a job share, by which they find each other.
 
-A `HashStore` is shared by the threads of one process, a `FileStore` by those who can write one
-file, a `TCPStore` by all who reach its server. Each of them is a `_Table` and a way to it: a
-request is a list of an operation's name and its arguments, written as JSON.
+A `HashStore` is shared by the threads of one process, a `FileStore` by the processes that can write
+one file, a `TCPStore` by all that reach its server. Each is a `_Table` and a way to it: a request
+is a list of an operation's name and its arguments, encoded as JSON.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ JOINED = "init/"
 
 
 class _Table:
-    """What a store holds. Values are strings of the characters 0 to 255, one for each byte."""
+    """The contents of a store. Values are strings of the characters 0 to 255, one for each byte."""
 
     def __init__(self) -> None:
         self._values: dict[str, str] = {}
@@ -36,7 +36,7 @@ class _Table:
         self._lock = threading.Lock()
 
     def answer(self, request: list) -> Any:
-        """The result of a request; ValueError where a number is asked of what is none."""
+        """The result of a request; ValueError where a value is no number but should be."""
         operation, *arguments = request
         with self._lock:
             return getattr(self, f"_{operation}")(*arguments)
@@ -99,7 +99,7 @@ def _key(key: Any) -> str:
 
 
 class Store:
-    """A table of bytes by strings; what is not there yet is waited for."""
+    """A table of bytes by keys; who reads a key that is not there yet waits for it."""
 
     _timeout = timedelta(minutes=5)
 
@@ -112,7 +112,7 @@ class Store:
         return self._timeout
 
     def set_timeout(self, timeout: timedelta) -> None:
-        """Say how long `get` and `wait` wait."""
+        """Set how long `get` and `wait` wait."""
         self._timeout = timeout
 
     def set(self, key: str, value: str | bytes) -> None:
@@ -143,7 +143,7 @@ class Store:
     def compare_set(
         self, key: str, expected_value: str | bytes, desired_value: str | bytes
     ) -> bytes:
-        """Write a value if the one that is there, or nothing, is the expected one; what is there
+        """Write a value if the expected one, or none, is there; returns the value that is there
         then."""
         expected, desired = _characters(expected_value), _characters(desired_value)
         return self._ask("compare_set", _key(key), expected, desired).encode("latin-1")
@@ -210,15 +210,15 @@ class Store:
         self.wait([f"{key}/done"], timeout)
 
     def has_extended_api(self) -> bool:
-        """Whether there are `append`, `multi_get` and `multi_set`; a class of a program says so."""
+        """Whether there are `append`, `multi_get` and `multi_set`; a user's class may lack them."""
         return type(self)._ask is not Store._ask
 
     def clone(self) -> Store:
-        """The same table, by a way of its own where there is one to be had."""
+        """The same table, over a connection of its own where there are connections."""
         return self
 
     def _awaited(self, look: Callable[[], Any], timeout: timedelta, keys: list[str]) -> Any:
-        """The first look that finds something."""
+        """The first result of ``look`` that is not None; DistStoreError after the timeout."""
         end, pause = time.monotonic() + timeout.total_seconds(), FIRST_PAUSE
         while (found := look()) is None:
             if time.monotonic() >= end:
@@ -249,10 +249,10 @@ class HashStore(Store):
 
 
 class PrefixStore(Store):
-    """A part of another store: its keys are written behind a prefix there.
+    """A part of another store, in which its keys have a prefix.
 
     Args:
-        prefix: what stands before each key, with a slash.
+        prefix: the prefix, which a slash separates from the key.
         store: the other store.
     """
 
@@ -260,7 +260,7 @@ class PrefixStore(Store):
         self.prefix = prefix
         self.underlying_store = store
 
-    # Each goes through the same method of the other store, which may be of a program's own class.
+    # Each method calls the same one of the other store, which may be of a user's class.
     timeout = property(lambda self: self.underlying_store.timeout)
 
     def _within(self, key: str) -> str:
@@ -310,7 +310,7 @@ class PrefixStore(Store):
         return [key.removeprefix(start) for key in found if key.startswith(start)]
 
     def num_keys(self) -> int:
-        """The number of values in the other store, of whatever part."""
+        """The number of all values in the other store."""
         return self.underlying_store.num_keys()
 
     def multi_get(self, keys: list[str]) -> list[bytes]:
@@ -342,8 +342,7 @@ class PrefixStore(Store):
 
 
 class FileStore(Store):
-    """A store in a file: the requests of all processes, one after the other, which each of them
-    carries out on a table of its own.
+    """A store in a file: a log of the requests of all processes, which each applies to a table.
 
     Args:
         file_name: the file, which all can write; it is made if there is none.
@@ -363,11 +362,11 @@ class FileStore(Store):
         with file, _locked(file):
             file.seek(self._seen)
             while (found := _read(file.read)) is not None:
-                with contextlib.suppress(ValueError):  # who has asked for it was told
+                with contextlib.suppress(ValueError):  # raised in the process that made the request
                     self._table.answer(json.loads(found))
                 self._seen = file.tell()
             if request[0] not in ("get", "check", "keys", "length"):
-                file.truncate(self._seen)  # behind it is what somebody was killed while writing
+                file.truncate(self._seen)  # behind it is the half-written request of a dead process
                 file.write(_framed(request))
                 file.flush()
                 self._seen = file.tell()
@@ -435,7 +434,7 @@ class _Server(socketserver.ThreadingTCPServer):
         return found
 
     def leave(self) -> None:
-        """Say that a master is gone; the last one stops the server."""
+        """Note that a master is gone; the last one stops the server."""
         self.masters -= 1
         if self.masters:
             return
@@ -447,7 +446,7 @@ class _Server(socketserver.ThreadingTCPServer):
 
 
 class _Client(socketserver.StreamRequestHandler):
-    """One process that asks a `_Server`."""
+    """The connection of one process to a `_Server`."""
 
     def handle(self) -> None:
         table = self.server.table  # type: ignore[attr-defined]
@@ -466,19 +465,19 @@ def _close(*opened: Any) -> None:
 
 
 class TCPStore(Store):
-    """A store that one process, the master, keeps, and all others ask over the network.
+    """A store that one process, the master, keeps, and that all others reach over the network.
 
-    Whoever can reach the address can read and write it: it is for networks that are trusted.
+    Whoever can reach the address can read and write it: it is for trusted networks.
 
     Args:
-        host_name, port: the address of the master, whose port may be 0 for any that is free.
-        world_size: how many processes come; the master waits for them.
+        host_name, port: the address of the master, which may give port 0 for any free one.
+        world_size: the number of processes, for which the master waits.
         is_master: whether this process keeps the table.
         timeout: how long it waits, for the others and for keys.
         wait_for_workers: whether the master waits for ``world_size`` processes.
         multi_tenant: whether masters of one process may share the port, and the table.
         master_listen_fd: the descriptor of a socket that is bound to the port, to be taken over.
-        use_libuv: accepted, and told by ``libuvBackend``.
+        use_libuv: accepted, and kept as ``libuvBackend``.
 
     Raises:
         DistNetworkError: the master cannot listen there, or nobody answers within ``timeout``.

@@ -14,12 +14,11 @@ class Work:
 
     Args:
         place: the device whose backend has started it.
-        ticket: its ticket there.
+        ticket: what the backend knows it by.
         tensors: its results.
-        group: the process group, for the numbers of ranks.
     """
 
-    def __init__(self, place: Any, ticket: Any, tensors: list, group: Any = None) -> None:
+    def __init__(self, place: Any, ticket: Any, tensors: list) -> None:
         self._place = place
         self._ticket = ticket
         self._tensors = tensors
@@ -51,7 +50,7 @@ class Work:
     synchronize = wait
 
     def is_completed(self) -> bool:
-        """Whether it has come to its end."""
+        """Whether it has ended."""
         if not self._done and bool(self._place.backend.arrived(self._ticket)):
             try:
                 self.wait()
@@ -73,7 +72,7 @@ class Work:
         return self._tensors
 
     def source_rank(self) -> int:
-        """The rank that a message has come from."""
+        """The rank that has sent the message."""
         return self._source
 
     def get_future(self) -> Future:
@@ -97,7 +96,7 @@ class WorkFuture(Future):
         self._work = work
 
     def settle(self) -> None:
-        """Take over what has become of the work."""
+        """Take over the results of the work, or its error."""
         if self._work._error is None:
             self.set_result(self._work._tensors)
         else:

@@ -383,7 +383,7 @@ def test_the_launcher_ends_all_where_one_fails(tmp_path: Path) -> None:
 
 PATIENT = (
     "import sys, nnkit.distributed.run as run\n"
-    "run.SECONDS_TO_SPEAK = 0.2\nsys.exit(run.main(sys.argv[1:]))"
+    "run.SECONDS_TO_REPORT = 0.2\nsys.exit(run.main(sys.argv[1:]))"
 )
 
 

@@ -1,1 +1,1 @@
-"""Ways to bring the gradients of several ranks together."""
+"""Communication hooks for gradients, and `Join` for ranks with different numbers of batches."""

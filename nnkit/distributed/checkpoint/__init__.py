@@ -1,4 +1,4 @@
-"""States of many ranks in folders, as ``torch.distributed.checkpoint``."""
+"""Checkpoints of several ranks in a folder, as ``torch.distributed.checkpoint``."""
 
 from __future__ import annotations
 

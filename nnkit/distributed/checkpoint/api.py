@@ -1,4 +1,4 @@
-"""What is raised where a save or a load has failed."""
+"""`CheckpointException`, which is raised where a save or a load has failed."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ class CheckpointException(BaseException):
     """A save or a load has failed; raised on every rank.
 
     Args:
-        msg: what was done.
-        failures: by rank the error that was raised there, and where.
+        msg: the step that has failed.
+        failures: by rank, the error that was raised there and its stack.
     """
 
     def __init__(self, msg: str, failures: dict[int, Failure]) -> None:

@@ -1,4 +1,4 @@
-"""The planner that saves nested states, each part of a tensor once."""
+"""The default planners: they save each part of a tensor in a nested state once, and load it."""
 
 from __future__ import annotations
 
@@ -45,13 +45,13 @@ __all__ = [
 
 
 class DefaultSavePlanner(SavePlanner):
-    """Of tensors in shards each rank writes its part; of what all have, each a share.
+    """The planner of `save`: each rank writes its shards, and a share of the replicated values.
 
     Args:
         flatten_state_dict: save the leaves of a nested state.
         flatten_sharded_tensors, enable_plan_caching: accepted, and change nothing.
-        dedup_replicated_tensors: warned of, and ignored.
-        dedup_save_to_lowest_rank: what all have is written by the lowest rank alone.
+        dedup_replicated_tensors: ignored with a warning.
+        dedup_save_to_lowest_rank: replicated values are written by the lowest rank alone.
     """
 
     def __init__(
@@ -89,10 +89,10 @@ class DefaultSavePlanner(SavePlanner):
         return self.plan
 
     def create_global_plan(self, all_plans: list[SavePlan]) -> tuple[list[SavePlan], Metadata]:
-        """The plans in which each part is once, and what they make together.
+        """The plans, each part in one of them, and the metadata of the checkpoint.
 
         Raises:
-            ValueError: the parts of a tensor overlap, or are not all of it.
+            ValueError: the parts of a tensor overlap, or do not cover it.
         """
         plans = dedup_save_plans(all_plans, self.dedup_save_to_lowest_rank)
         plans, metadata = create_default_global_save_plan(plans)
@@ -113,15 +113,15 @@ class DefaultSavePlanner(SavePlanner):
         return new_plan
 
     def resolve_data(self, write_item: WriteItem) -> Tensor | io.BytesIO:
-        """The tensor of an item, or the bytes of another value in a file of its own."""
+        """The tensor of an item, or the bytes of another value as a file of ``torch.save``."""
         return self.transform_object(write_item, self.lookup_object(write_item.index))
 
     def lookup_object(self, index: MetadataIndex) -> Any:
-        """The value of an index, for classes that change it."""
+        """The value of an index; subclasses may give another."""
         return find_state_dict_object(self.state_dict, index)
 
     def transform_object(self, write_item: WriteItem, object: Any) -> Any:
-        """The value as it is written, for classes that change it."""
+        """The value as it is written; subclasses may give another."""
         if write_item.type is WriteItemType.BYTE_IO:
             stream = io.BytesIO()
             serialization.save(object, stream, format="torch")
@@ -130,12 +130,12 @@ class DefaultSavePlanner(SavePlanner):
 
 
 class DefaultLoadPlanner(LoadPlanner):
-    """Fills a nested state in place.
+    """The planner of `load`, which fills a nested state in place.
 
     Args:
         flatten_state_dict: the checkpoint has the leaves of a nested state.
         flatten_sharded_tensors: accepted, and changes nothing.
-        allow_partial_load: leave alone what the checkpoint has not; else it is an error.
+        allow_partial_load: leave values alone that the checkpoint lacks, instead of an error.
     """
 
     def __init__(
@@ -156,7 +156,7 @@ class DefaultLoadPlanner(LoadPlanner):
         metadata: Metadata | None = None,
         is_coordinator: bool = False,
     ) -> None:
-        """Flatten the state, whose tensors on meta get memory."""
+        """Give tensors on meta memory, and flatten the state."""
         _init_state_dict(state_dict)
         self.original_state_dict = state_dict
         if self.flatten_state_dict:
@@ -166,7 +166,7 @@ class DefaultLoadPlanner(LoadPlanner):
         self.is_coordinator = is_coordinator
 
     def create_local_plan(self) -> LoadPlan:
-        """An item for each part in the checkpoint that this rank has something of.
+        """An item for each part in the checkpoint that overlaps with one of this rank.
 
         Raises:
             RuntimeError: the checkpoint lacks a key.
@@ -193,23 +193,23 @@ class DefaultLoadPlanner(LoadPlanner):
             self.state_dict[fqn] = found
 
     def resolve_tensor(self, read_item: ReadItem) -> Tensor:
-        """The box of a tensor that an item is for, as a view."""
+        """The part of a tensor that an item fills, as a view."""
         return self.transform_tensor(read_item, self.lookup_tensor(read_item.dest_index))
 
     def commit_tensor(self, read_item: ReadItem, tensor: Tensor) -> None:
         """Nothing: the view was written."""
 
     def lookup_tensor(self, index: MetadataIndex) -> Tensor:
-        """The tensor of an index, for classes that change it."""
+        """The tensor of an index; subclasses may give another."""
         return find_state_dict_object(self.state_dict, index)
 
     def transform_tensor(self, read_item: ReadItem, tensor: Tensor) -> Tensor:
-        """The box that is written, for classes that change it."""
+        """The part that is written; subclasses may give another."""
         return narrow_tensor_by_index(tensor, read_item.dest_offsets, read_item.lengths)
 
 
 class _EmptyStateDictLoadPlanner(DefaultLoadPlanner):
-    """Makes the state from what the checkpoint holds, all of it or what lies below some keys."""
+    """Builds the state from the checkpoint's contents: all of them, or those below some keys."""
 
     def __init__(self, keys: set[str] | None = None, *args: Any, **kwargs: Any) -> None:
         self.keys = keys
@@ -235,7 +235,7 @@ class _EmptyStateDictLoadPlanner(DefaultLoadPlanner):
 
 
 def narrow_tensor_by_index(tensor: Tensor, offsets: Any, sizes: Any) -> Tensor:
-    """The box of a tensor that begins at some offsets, as a view."""
+    """The part of a tensor with some offsets and sizes, as a view."""
     for dim, (start, size) in enumerate(zip(offsets, sizes)):
         if size < tensor.shape[dim]:
             tensor = tensor.narrow(dim, start, size)
@@ -245,11 +245,11 @@ def narrow_tensor_by_index(tensor: Tensor, offsets: Any, sizes: Any) -> Tensor:
 def create_default_local_load_plan(
     state_dict: dict[str, Any], metadata: Metadata, strict: bool = True
 ) -> LoadPlan:
-    """What a rank reads for a flat state.
+    """The plan of the items that a rank reads for a flat state.
 
     Raises:
         RuntimeError: the checkpoint lacks a key, if ``strict``.
-        ValueError: a tensor has another size there, or something is a tensor there or here alone.
+        ValueError: a tensor has another size there, or a value is a tensor only there or here.
     """
     items: list[ReadItem] = []
     for fqn, value in state_dict.items():
@@ -271,12 +271,12 @@ def create_default_local_load_plan(
 
 
 def create_default_global_load_plan(all_plans: list[LoadPlan]) -> list[LoadPlan]:
-    """What each rank reads: what it wants."""
+    """The plans as they are: each rank reads whatever it needs."""
     return all_plans
 
 
 def create_default_local_save_plan(state_dict: dict[str, Any], is_coordinator: bool) -> SavePlan:
-    """What a rank could write of a flat state."""
+    """The plan of everything that a rank could write of a flat state."""
     return SavePlan(
         [i for fqn, value in state_dict.items() for i in _create_write_items(fqn, value)]
     )
@@ -285,7 +285,7 @@ def create_default_local_save_plan(state_dict: dict[str, Any], is_coordinator: b
 def dedup_save_plans(
     all_plans: list[SavePlan], save_to_lowest_rank: bool = False
 ) -> list[SavePlan]:
-    """The plans with each item in one of them: in that with the fewest bytes so far."""
+    """The plans with each item in only one of them, the one with the fewest bytes so far."""
     having: dict[MetadataIndex, list[int]] = {}
     sizes: dict[MetadataIndex, int] = {}
     for rank, plan in enumerate(all_plans):
@@ -307,7 +307,7 @@ def dedup_save_plans(
 def create_default_global_save_plan(
     all_plans: list[SavePlan], rewrite_index_hints: bool = True
 ) -> tuple[list[SavePlan], Metadata]:
-    """The plans, whose indices tell the place of a part in the list of parts, and that list."""
+    """The plans, with the position of each part among those of its tensor, and the metadata."""
     found: dict[str, Any] = {}
     plans = []
     for plan in all_plans:
@@ -330,12 +330,12 @@ def create_default_global_save_plan(
 
 
 def _create_default_local_metadata(state_dict: STATE_DICT_TYPE) -> Metadata:
-    """What a checkpoint of a flat state in one process holds."""
+    """The metadata of a checkpoint of a flat state in one process."""
     return create_default_global_save_plan([create_default_local_save_plan(state_dict, True)])[1]
 
 
 def _check_box_overlap(box0: ChunkStorageMetadata, box1: ChunkStorageMetadata) -> bool:
-    """Whether two parts have something in common."""
+    """Whether two parts overlap."""
     return all(
         a < b + m and b < a + n
         for a, n, b, m in zip(box0.offsets, box0.sizes, box1.offsets, box1.sizes)
@@ -351,7 +351,7 @@ def _check_box_bounds(outer_box_size: Any, inner_box: ChunkStorageMetadata) -> b
 
 
 def _validate_global_plan(global_plan: list[SavePlan], metadata: Metadata) -> list[str]:
-    """What is wrong with the parts of the tensors."""
+    """The errors in the parts of the tensors: out of bounds, overlapping, incomplete."""
     errors = []
     for key, value in metadata.state_dict_metadata.items():
         if isinstance(value, BytesStorageMetadata) or not value.size:

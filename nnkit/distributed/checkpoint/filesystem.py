@@ -1,9 +1,9 @@
-"""Folders of files that `torch.distributed.checkpoint` reads and writes too.
+"""Checkpoint folders, in the format of `torch.distributed.checkpoint`.
 
-Each rank writes its items into files under names that no file has, one item after the other as
-`nnkit.save` writes a tensor. When all have done so, the coordinator writes ``.metadata``, which
-tells where each item is, all at once, and then removes what it does not name. So whatever happens,
-also to the processes, the folder holds the old state whole, or the new one.
+Each rank writes its items into files under new names, one item after the other as `nnkit.save`
+writes a tensor. When all have done so, the coordinator replaces ``.metadata``, which says where
+each item is, in one step, and then removes the files that it does not name. So whatever happens,
+also to the processes, the folder holds the whole old state or the whole new one.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ _DATA = re.compile(r"__(\d+)_(\d+)\.distcp")
 
 @dataclass
 class _StorageInfo:
-    """Where an item is: in which file, from which byte on, and how long."""
+    """The place of an item: its file, its first byte and its length."""
 
     relative_path: str
     offset: int
@@ -66,20 +66,20 @@ class _StorageInfo:
 
 @dataclass
 class _StoragePrefix:
-    """What the names of a rank's files begin with."""
+    """The prefix of the names of a rank's files."""
 
     prefix: str
 
 
 class SerializationFormat(Enum):
-    """How items are written."""
+    """The formats of items."""
 
     TORCH_SAVE = "torch_save"
     SAFETENSORS = "safetensors"
 
 
 class FileSystem:
-    """Files as the machine has them; a storage elsewhere has the same methods."""
+    """The machine's file system; another storage has the same methods."""
 
     @contextmanager
     def create_stream(self, path: str | os.PathLike, mode: str) -> Iterator[Any]:
@@ -96,7 +96,7 @@ class FileSystem:
         return Path(path)
 
     def rename(self, path: str | os.PathLike, new_path: str | os.PathLike) -> None:
-        """Give a file another name, at once; a file that has it is gone."""
+        """Rename a file in one step, which replaces a file of that name."""
         os.replace(path, new_path)
 
     def mkdir(self, path: str | os.PathLike) -> None:
@@ -125,7 +125,7 @@ class FileSystem:
 
 
 class _Folder:
-    """What a writer and a reader of a folder have in common."""
+    """The base class of the writer and the reader of a folder."""
 
     def __init__(self, path: str | os.PathLike) -> None:
         self.fs = FileSystem()
@@ -192,7 +192,7 @@ class FileSystemWriter(_Folder, StorageWriter, BlockingAsyncStager):
         self.save_id = str(uuid.uuid4())
 
     def set_up_storage_writer(self, is_coordinator: bool, *args: Any, **kwargs: Any) -> None:
-        """Told on every rank before anything is planned."""
+        """Called on every rank before anything is planned."""
         self.rank = kwargs.get("rank")
         self.use_collectives = kwargs.get("use_collectives", True)
 
@@ -210,7 +210,7 @@ class FileSystemWriter(_Folder, StorageWriter, BlockingAsyncStager):
         return plan
 
     def prepare_global_plan(self, plans: list[SavePlan]) -> list[SavePlan]:
-        """The plans with what the names of each rank's files begin with."""
+        """The plans, with the prefix of the names of each rank's files."""
         return [
             replace(plan, storage_data=plan.storage_data or _StoragePrefix(f"__{rank}_"))
             for rank, plan in enumerate(plans)
@@ -283,12 +283,12 @@ class FileSystemWriter(_Folder, StorageWriter, BlockingAsyncStager):
         return self._get_metadata_path(None if self.use_collectives else self.rank)
 
     def storage_meta(self) -> StorageMeta:
-        """The folder, and a name of this save."""
+        """The folder, and the name of this save."""
         return StorageMeta(checkpoint_id=self.path, save_id=self.save_id)
 
 
 def _shares(items: list[WriteItem], count: int) -> list[list[WriteItem]]:
-    """The items of each thread: as many others, and about as many bytes of tensors."""
+    """The items of each thread: about as many bytes of tensors, and as many other values."""
     others = [item for item in items if item.type is WriteItemType.BYTE_IO]
     tensors = [item for item in items if item.type is not WriteItemType.BYTE_IO]
     shares = [others[first::count] for first in range(count)]
@@ -301,7 +301,7 @@ def _shares(items: list[WriteItem], count: int) -> list[list[WriteItem]]:
 
 
 def _size(item: WriteItem) -> int:
-    """The bytes of the part of a tensor that an item is."""
+    """The number of bytes of the part of a tensor that an item is for."""
     assert item.tensor_data is not None
     size = item.tensor_data.properties.dtype.itemsize
     for n in item.tensor_data.chunk.sizes:
@@ -329,7 +329,7 @@ class FileSystemReader(_Folder, StorageReader):
         self.load_id = str(uuid.uuid4())
 
     def read_metadata(self, *args: Any, **kwargs: Any) -> Metadata:
-        """What the folder holds; with ``rank`` what one rank has saved alone.
+        """The metadata of the folder, or of one ``rank`` that has saved alone.
 
         Raises:
             UnpicklingError: the file refers to more than data need.
@@ -343,7 +343,7 @@ class FileSystemReader(_Folder, StorageReader):
     def set_up_storage_reader(
         self, metadata: Metadata, is_coordinator: bool, *args: Any, **kwargs: Any
     ) -> None:
-        """Told on every rank before anything is planned."""
+        """Called on every rank before anything is planned."""
         self.storage_data = metadata.storage_data
         self.rank = kwargs.get("rank")
         self.use_collectives = kwargs.get("use_collectives", True)
@@ -385,7 +385,7 @@ class FileSystemReader(_Folder, StorageReader):
 
 
 def _read_metadata(stream: io.BytesIO) -> Metadata:
-    """What a file ``.metadata`` says, read as data."""
+    """The contents of a file ``.metadata``, read as data."""
     from nnkit.pickle_reader import PickleReader
     from nnkit.torch_rebuild import PLAIN
 

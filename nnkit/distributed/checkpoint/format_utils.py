@@ -1,4 +1,4 @@
-"""Folders made of files, and files of folders."""
+"""Conversions between checkpoint folders and files of ``torch.save``."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ __all__ = ["dcp_to_torch_save", "torch_save_to_dcp"]
 def dcp_to_torch_save(
     dcp_checkpoint_dir: str | os.PathLike, torch_save_path: str | os.PathLike
 ) -> None:
-    """Write what a folder of `checkpoint.save` holds into one file of ``torch.save``."""
+    """Write the contents of a folder of `checkpoint.save` into one file of ``torch.save``."""
     state: dict[str, Any] = {}
     reader, planner = FileSystemReader(dcp_checkpoint_dir), _EmptyStateDictLoadPlanner()
     _load_state_dict(state, reader, no_dist=True, planner=planner)
@@ -27,6 +27,6 @@ def dcp_to_torch_save(
 def torch_save_to_dcp(
     torch_save_path: str | os.PathLike, dcp_checkpoint_dir: str | os.PathLike
 ) -> None:
-    """Write what a file of ``torch.save`` holds, read as data, into a folder."""
+    """Write the contents of a file of ``torch.save``, read as data, into a folder."""
     state = serialization.load(torch_save_path)
     _save_state_dict(state, FileSystemWriter(dcp_checkpoint_dir), no_dist=True)

@@ -1,4 +1,4 @@
-"""What a checkpoint tells of its contents: the classes of the file ``.metadata``."""
+"""The metadata of a checkpoint: the classes of the file ``.metadata``."""
 
 from __future__ import annotations
 
@@ -20,14 +20,14 @@ __all__ = [
 
 @dataclass
 class ChunkStorageMetadata:
-    """A part of a tensor: where it begins in the whole, and its sizes."""
+    """A part of a tensor: its offsets in the whole, and its sizes."""
 
     offsets: Size
     sizes: Size
 
 
 class _MEM_FORMAT_ENCODING(Enum):
-    """Memory formats as they are written, by torch's numbers."""
+    """The numbers of memory formats in files, which are torch's."""
 
     TORCH_CONTIGUOUS_FORMAT = 0
     TORCH_CHANNELS_LAST = 1
@@ -44,7 +44,7 @@ _FORMATS = dict(
 
 @dataclass
 class TensorProperties:
-    """What a tensor is like but for its size; only its dtype is asked for."""
+    """The properties of a tensor other than its size; only the dtype is used."""
 
     dtype: dtypes.dtype = field(default_factory=dtypes.default_dtype)
     layout: memory.layout = memory.strided
@@ -88,7 +88,7 @@ STATE_DICT_TYPE = dict[str, Any]
 
 @dataclass
 class StorageMeta:
-    """What a storage tells of itself."""
+    """A storage's description of itself."""
 
     checkpoint_id: str | os.PathLike | None = None
     save_id: str | None = None
@@ -98,12 +98,12 @@ class StorageMeta:
 
 @dataclass
 class Metadata:
-    """What a checkpoint holds.
+    """The contents of a checkpoint.
 
     Attributes:
         state_dict_metadata: the tensors and other values, by key.
-        planner_data: of the default planner, the path of each key in the nested state.
-        storage_data: where each part is.
+        planner_data: with the default planner, the path of each key in the nested state.
+        storage_data: the place of each part.
     """
 
     state_dict_metadata: dict[str, STORAGE_TYPES]
@@ -118,7 +118,7 @@ class MetadataIndex:
     """The key of a value, or of the part of a tensor that begins at an offset.
 
     Attributes:
-        index: where the part is likely to be in a list of parts; not compared.
+        index: a hint at the position of the part in the list of parts; not compared.
     """
 
     fqn: str

@@ -15,19 +15,15 @@ __all__ = [
 Path = tuple[str | int, ...]
 
 
-def _is_tensor(value: Any) -> bool:
-    return isinstance(value, Tensor)
-
-
 def traverse_state_dict(
     state_dict: Mapping[str, Any],
     visitor: Callable[[Path, Any], None],
-    keep_traversing: Callable[[Any], bool] = _is_tensor,
+    keep_traversing: Callable[[Any], bool] = lambda value: isinstance(value, Tensor),
 ) -> None:
     """Call ``visitor(path, value)`` for the leaves of a state.
 
-    Dictionaries are gone through, and lists that hold dictionaries or, somewhere in them, what
-    ``keep_traversing`` is true for.
+    Dictionaries are traversed, and so are lists that contain, at any depth, a dictionary or a value
+    that ``keep_traversing`` is true for.
     """
 
     def goes_on(value: Any) -> bool:
@@ -72,7 +68,7 @@ def flatten_state_dict(state_dict: Mapping[str, Any]) -> tuple[dict[str, Any], d
 
 
 def unflatten_state_dict(state_dict: Mapping[str, Any], mapping: Mapping[str, Path]) -> dict:
-    """The nested state of which `flatten_state_dict` gave these two."""
+    """The nested state from the two results of `flatten_state_dict`."""
     nested: dict[str, Any] = {}
     for name, value in state_dict.items():
         set_element(nested, mapping[name], value)
@@ -80,7 +76,7 @@ def unflatten_state_dict(state_dict: Mapping[str, Any], mapping: Mapping[str, Pa
 
 
 def set_element(root_dict: Any, path: Path, value: Any) -> None:
-    """Set what a path leads to; dictionaries and lists on the way are made if need be."""
+    """Set the value at a path; missing dictionaries and lists on the way are created."""
     place = root_dict
     for key, following in zip(path, path[1:]):
         key = _made(place, key)
@@ -94,7 +90,7 @@ def set_element(root_dict: Any, path: Path, value: Any) -> None:
 
 
 def _made(place: Any, key: Any) -> Any:
-    """The key of a container that one in a path stands for, which is a string whatever it was."""
+    """The key in a container for one of a path, which has it as a string; lists are extended."""
     if isinstance(place, list):
         place += [None] * (key + 1 - len(place))
     elif key not in place:
@@ -103,7 +99,7 @@ def _made(place: Any, key: Any) -> Any:
 
 
 def get_element(root_dict: Any, path: Path, default_value: Any = None) -> Any:
-    """What a path leads to, or a default where it leads nowhere."""
+    """The value at a path, or a default if there is none."""
     place = root_dict
     for key in path:
         if not (isinstance(place, (Mapping, list))):

@@ -1,4 +1,4 @@
-"""What is to be written and read, and who decides it: the protocol between states and storages."""
+"""Plans of a save or a load and the base classes of planners, between states and storages."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ __all__ = [
 
 
 class WriteItemType(Enum):
-    """What is written: a whole tensor, a part of one, or the bytes of another value."""
+    """The kinds of written items: a whole tensor, a part of one, or the bytes of another value."""
 
     TENSOR = auto()
     SHARD = auto()
@@ -34,7 +34,7 @@ class WriteItemType(Enum):
 
 
 class LoadItemType(Enum):
-    """What is read: numbers of a tensor, or the bytes of another value."""
+    """The kinds of read items: elements of a tensor, or the bytes of another value."""
 
     TENSOR = auto()
     BYTE_IO = auto()
@@ -42,7 +42,7 @@ class LoadItemType(Enum):
 
 @dataclass(frozen=True)
 class BytesIOWriteData:
-    """How many bytes are written."""
+    """The number of bytes that are written."""
 
     nbytes: int
 
@@ -58,7 +58,7 @@ class TensorWriteData:
 
 @dataclass(frozen=True)
 class WriteItem:
-    """One thing to be written."""
+    """A value, or a part of a tensor, that is to be written."""
 
     index: MetadataIndex
     type: WriteItemType
@@ -66,7 +66,7 @@ class WriteItem:
     tensor_data: TensorWriteData | None = None
 
     def tensor_storage_size(self) -> int | None:
-        """The bytes of the whole tensor; None of what is none."""
+        """The number of bytes of the whole tensor; None for another value."""
         if self.tensor_data is None:
             return None
         return math.prod(self.tensor_data.size) * self.tensor_data.properties.dtype.itemsize
@@ -74,7 +74,8 @@ class WriteItem:
 
 @dataclass(frozen=True)
 class ReadItem:
-    """One box of numbers to be read: from where in which part, to where in which value."""
+    """A value, or a part of a tensor, that is to be read: its place in the storage and in the
+    state."""
 
     type: LoadItemType
     dest_index: MetadataIndex
@@ -86,7 +87,7 @@ class ReadItem:
 
 @dataclass(frozen=True)
 class SavePlan:
-    """What a rank writes."""
+    """The items that a rank writes."""
 
     items: list[WriteItem]
     storage_data: Any = None
@@ -96,7 +97,7 @@ class SavePlan:
 
 @dataclass
 class LoadPlan:
-    """What a rank reads."""
+    """The items that a rank reads."""
 
     items: list[ReadItem]
     storage_data: Any = None
@@ -104,7 +105,7 @@ class LoadPlan:
 
 
 class SavePlanner(abc.ABC):
-    """Who decides what is saved; its methods are called in the order in which they stand here."""
+    """The base class of planners of a save; the methods are called in the order listed here."""
 
     @abc.abstractmethod
     def set_up_planner(
@@ -117,15 +118,15 @@ class SavePlanner(abc.ABC):
 
     @abc.abstractmethod
     def create_local_plan(self) -> SavePlan:
-        """What this rank could write."""
+        """The plan of everything that this rank could write."""
 
     @abc.abstractmethod
     def create_global_plan(self, all_plans: list[SavePlan]) -> tuple[list[SavePlan], Metadata]:
-        """What each rank is to write, and what the checkpoint will hold; on the coordinator."""
+        """The plans of all ranks, and the checkpoint's metadata; on the coordinator."""
 
     @abc.abstractmethod
     def finish_plan(self, new_plan: SavePlan) -> SavePlan:
-        """What this rank writes, given what the coordinator wants."""
+        """The final plan of this rank, given the coordinator's."""
 
     @abc.abstractmethod
     def resolve_data(self, write_item: WriteItem) -> Tensor | io.BytesIO:
@@ -133,7 +134,7 @@ class SavePlanner(abc.ABC):
 
 
 class LoadPlanner(abc.ABC):
-    """Who decides what is loaded; its methods are called in the order in which they stand here."""
+    """The base class of planners of a load; the methods are called in the order listed here."""
 
     @abc.abstractmethod
     def set_up_planner(
@@ -146,15 +147,15 @@ class LoadPlanner(abc.ABC):
 
     @abc.abstractmethod
     def create_local_plan(self) -> LoadPlan:
-        """What this rank needs."""
+        """The plan of the items that this rank needs."""
 
     @abc.abstractmethod
     def create_global_plan(self, global_plan: list[LoadPlan]) -> list[LoadPlan]:
-        """What each rank is to read; on the coordinator."""
+        """The plans of all ranks; on the coordinator."""
 
     @abc.abstractmethod
     def finish_plan(self, central_plan: LoadPlan) -> LoadPlan:
-        """What this rank reads, given what the coordinator wants."""
+        """The final plan of this rank, given the coordinator's."""
 
     @abc.abstractmethod
     def load_bytes(self, read_item: ReadItem, value: io.BytesIO) -> None:
@@ -166,8 +167,8 @@ class LoadPlanner(abc.ABC):
 
     @abc.abstractmethod
     def resolve_tensor(self, read_item: ReadItem) -> Tensor:
-        """The tensor that an item is copied into, best a view of that in the state."""
+        """The tensor that an item is copied into, preferably a view of that in the state."""
 
     @abc.abstractmethod
     def commit_tensor(self, read_item: ReadItem, tensor: Tensor) -> None:
-        """Told when what `resolve_tensor` gave has its numbers."""
+        """Called when the tensor of `resolve_tensor` has been filled."""

@@ -1,4 +1,4 @@
-"""Items to be written and read."""
+"""The items to be written and read for the values of a state."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from nnkit.distributed.checkpoint.planner import (
     WriteItemType,
 )
 from nnkit.distributed.tensor import DTensor
-from nnkit.distributed.tensor.dtensor import made
+from nnkit.distributed.tensor.dtensor import as_dtensor
 from nnkit.distributed.tensor.moving import extent
 
 __all__ = ["create_read_items_for_chunk_list"]
@@ -37,10 +37,10 @@ def _create_chunk(tensor: Tensor) -> ChunkStorageMetadata:
 
 
 def _create_write_items(fqn: str, value: Any) -> list[WriteItem]:
-    """What this rank could write of a value.
+    """The items that this rank could write of a value.
 
     Raises:
-        ValueError: it is a tensor whose parts are still to be brought together.
+        ValueError: it is a tensor whose parts are still to be reduced.
     """
     if not isinstance(value, Tensor):
         return [WriteItem(MetadataIndex(fqn), WriteItemType.BYTE_IO)]
@@ -58,7 +58,7 @@ def _create_write_items(fqn: str, value: Any) -> list[WriteItem]:
 def create_read_items_for_chunk_list(
     fqn: str, checkpoint_md: TensorStorageMetadata, local_chunks: list[ChunkStorageMetadata]
 ) -> list[ReadItem]:
-    """What the parts of a tensor here have in common with those in a checkpoint."""
+    """The overlaps of the parts of a tensor here with those in a checkpoint."""
     items = []
     for place, own in enumerate(local_chunks):
         for number, saved in enumerate(checkpoint_md.chunks):
@@ -81,10 +81,10 @@ def create_read_items_for_chunk_list(
 
 
 def _create_read_items(fqn: str, md: STORAGE_TYPES, obj: Any) -> list[ReadItem]:
-    """What this rank needs for a value.
+    """The items that this rank reads for a value.
 
     Raises:
-        ValueError: it is none, and what was saved is a tensor.
+        ValueError: it is no tensor, but a tensor was saved.
     """
     if isinstance(md, BytesStorageMetadata):
         index, origin, none = MetadataIndex(fqn), Size([0]), Size([0])
@@ -101,7 +101,7 @@ def _init_state_dict(value: Any) -> Any:
     """A nested state with memory for its tensors on meta; dictionaries are changed."""
     if isinstance(value, DTensor) and value.is_meta:
         local = empty_like(value.to_local(), device="cpu")
-        return made(local, value.device_mesh, value.placements, value.shape)
+        return as_dtensor(local, value.device_mesh, value.placements, value.shape)
     if isinstance(value, Tensor):
         return empty_like(value, device="cpu") if value.is_meta else value
     if isinstance(value, dict):

@@ -1,4 +1,4 @@
-"""Copies of states, which are saved while training goes on."""
+"""Stagers: they copy a state, so that the copy can be saved while training goes on."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ from nnkit.autograd import no_grad
 from nnkit.autograd.tensor import Tensor
 from nnkit.distributed.checkpoint.metadata import STATE_DICT_TYPE
 from nnkit.distributed.tensor import DTensor
-from nnkit.distributed.tensor.dtensor import made
+from nnkit.distributed.tensor.dtensor import as_dtensor
 
 __all__ = ["AsyncStager", "BlockingAsyncStager", "DefaultStager", "StagingOptions"]
 
 
 @runtime_checkable
 class AsyncStager(Protocol):
-    """Who makes the copy that `async_save` writes."""
+    """The protocol of the objects that make the copy for `async_save`."""
 
     _synchronize_after_execute: bool = True
 
@@ -35,12 +35,12 @@ class AsyncStager(Protocol):
         """Wait for the copy."""
 
     def close(self) -> None:
-        """Give back what the copies need."""
+        """Free what the copies need."""
 
 
 @dataclass
 class StagingOptions:
-    """How copies are made; only ``use_async_staging``, in a thread, changes anything."""
+    """Options of copies; only ``use_async_staging``, a copy in a thread, has an effect."""
 
     use_pinned_memory: bool = True
     use_shared_memory: bool = True
@@ -49,11 +49,7 @@ class StagingOptions:
 
 
 class DefaultStager(AsyncStager):
-    """Copies in this thread or in one of its own.
-
-    Args:
-        config: how.
-    """
+    """A stager that copies in this thread or in one of its own, as its options say."""
 
     def __init__(self, config: StagingOptions | None = None) -> None:
         config = config or StagingOptions()
@@ -79,7 +75,7 @@ class DefaultStager(AsyncStager):
 
 
 class BlockingAsyncStager(AsyncStager):
-    """Copies in this thread.
+    """A stager that copies in this thread.
 
     Args:
         cache_staged_state_dict, type_check: accepted; each copy is a new one.
@@ -98,9 +94,11 @@ class BlockingAsyncStager(AsyncStager):
 
 @no_grad()
 def copied(value: Any) -> Any:
-    """A nested state with copies of its tensors on the CPU, and of what can be changed."""
+    """A nested state with copies of its tensors on the CPU, and of other mutable values."""
     if isinstance(value, DTensor):
-        return made(copied(value.to_local()), value.device_mesh, value.placements, value.shape)
+        return as_dtensor(
+            copied(value.to_local()), value.device_mesh, value.placements, value.shape
+        )
     if isinstance(value, Tensor):
         return value.detach().cpu().clone() if value.is_cpu else value.detach().cpu()
     if isinstance(value, dict):

@@ -1,7 +1,7 @@
 """The states of a model and its optimizers under the names of parameters.
 
-They are the same whether the model is `DistributedDataParallel`, in shards, or neither, and so what
-one has saved another loads.
+They are the same whether the model is `DistributedDataParallel`, sharded, or neither, so what one
+has saved another can load.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from nnkit.distributed.collectives import broadcast
 from nnkit.distributed.groups import get_rank, is_initialized
 from nnkit.distributed.objects import broadcast_object_list
 from nnkit.distributed.tensor import DTensor
-from nnkit.distributed.tensor.dtensor import made
+from nnkit.distributed.tensor.dtensor import as_dtensor
 from nnkit.distributed.tensor.moving import own_part
 from nnkit.nn import Module
 from nnkit.nn.parallel import DistributedDataParallel
@@ -41,9 +41,9 @@ class StateDictOptions:
         full_state_dict: whole tensors in place of shards.
         cpu_offload: on the CPU; together with ``full_state_dict`` only rank 0 gets them.
         ignore_frozen_params: leave out parameters that require no gradient.
-        keep_submodule_prefixes: names of what is in ``submodules`` are those in the whole model.
+        keep_submodule_prefixes: names in ``submodules`` are those in the whole model.
         strict: whether every key has to be on both sides.
-        broadcast_from_rank0: rank 0 has the whole state that is set; the others give an empty one.
+        broadcast_from_rank0: rank 0 gives the whole state that is set, the others an empty one.
         flatten_optimizer_state_dict: the states of optimizers are one dictionary each, with keys
             such as ``state.weight.exp_avg`` and ``param_groups.weight.lr``.
         dsd_fqn_modifiers: accepted.
@@ -65,7 +65,7 @@ def get_model_state_dict(
     """The state of a model under the names that it has in one process.
 
     Args:
-        submodules: the modules in it of whose state this is; deprecated.
+        submodules: modules in it whose state alone is wanted; deprecated.
 
     Example:
         >>> import nnkit
@@ -85,7 +85,7 @@ def get_model_state_dict(
         for name, p in _named(model).items():
             if not p.requires_grad:
                 found.pop(name, None)
-    return _told(found, options)
+    return _as_chosen(found, options)
 
 
 def get_optimizer_state_dict(
@@ -95,8 +95,11 @@ def get_optimizer_state_dict(
     submodules: set[Module] | None = None,
     options: Any = None,
 ) -> dict[str, Any]:
-    """The state of optimizers, by the names of the parameters; one that has made no step yet gets
-    a state as of a step that changes nothing, which can be loaded into."""
+    """The state of optimizers, by the names of the parameters.
+
+    An optimizer that has made no step yet makes one that changes nothing, so that its state can be
+    loaded into.
+    """
     options = _checked(options)
     names = {id(p): name for name, p in _named(_inner(model)).items()}
     state: dict[str, Any] = {}
@@ -104,15 +107,16 @@ def get_optimizer_state_dict(
     for optimizer in _listed(optimizers):
         _make_state(optimizer)
         for group in optimizer.param_groups:
-            kept = [p for p in group["params"] if p.requires_grad or not _frozen(options)]
+            skips = options.ignore_frozen_params
+            kept = [p for p in group["params"] if p.requires_grad or not skips]
             packed = {name: value for name, value in group.items() if name != "params"}
             groups.append(packed | {"params": [names[id(p)] for p in kept]})
             for p in kept:
                 if p in optimizer.state:
                     state[names[id(p)]] = dict(optimizer.state[p])
     if options.flatten_optimizer_state_dict:
-        return _told(_flattened(state, groups), options)
-    return {"state": _told(state, options), "param_groups": groups}
+        return _as_chosen(_flattened(state, groups), options)
+    return {"state": _as_chosen(state, options), "param_groups": groups}
 
 
 def get_state_dict(
@@ -131,7 +135,7 @@ def get_state_dict(
 def set_model_state_dict(
     model: Module, model_state_dict: dict[str, Any], *, options: Any = None
 ) -> Any:
-    """Load what `get_model_state_dict` gave, in shards or whole.
+    """Load a state that `get_model_state_dict` gave, sharded or whole.
 
     Args:
         model_state_dict: the state, or, which is deprecated, states of modules in the model by
@@ -159,7 +163,7 @@ def set_model_state_dict(
 def set_optimizer_state_dict(
     model: Module, optimizers: Optimizers, optim_state_dict: dict[str, Any], *, options: Any = None
 ) -> None:
-    """Load what `get_optimizer_state_dict` gave, in shards or whole.
+    """Load a state that `get_optimizer_state_dict` gave, sharded or whole.
 
     Raises:
         KeyError: a parameter is in none of the groups.
@@ -224,7 +228,7 @@ def _checked(options: StateDictOptions | None) -> StateDictOptions:
 def _of_submodules(
     model: Module, submodules: set[Module], state: dict[str, Any], options: StateDictOptions
 ) -> dict[str, Any]:
-    """What a state has of some of the model's modules."""
+    """The part of a state that belongs to some of the model's modules."""
     warn("states of submodules are deprecated: choose names of the whole state", FutureWarning)
     found = {}
     for prefix in (f"{name}." for name, module in model.named_modules() if module in submodules):
@@ -260,7 +264,7 @@ def _flattened(state: dict[str, Any], groups: list[dict[str, Any]]) -> dict[str,
 def _unflattened(
     optimizer: Optimizer, names: dict[int, str], flat: dict[str, Any]
 ) -> dict[str, Any]:
-    """The state of an optimizer of which `_flattened` gave one dictionary.
+    """The state of an optimizer from the dictionary of `_flattened`.
 
     Raises:
         RuntimeError: the parameters of a group have different settings.
@@ -292,8 +296,8 @@ def _inner(model: Module) -> Any:
 
 
 def _named(model: Module) -> dict[str, Tensor]:
-    """Every parameter by its first name; those of modules in shards are the shards."""
-    model.state_dict()  # whose hooks free what is gathered
+    """Every parameter by its first name; those of sharded modules are the shards."""
+    model.state_dict()  # its hooks free the gathered parameters
     return dict(model.named_parameters())
 
 
@@ -301,12 +305,8 @@ def _listed(optimizers: Optimizers) -> list[Optimizer]:
     return [optimizers] if isinstance(optimizers, Optimizer) else list(optimizers)
 
 
-def _frozen(options: StateDictOptions) -> bool:
-    return options.ignore_frozen_params
-
-
 def _make_state(optimizer: Optimizer) -> None:
-    """Let an optimizer that has made no step make one that changes nothing."""
+    """Let an optimizer without a state make a step that changes nothing."""
     params = [p for group in optimizer.param_groups for p in group["params"]]
     if optimizer.state or any(p.grad is not None for p in params):
         return
@@ -324,38 +324,38 @@ def _make_state(optimizer: Optimizer) -> None:
     optimizer.zero_grad()
 
 
-def _told(value: Any, options: StateDictOptions) -> Any:
-    """The tensors of a state as the options want them."""
+def _as_chosen(state: dict[str, Any], options: StateDictOptions) -> dict[str, Any]:
+    """A state with its tensors where and as the options want them."""
+
+    def converted(value: Any) -> Any:
+        if isinstance(value, dict):
+            return {key: converted(each) for key, each in value.items()}
+        if not isinstance(value, Tensor):
+            return value
+        if options.full_state_dict and isinstance(value, DTensor):
+            value = value.full_tensor().detach()
+        return value.cpu() if options.cpu_offload else value
+
     if not (options.full_state_dict or options.cpu_offload):
-        return value
-    found = _mapped(value, options)
+        return state
+    found = converted(state)
     if options.full_state_dict and options.cpu_offload and is_initialized() and get_rank():
         return {}
     return found
 
 
-def _mapped(value: Any, options: StateDictOptions) -> Any:
-    if isinstance(value, dict):
-        return {key: _mapped(each, options) for key, each in value.items()}
-    if isinstance(value, Tensor):
-        if options.full_state_dict and isinstance(value, DTensor):
-            value = value.full_tensor().detach()
-        return value.cpu() if options.cpu_offload else value
-    return value
-
-
 def _like(value: Any, target: Any) -> Any:
-    """A loaded tensor, divided as the one that it is for."""
+    """A loaded tensor, distributed as the one that it is loaded into."""
     if not isinstance(target, DTensor) or not isinstance(value, Tensor):
         return value
     if isinstance(value, DTensor) or value.shape != target.shape:
         return value
     local = own_part(value, target.device_mesh, target.placements).clone()
-    return made(local, target.device_mesh, target.placements, target.shape)
+    return as_dtensor(local, target.device_mesh, target.placements, target.shape)
 
 
 def _from_first(given: Any, own: Any, options: StateDictOptions) -> Any:
-    """The state of rank 0, of the tensors that this rank has of it."""
+    """The state of rank 0 on every rank, for the keys that this rank has."""
     if not options.broadcast_from_rank0:
         return given
     found: dict[str, Any] = {}

@@ -1,4 +1,4 @@
-"""`load`: a folder that any number of ranks has saved, into a state of any number of ranks."""
+"""`load`: fills the state of any number of ranks from a checkpoint of any number of ranks."""
 
 from __future__ import annotations
 
@@ -31,23 +31,23 @@ def load(
     process_group: Any = None,
     no_dist: bool = False,
 ) -> None:
-    """Fill a state with what a folder holds of it; all ranks call this.
+    """Fill a state with the values in a folder; all ranks call this.
 
     Tensors are written in place, other values replaced. Each rank reads what its parts need,
     however many ranks have saved it.
 
     Args:
-        state_dict: of the same keys and shapes as what was saved, or some of them.
+        state_dict: the state, with the keys and shapes that were saved, or some of them.
         checkpoint_id: the folder.
-        storage_reader: what reads, by default a `FileSystemReader`.
-        planner: what decides what is read, by default a `DefaultLoadPlanner`.
+        storage_reader: the reader, by default a `FileSystemReader`.
+        planner: decides what is read, by default a `DefaultLoadPlanner`.
         process_group: the ranks; all by default.
         no_dist: this process loads alone.
 
     Raises:
         RuntimeError: neither a folder nor a reader is given.
         CheckpointException: on every rank, if one lacks a key, has another shape, or cannot read;
-            tensors may then have been written already. What is no tensor is read as data
+            tensors may then have been written already. Other values are read as data
             (`nnkit.load`).
     """
     reader = storage(storage_reader, checkpoint_id, FileSystemReader)
@@ -105,7 +105,7 @@ def _load_state_dict(
 
 
 def _metadata(reader: StorageReader, rank: int) -> tuple[Metadata, bool]:
-    """What a checkpoint holds, and whether all ranks have saved it together."""
+    """The metadata of a checkpoint, and whether all ranks have saved it together."""
     try:
         return reader.read_metadata(), True
     except FileNotFoundError:
@@ -123,7 +123,7 @@ def _load_state_dict_from_keys(
     storage_reader: StorageReader | None = None,
     process_group: Any = None,
 ) -> dict[str, Any]:
-    """A state of what a checkpoint holds, all of it or what lies below some keys."""
+    """The state in a checkpoint, all of it or the parts below some keys."""
     reader = storage(storage_reader, checkpoint_id, FileSystemReader)
     found: dict[str, Any] = {}
     names = {keys} if isinstance(keys, str) else keys

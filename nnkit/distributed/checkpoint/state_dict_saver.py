@@ -1,4 +1,4 @@
-"""`save` and `async_save`: a state of many ranks in a folder."""
+"""`save` and `async_save`: write the state of several ranks into a folder."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ class AsyncCheckpointerType(Enum):
 
 @dataclass
 class AsyncSaveResponse:
-    """What `async_save` returns where the state is copied in a thread too."""
+    """The result of `async_save` where the state is copied in a thread too."""
 
     staging_completion: Future
     upload_completion: Future
@@ -51,22 +51,22 @@ def save(
 ) -> Metadata:
     """Write a state into a folder; all ranks call this.
 
-    Each rank writes its parts of the tensors that are in shards. Of what all have alike, each
-    writes a share. An interrupted save leaves what was in the folder.
+    Each rank writes its parts of sharded tensors, and a share of the values that all ranks have. An
+    interrupted save leaves the folder as it was.
 
     Args:
-        state_dict: nested dictionaries and lists of tensors and of what can be pickled; in place
-            of a dictionary there may be what has a ``state_dict``.
+        state_dict: nested dictionaries and lists of tensors and values that can be pickled; an
+            object with a ``state_dict`` may stand in place of a dictionary.
         checkpoint_id: the folder, which all ranks see; made if it does not exist.
-        storage_writer: what writes, by default a `FileSystemWriter`.
-        planner: what decides who writes what, by default a `DefaultSavePlanner`.
+        storage_writer: the writer, by default a `FileSystemWriter`.
+        planner: decides which rank writes what, by default a `DefaultSavePlanner`.
         process_group: the ranks; all by default.
         no_dist: this process saves alone.
-        use_collectives: with False each rank saves all that it has and tells no other; it finds
-            what it has saved again.
+        use_collectives: with False each rank saves all that it has, without the others, and loads
+            the same again.
 
     Returns:
-        what the checkpoint holds.
+        the metadata of the checkpoint.
 
     Raises:
         RuntimeError: neither a folder nor a writer is given.
@@ -172,15 +172,15 @@ def async_save(
 ) -> Future | AsyncSaveResponse:
     """`save` of a copy of the state, in a thread, while training goes on.
 
-    Several ranks do so in a group of their own, so that their messages are not mixed with the
-    training's; a group that is given must be used for nothing else meanwhile.
+    Several ranks do so in a group of their own, so that their messages do not mix with those of
+    training; a group that is given must be used for nothing else meanwhile.
 
     Args:
         async_checkpointer_type: accepted; a thread writes.
-        async_stager: what copies the state; by default the writer, or a `DefaultStager`.
+        async_stager: copies the state; by default the writer, or a `DefaultStager`.
 
     Returns:
-        a future of what `save` returns; where the stager copies in a thread, an
+        a future of the result of `save`; where the stager copies in a thread, an
         `AsyncSaveResponse`.
 
     Example:
@@ -200,7 +200,7 @@ def async_save(
             else DefaultStager(StagingOptions(False, False, False, False))
         )
     if process_group is None and is_initialized() and not no_dist:
-        process_group = _group_beside(default_group())
+        process_group = _group_for_saving(default_group())
     staged = stager.stage(states(state_dict))
     copy = staged if isinstance(staged, Future) else None
 
@@ -224,8 +224,8 @@ def async_save(
 
 
 @functools.cache
-def _group_beside(default: Any) -> Any:
-    """All ranks once more."""
+def _group_for_saving(default: Any) -> Any:
+    """A second group of all ranks, one for each default group."""
     return new_group()
 
 
@@ -235,7 +235,7 @@ def _pass_on(done: Future, to: Future) -> None:
 
 
 def states(state_dict: dict[str, Any]) -> dict[str, Any]:
-    """A state with the states of the objects in it."""
+    """A state in which the objects that have a state are replaced by it."""
     return {
         key: value.state_dict() if isinstance(value, Stateful) else value
         for key, value in state_dict.items()
@@ -245,10 +245,10 @@ def states(state_dict: dict[str, Any]) -> dict[str, Any]:
 def storage(
     given: Any, checkpoint_id: Any, kind: type[FileSystemWriter] | type[FileSystemReader]
 ) -> Any:
-    """The writer or reader that is given, or one of files.
+    """The given writer or reader, or one of files.
 
     Raises:
-        RuntimeError: no place is given, or no folder.
+        RuntimeError: there is neither a writer or reader nor a folder, or the path is no folder.
     """
     if given is not None:
         if checkpoint_id is not None:

@@ -1,4 +1,4 @@
-"""What writes and reads the parts of a checkpoint."""
+"""The base classes of writers and readers of checkpoints."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ __all__ = ["StorageReader", "StorageWriter", "WriteResult"]
 
 @dataclass(frozen=True)
 class WriteResult:
-    """What was written: how many bytes, and where."""
+    """A written item: its size and its place."""
 
     index: MetadataIndex
     size_in_bytes: int
@@ -24,7 +24,7 @@ class WriteResult:
 
 
 class StorageWriter(abc.ABC):
-    """What a state is saved by; its methods are called in the order in which they stand here."""
+    """The base class of writers of checkpoints; the methods are called in the order listed here."""
 
     @abc.abstractmethod
     def reset(self, checkpoint_id: str | os.PathLike | None = None) -> None:
@@ -32,23 +32,23 @@ class StorageWriter(abc.ABC):
 
     @abc.abstractmethod
     def set_up_storage_writer(self, is_coordinator: bool, *args: Any, **kwargs: Any) -> None:
-        """Told on every rank before anything is planned."""
+        """Called on every rank before anything is planned."""
 
     @abc.abstractmethod
     def prepare_local_plan(self, plan: SavePlan) -> SavePlan:
-        """The plan of this rank, with what the storage adds."""
+        """The plan of this rank, with additions of the storage."""
 
     @abc.abstractmethod
     def prepare_global_plan(self, plans: list[SavePlan]) -> list[SavePlan]:
-        """The plans of all ranks, with what the storage adds; on the coordinator."""
+        """The plans of all ranks, with additions of the storage; on the coordinator."""
 
     @abc.abstractmethod
     def write_data(self, plan: SavePlan, planner: SavePlanner) -> Future:
-        """Write what is planned; the results will be a list of `WriteResult`."""
+        """Write the items of a plan; the future's result is a list of `WriteResult`."""
 
     @abc.abstractmethod
     def finish(self, metadata: Metadata, results: list[list[WriteResult]]) -> None:
-        """Make the checkpoint valid, given what all ranks have written; on the coordinator."""
+        """Make the checkpoint valid, given the results of all ranks; on the coordinator."""
 
     @classmethod
     @abc.abstractmethod
@@ -56,12 +56,12 @@ class StorageWriter(abc.ABC):
         """Whether this storage can use a place of that name."""
 
     def storage_meta(self) -> StorageMeta | None:
-        """What the storage tells the planner of itself."""
+        """The storage's description of itself for the planner."""
         return None
 
 
 class StorageReader(abc.ABC):
-    """What a state is loaded by; its methods are called in the order in which they stand here."""
+    """The base class of readers of checkpoints; the methods are called in the order listed here."""
 
     @abc.abstractmethod
     def reset(self, checkpoint_id: str | os.PathLike | None = None) -> None:
@@ -69,25 +69,25 @@ class StorageReader(abc.ABC):
 
     @abc.abstractmethod
     def read_metadata(self, *args: Any, **kwargs: Any) -> Metadata:
-        """What the checkpoint holds."""
+        """The metadata of the checkpoint."""
 
     @abc.abstractmethod
     def set_up_storage_reader(
         self, metadata: Metadata, is_coordinator: bool, *args: Any, **kwargs: Any
     ) -> None:
-        """Told on every rank before anything is planned."""
+        """Called on every rank before anything is planned."""
 
     @abc.abstractmethod
     def prepare_local_plan(self, plan: LoadPlan) -> LoadPlan:
-        """The plan of this rank, with what the storage adds."""
+        """The plan of this rank, with additions of the storage."""
 
     @abc.abstractmethod
     def prepare_global_plan(self, plans: list[LoadPlan]) -> list[LoadPlan]:
-        """The plans of all ranks, with what the storage adds; on the coordinator."""
+        """The plans of all ranks, with additions of the storage; on the coordinator."""
 
     @abc.abstractmethod
     def read_data(self, plan: LoadPlan, planner: LoadPlanner) -> Future:
-        """Read what is planned into what the planner gives for it."""
+        """Read the items of a plan into the tensors and values that the planner gives for them."""
 
     @classmethod
     @abc.abstractmethod

@@ -20,7 +20,7 @@ __all__ = ["Ranks", "find_state_dict_object", "find_tensor_shard", "storage_may_
 
 
 def storage_may_come_second(name: str) -> Callable[[Callable], Callable]:
-    """A decorator of `save` and `load`, whose second argument was a storage once; it warns."""
+    """A decorator of `save` and `load`, which still take a storage second, with a warning."""
 
     def decorate(call: Callable) -> Callable:
         @wraps(call)
@@ -36,12 +36,12 @@ def storage_may_come_second(name: str) -> Callable[[Callable], Callable]:
 
 
 class Ranks:
-    """The ranks that save or load together; one decides for all.
+    """The ranks that save or load together, one of which decides for all.
 
     Args:
         group: the ranks; all by default.
         no_dist: this process is alone.
-        coordinator_rank: the one that decides.
+        coordinator_rank: the rank that decides.
     """
 
     def __init__(self, group: Any, no_dist: bool, coordinator_rank: int = 0) -> None:
@@ -76,7 +76,7 @@ class Ranks:
         return [result for result, _ in results]
 
     def decide(self, step: str, work: Callable[[], Any], decision: Callable[[list], Any]) -> Any:
-        """What the coordinator makes of the results of the ranks' work."""
+        """The coordinator's decision, given the results of the ranks' work; on every rank."""
         found = self.together(step, work)
         decided = self.together(step, lambda: decision(found) if self.is_coordinator else None)
         return decided[self._coordinator]
@@ -86,7 +86,7 @@ class Ranks:
         if self.size > 1:
             try:
                 pickle.loads(pickle.dumps(error))
-            except Exception:  # one that cannot travel
+            except Exception:  # it cannot be sent as it is
                 error = RuntimeError(f"{type(error).__name__}: {error}")
         return error, stack
 
@@ -107,7 +107,7 @@ def find_tensor_shard(tensor: Tensor, index: MetadataIndex) -> Tensor:
 
 
 def find_state_dict_object(state_dict: STATE_DICT_TYPE, index: MetadataIndex) -> Any:
-    """The value of a flat state, of a tensor the part that this rank has.
+    """A value of a flat state; of a tensor, this rank's part.
 
     Raises:
         ValueError: there is no such value.

@@ -1,1 +1,1 @@
-"""torch's name for what surrounds jobs; `nnkit.distributed.run` starts them."""
+"""The package of torch's launcher; `nnkit.distributed.run` is the one here."""

@@ -1,4 +1,4 @@
-"""Parameters, gradients and optimizer states in shards, as ``torch.distributed.fsdp``."""
+"""Sharded parameters, gradients and optimizer states, as ``torch.distributed.fsdp``."""
 
 from __future__ import annotations
 

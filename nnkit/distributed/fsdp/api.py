@@ -19,11 +19,11 @@ __all__ = [
 
 
 class ShardingStrategy(Enum):
-    """What is divided, and over which ranks.
+    """The tensors that are sharded, and the ranks that share them.
 
-    Parameters, gradients and optimizer states are divided in all but ``NO_SHARD``; with
-    ``SHARD_GRAD_OP`` parameters stay whole between forward and backward. The hybrid ones divide
-    over the second dimension of a mesh and repeat that over the first.
+    Parameters, gradients and optimizer states are sharded in all but ``NO_SHARD``; with
+    ``SHARD_GRAD_OP`` parameters stay whole between forward and backward. The hybrid ones shard over
+    the second dimension of a mesh and replicate over the first.
     """
 
     FULL_SHARD = auto()
@@ -34,7 +34,7 @@ class ShardingStrategy(Enum):
 
 
 class BackwardPrefetch(Enum):
-    """When the parameters that backward needs next are asked for; here always beforehand."""
+    """When the parameters that backward needs next are gathered; here always beforehand."""
 
     BACKWARD_PRE = auto()
     BACKWARD_POST = auto()
@@ -46,7 +46,7 @@ class MixedPrecision:
 
     Attributes:
         param_dtype: of the parameters as they are gathered; their own by default.
-        reduce_dtype: in which gradients are brought together; ``param_dtype`` by default.
+        reduce_dtype: in which gradients are summed; ``param_dtype`` by default.
         buffer_dtype: of floating buffers; their own by default.
         keep_low_precision_grads: accepted where it is the default.
         cast_forward_inputs: cast floating inputs of every wrapped module to ``param_dtype``.
@@ -64,13 +64,13 @@ class MixedPrecision:
 
 @dataclass
 class CPUOffload:
-    """Whether shards are kept in the CPU's memory; of tensors there this says nothing."""
+    """Whether shards are kept in the CPU's memory; tensors on the CPU are there anyway."""
 
     offload_params: bool = False
 
 
 class StateDictType(Enum):
-    """Which tensors ``state_dict()`` gives: whole ones, or `DTensor` shards."""
+    """The kinds of tensors in a ``state_dict()``: whole ones, or `DTensor` shards."""
 
     FULL_STATE_DICT = auto()
     LOCAL_STATE_DICT = auto()
@@ -79,14 +79,14 @@ class StateDictType(Enum):
 
 @dataclass
 class StateDictConfig:
-    """Where the tensors of a state are."""
+    """The place of the tensors of a state."""
 
     offload_to_cpu: bool = False
 
 
 @dataclass
 class FullStateDictConfig(StateDictConfig):
-    """Whole tensors, of which with ``rank0_only`` the other ranks get none."""
+    """Whole tensors, on all ranks or with ``rank0_only`` on rank 0."""
 
     rank0_only: bool = False
 
@@ -100,14 +100,14 @@ class ShardedStateDictConfig(StateDictConfig):
 
 @dataclass
 class OptimStateDictConfig:
-    """Where the tensors of an optimizer's state are."""
+    """The place of the tensors of an optimizer's state."""
 
     offload_to_cpu: bool = True
 
 
 @dataclass
 class FullOptimStateDictConfig(OptimStateDictConfig):
-    """Whole tensors, of which with ``rank0_only`` the other ranks get none."""
+    """Whole tensors, on all ranks or with ``rank0_only`` on rank 0."""
 
     rank0_only: bool = False
 
@@ -121,7 +121,7 @@ class ShardedOptimStateDictConfig(OptimStateDictConfig):
 
 @dataclass
 class StateDictSettings:
-    """What `FullyShardedDataParallel.set_state_dict_type` was told."""
+    """The settings of `FullyShardedDataParallel.set_state_dict_type`."""
 
     state_dict_type: StateDictType = StateDictType.FULL_STATE_DICT
     state_dict_config: StateDictConfig = field(default_factory=FullStateDictConfig)

@@ -1,4 +1,4 @@
-"""`fully_shard`: a module whose parameters, gradients and optimizer states lie in shards."""
+"""`fully_shard`: shards the parameters, gradients and optimizer states of a module."""
 
 from __future__ import annotations
 
@@ -26,9 +26,9 @@ class Schedule:
     """The order in which the modules of one tree are used.
 
     Attributes:
-        used: the groups whose forward has come to its end since the last backward.
-        before: the same of the last time, by which it is known what comes next.
-        reducing: the group whose gradients are under way.
+        used: the groups whose forward has ended since the last backward.
+        before: the same list of the last time, which predicts the group that comes next.
+        reducing: the group whose gradients are being summed over the ranks.
     """
 
     def __init__(self, modules: list[FSDPModule]) -> None:
@@ -40,7 +40,7 @@ class Schedule:
         self.packing: Any = None
 
     def begin(self) -> None:
-        """A forward of the root begins."""
+        """Begin a forward of the root."""
         if self.used:
             self.before, self.used = self.used, []
         self.packing = packing()
@@ -51,7 +51,7 @@ class Schedule:
         self.packing.__exit__(None, None, None)
 
     def after(self, group: ParameterGroup) -> ParameterGroup | None:
-        """The group that is used next in forward, as far as is known."""
+        """The group that is used next in forward, if that is known."""
         place = len(self.used)
         if place + 1 < len(self.before) and self.before[place] is group:
             return self.before[place + 1]
@@ -63,26 +63,26 @@ class Schedule:
         return self.used[place - 1] if place else None
 
     def reduce(self, group: ParameterGroup) -> None:
-        """Bring a group's gradients together; those of the one before have then arrived."""
+        """Begin to sum a group's gradients, after waiting for those of the group before."""
         self.settle()
         group.begin_reduce()
         self.reducing = group
 
     def settle(self) -> None:
-        """Wait for the gradients that are under way."""
+        """Wait for the gradients that are being summed."""
         if self.reducing is not None:
             self.reducing.finish_reduce()
             self.reducing = None
 
     def wait_for_end(self) -> None:
-        """See to it that `finish` is called when the backward pass that runs is over."""
+        """Have `finish` called at the end of the running backward pass."""
         running = outermost()
         if self.waits_for is not running:
             self.waits_for = running
             at_end(self.finish)
 
     def finish(self) -> None:
-        """Send what gradients are left, wait for all, and free what is still gathered."""
+        """Sum the remaining gradients, wait for all, and free the parameters still gathered."""
         self.waits_for = None
         for module in self.modules:
             module._sharding.after_backward()
@@ -94,8 +94,8 @@ class Sharding:
     """The sharding of a module by `fully_shard`.
 
     Args:
-        module: which one.
-        group: its parameters, but those of modules in it that are sharded by themselves.
+        module: the module.
+        group: its parameters, except those of inner modules that are sharded by themselves.
         policy: the dtypes.
         frees_after_forward: as ``reshard_after_forward``.
     """
@@ -132,7 +132,7 @@ class Sharding:
         module._register_load_state_dict_pre_hook(lambda *_: self.reshard())
 
     def _join(self) -> None:
-        """Make this the root, at the first forward that no other module's surrounds."""
+        """Make this the root, at the first forward that is not part of another module's."""
         modules = [m for m in self.module.modules() if isinstance(m, FSDPModule)]
         self.is_root = True
         schedule = Schedule(modules)
@@ -196,12 +196,12 @@ class Sharding:
     # Backward
 
     def before_backward(self, grad: Tensor) -> None:
-        """Called with the gradient of an output: the parameters will be needed."""
+        """Gather the parameters, when the gradient of an output has been computed."""
         schedule: Any = self.schedule
         schedule.wait_for_end()
         assert self.group is not None
         self.group.unshard()
-        schedule.settle()  # or two full gradients would lie beside two modules that are whole
+        schedule.settle()  # else two full gradients and two full modules would be held at once
         ahead = schedule.ahead(self.group)
         if ahead is not None:
             ahead.begin_unshard()
@@ -209,7 +209,7 @@ class Sharding:
             group.begin_unshard()
 
     def _arrived(self, full: Tensor) -> None:
-        """Called with each full parameter whose gradient is complete."""
+        """Count a full parameter whose gradient is complete; after the last, end backward."""
         schedule: Any = self.schedule
         schedule.wait_for_end()
         self.arrived.add(full)
@@ -217,7 +217,7 @@ class Sharding:
             self.after_backward()
 
     def after_backward(self) -> None:
-        """Bring the gradients together, and free the full parameters."""
+        """Sum the gradients over the ranks, and free the full parameters."""
         group = self.group
         if group is None:
             return
@@ -242,8 +242,8 @@ class FSDPModule:
     modules: Callable[[], Any]
 
     def __new__(cls, *args: Any, **kwargs: Any) -> Any:
-        """An instance of the class that the module had: the parts of a sharded container are no
-        sharded modules."""
+        """An instance of the module's original class: a slice of a sharded container is not
+        sharded."""
         original = cls.__mro__[2]
         made = original.__new__(original, *args, **kwargs)  # type: ignore[call-arg]
         made.__init__(*args, **kwargs)
@@ -255,14 +255,14 @@ class FSDPModule:
         )
 
     def reshard(self) -> None:
-        """Free the full parameters of this module, and have its shards."""
+        """Free the full parameters of this module, and let it have its shards."""
         self._sharding.reshard()
 
     def unshard(self, async_op: bool = False) -> UnshardHandle | None:
         """Gather the parameters of this module; all ranks call this.
 
         Args:
-            async_op: return a handle, for whose ``wait`` they are gathered meanwhile.
+            async_op: return at once with a handle, whose ``wait`` waits for them.
         """
         group = self._sharding.group
         handle = UnshardHandle(group)
@@ -281,13 +281,16 @@ class FSDPModule:
     def set_requires_gradient_sync(
         self, requires_gradient_sync: bool, *, recurse: bool = True
     ) -> None:
-        """Whether backward brings gradients together; else they add up in full on each rank, until
-        a backward does: to add up those of several batches with fewer messages."""
+        """Choose whether backward sums gradients over the ranks.
+
+        If not, full gradients accumulate on each rank until a backward sums them: several batches
+        then need the messages of one.
+        """
         for sharding in self._each(recurse):
             sharding.syncs = requires_gradient_sync
 
     def set_reshard_after_forward(self, reshard_after_forward: bool, recurse: bool = True) -> None:
-        """Change what `fully_shard` was told.
+        """Change the argument ``reshard_after_forward`` of `fully_shard`.
 
         Raises:
             ValueError: it is no bool.
@@ -304,7 +307,7 @@ class FSDPModule:
     def set_reshard_after_backward(
         self, reshard_after_backward: bool, *, recurse: bool = True
     ) -> None:
-        """Whether full parameters are freed after backward."""
+        """Choose whether full parameters are freed after backward."""
         for sharding in self._each(recurse):
             sharding.frees_after_backward = reshard_after_backward
 
@@ -322,17 +325,17 @@ class FSDPModule:
                                       "set_requires_gradient_sync(False)")  # fmt: skip
 
     def set_gradient_divide_factor(self, factor: float) -> None:
-        """Divide the sums of gradients by this number, and not by that of the ranks."""
+        """Divide the sums of gradients by this factor instead of the number of ranks."""
         for sharding in self._each(False):
             if sharding.group is not None:
                 sharding.group.divisor = factor
 
     def set_modules_to_forward_prefetch(self, modules: list[FSDPModule]) -> None:
-        """Begin to gather these while this module's forward runs, beside the next one."""
+        """Choose further modules to gather, beside the next one, while this one's forward runs."""
         self._sharding.prefetched_in_forward = _checked(modules)
 
     def set_modules_to_backward_prefetch(self, modules: list[FSDPModule]) -> None:
-        """Begin to gather these while this module's backward runs, beside the next one."""
+        """Choose further modules to gather, beside the next one, while this one's backward runs."""
         self._sharding.prefetched_in_backward = _checked(modules)
 
 
@@ -344,7 +347,7 @@ def _checked(modules: Any) -> list[FSDPModule]:
 
 
 class UnshardHandle:
-    """The gathering of a module's parameters, which is under way."""
+    """The handle of a gathering of a module's parameters."""
 
     def __init__(self, group: ParameterGroup | None) -> None:
         self._group = group
@@ -369,19 +372,18 @@ def fully_shard(
     """Divide the parameters of a module among the ranks, along their first dimension.
 
     Each rank keeps its rows of each parameter, of its gradient and of the optimizer's states, as
-    `DTensor`. A forward gathers the parameters and frees them; backward gathers them again, and
-    divides the sums of the gradients, which are the mean over the ranks. What is gathered at one
-    time are the parameters of one call of `fully_shard`: so it is called for the layers of a model
-    first, and last for the model itself, which has the rest. While one is used, the next is on its
-    way.
+    `DTensor`. A forward gathers the parameters and frees them; backward gathers them again,
+    averages the gradients over the ranks, and leaves each rank its rows. The parameters of one call
+    of `fully_shard` are gathered at once: so it is called for the layers of a model first, and last
+    for the model itself, which has the rest. While one layer is used, the next is being gathered.
 
     Every rank must have the same parameters, as after `nnkit.manual_seed`. The optimizer is made
-    afterwards. Modules that share a parameter belong into one call.
+    afterwards. Modules that share a parameter belong in one call.
 
     Args:
         module: is changed, and its class is derived from `FSDPModule`.
-        mesh: one dimension, or two, of which the first repeats the shards (the mean over it is
-            taken as well); all ranks by default.
+        mesh: one dimension, or two, of which the first replicates the shards (gradients are
+            averaged over it too); all ranks by default.
         reshard_after_forward: free parameters after forward; by default all but the root's, which
             backward needs first.
         shard_placement_fn: None, or returns None or ``Shard(0)`` for each parameter.
@@ -395,7 +397,7 @@ def fully_shard(
     Raises:
         ValueError: it has no forward, a parameter has no dimensions, the mesh has more than two, or
             a parameter is shared with another module that is sharded already.
-        NotImplementedError: another dimension than the first is to be divided.
+        NotImplementedError: a dimension other than the first is to be divided.
 
     Source: Zhao et al. 2023, "PyTorch FSDP"; ``torch.distributed.fsdp.fully_shard``.
 
@@ -430,7 +432,7 @@ def fully_shard(
     _check(found, shard_placement_fn)
     group = ParameterGroup(found, mesh, mp_policy) if found else None
     found.clear()
-    empty_cache()  # of the memory that the whole parameters had
+    empty_cache()  # it holds the memory of the whole parameters
     sharding = Sharding(module, group, mp_policy, reshard_after_forward)
     module.__dict__["_sharding"] = sharding
     cls = type(module)
@@ -439,7 +441,7 @@ def fully_shard(
 
 
 def _check(found: dict[Tensor, list[tuple[Module, str]]], placement_of: Callable | None) -> None:
-    """Refuse parameters that cannot be divided."""
+    """Raise for parameters that cannot be divided."""
     for p, places in found.items():
         name = places[0][1]
         if not p.ndim:
@@ -458,7 +460,7 @@ def _check(found: dict[Tensor, list[tuple[Module, str]]], placement_of: Callable
 
 
 def _parameters(module: Module, ignored: set) -> dict[Tensor, list[tuple[Module, str]]]:
-    """The parameters in and below a module, with their places, but those of sharded modules."""
+    """The parameters in and below a module, except those of sharded modules, with their places."""
     found: dict[Tensor, list[tuple[Module, str]]] = {}
     waiting: list[Module | None] = [module]
     while waiting:

@@ -34,11 +34,11 @@ from nnkit.distributed.fsdp.api import (
 )
 from nnkit.distributed.fsdp.fully_shard import FSDPModule, cast, fully_shard
 from nnkit.distributed.fsdp.policies import MixedPrecisionPolicy
-from nnkit.distributed.fsdp.sharded_parameters import ParameterGroup
+from nnkit.distributed.fsdp.sharded_parameters import ParameterGroup, groups_of
 from nnkit.distributed.fsdp.wrap import wrap_parts
 from nnkit.distributed.groups import get_rank, get_world_size, init_process_group, is_initialized
 from nnkit.distributed.tensor import DTensor
-from nnkit.distributed.tensor.dtensor import made
+from nnkit.distributed.tensor.dtensor import as_dtensor
 from nnkit.distributed.tensor.moving import own_part
 from nnkit.nn import Module
 from nnkit.nn.utils import clip_grad_norm_
@@ -56,14 +56,14 @@ _CONFIGS: dict[StateDictType, tuple[Callable[[], Any], Callable[[], Any]]] = {
 
 
 class OptimStateKeyType(Enum):
-    """What the keys of an optimizer's state are."""
+    """The kinds of keys of an optimizer's state."""
 
     PARAM_NAME = auto()
     PARAM_ID = auto()
 
 
 class FullyShardedDataParallel(Module):
-    """Calls ``module``, whose parameters, gradients and optimizer states lie in shards.
+    """A wrapper of ``module`` that shards its parameters, gradients and optimizer states.
 
     It is `fully_shard` of the module and of the parts that ``auto_wrap_policy`` chooses, each in a
     wrapper of its own. Parameters are `DTensor` under their own names. The names in
@@ -76,12 +76,13 @@ class FullyShardedDataParallel(Module):
         sharding_strategy: see `ShardingStrategy`; ``FULL_SHARD`` by default.
         cpu_offload, backward_prefetch, forward_prefetch, limit_all_gathers, use_orig_params,
             device_id: accepted.
-        auto_wrap_policy: a policy of `nnkit.distributed.fsdp.wrap`, or such a function.
+        auto_wrap_policy: a policy of `nnkit.distributed.fsdp.wrap`, or a function like those.
         mixed_precision: dtypes.
-        ignored_modules, ignored_states: modules, and there also parameters, that stay as they are.
+        ignored_modules, ignored_states: modules, in ``ignored_states`` also parameters, that stay
+            as they are.
         param_init_fn: fills a module whose tensors are on ``meta``; by default
             ``reset_parameters`` of its parts does.
-        sync_module_states: give rank 0's parameters and buffers to all.
+        sync_module_states: copy rank 0's parameters and buffers to all ranks.
         device_mesh: the ranks; for the hybrid strategies two dimensions.
 
     Raises:
@@ -169,7 +170,7 @@ class FullyShardedDataParallel(Module):
 
     @property
     def module(self) -> Any:
-        """What is wrapped."""
+        """The wrapped module."""
         return self._fsdp_wrapped_module
 
     def __getattr__(self, name: str) -> Any:
@@ -190,7 +191,7 @@ class FullyShardedDataParallel(Module):
         return self.module(*args, **kwargs)
 
     def check_is_root(self) -> bool:
-        """Whether no other wrapper is around this one."""
+        """Whether this is the outermost wrapper."""
         if self._is_root is None:
             for inner in self.fsdp_modules(self):
                 inner._is_root = inner is self
@@ -198,7 +199,7 @@ class FullyShardedDataParallel(Module):
 
     @staticmethod
     def fsdp_modules(module: Module, root_only: bool = False) -> list[FullyShardedDataParallel]:
-        """The wrappers in a module, itself included; or those that are in no other one."""
+        """The wrappers in a module, itself included, or only the outermost ones."""
         found = [m for m in module.modules() if isinstance(m, FullyShardedDataParallel)]
         if root_only:
             inside = {m for f in found for m in f.module.modules()}
@@ -207,7 +208,7 @@ class FullyShardedDataParallel(Module):
 
     @contextlib.contextmanager
     def no_sync(self) -> Iterator[None]:
-        """A block in which gradients add up on each rank; the backward after it sends the sums."""
+        """A context manager in which gradients accumulate on each rank, until a later backward."""
         self.module.set_requires_gradient_sync(False)
         try:
             yield
@@ -216,13 +217,14 @@ class FullyShardedDataParallel(Module):
 
     @no_grad()
     def clip_grad_norm_(self, max_norm: float, norm_type: float = 2.0) -> Tensor:
-        """`nnkit.nn.utils.clip_grad_norm_` by the norm of all gradients, on whatever rank."""
+        """`nnkit.nn.utils.clip_grad_norm_` by the norm of the gradients of all ranks."""
         norm = clip_grad_norm_(self.parameters(), max_norm, norm_type)
         return norm.full_tensor() if isinstance(norm, DTensor) else norm
 
     def apply(self, fn: Callable[[Module], None]) -> FullyShardedDataParallel:
-        """``Module.apply`` with whole parameters, whose changes are kept."""
-        if any(group.is_full for group in _groups(self)):
+        """``Module.apply`` with whole parameters; changes to them are kept."""
+        sharded = (m for m in self.modules() if isinstance(m, FSDPModule))
+        if any(group.is_full for group in groups_of(sharded)):
             super().apply(fn)
         else:
             with self.summon_full_params(self):
@@ -239,18 +241,18 @@ class FullyShardedDataParallel(Module):
         offload_to_cpu: bool = False,
         with_grads: bool = False,
     ) -> Iterator[None]:
-        """A block in which modules have whole parameters; all ranks enter it.
+        """A context manager in which modules have whole parameters; all ranks enter it.
 
         Args:
             recurse: also in the wrappers inside the outermost ones.
-            writeback: whether what the block writes to them is kept.
-            rank0_only, offload_to_cpu: accepted; every rank has them.
-            with_grads: they have whole gradients as well, whose changes are not kept.
+            writeback: whether changes to the parameters are kept.
+            rank0_only, offload_to_cpu: accepted; every rank has the parameters.
+            with_grads: they have whole gradients as well; changes to those are not kept.
         """
         found = FullyShardedDataParallel.fsdp_modules(module)
         if not recurse:
             found = [f for f in found if f is module]
-        groups = [group for f in found if (group := f.module._sharding.group) is not None]
+        groups = list(groups_of(f.module for f in found))
         for group in groups:
             grads = [p.shard.grad for p in group.parameters]
             group.unshard()
@@ -272,11 +274,11 @@ class FullyShardedDataParallel(Module):
         state_dict_config: StateDictConfig | None = None,
         optim_state_dict_config: OptimStateDictConfig | None = None,
     ) -> StateDictSettings:
-        """Choose the tensors of states; the settings before are returned.
+        """Choose the tensors of states; returns the previous settings.
 
         Raises:
             NotImplementedError: ``LOCAL_STATE_DICT``.
-            RuntimeError: the configuration is one of another type.
+            RuntimeError: the configuration belongs to another type.
         """
         if state_dict_type not in _CONFIGS:
             raise NotImplementedError("LOCAL_STATE_DICT: flat parameters are not there")
@@ -307,7 +309,7 @@ class FullyShardedDataParallel(Module):
         state_dict_config: StateDictConfig | None = None,
         optim_state_dict_config: OptimStateDictConfig | None = None,
     ) -> Iterator[None]:
-        """A block in which `set_state_dict_type` holds."""
+        """`set_state_dict_type` as a context manager."""
         settings = state_dict_type, state_dict_config, optim_state_dict_config
         before = FullyShardedDataParallel.set_state_dict_type(module, *settings)
         try:
@@ -317,8 +319,7 @@ class FullyShardedDataParallel(Module):
                 each._settings = before
 
     def _before_load(self, state: dict[str, Any], prefix: str, *_: Any) -> None:
-        """Give the entries of a loaded state the names in here, and this rank's rows of whole
-        ones."""
+        """Rename the entries of a state for loading, and keep this rank's rows of whole tensors."""
         for name in [name for name in state if name.startswith(prefix)]:
             rest = name.removeprefix(prefix)
             if not rest.startswith(_INNER):
@@ -330,7 +331,7 @@ class FullyShardedDataParallel(Module):
             if isinstance(p, DTensor) and isinstance(value, Tensor):
                 if not isinstance(value, DTensor) and value.shape == p.shape:
                     rows = own_part(value, p.device_mesh, p.placements).clone()
-                    state[name] = made(rows, p.device_mesh, p.placements, p.shape)
+                    state[name] = as_dtensor(rows, p.device_mesh, p.placements, p.shape)
 
     @staticmethod
     def optim_state_dict(
@@ -361,7 +362,7 @@ class FullyShardedDataParallel(Module):
         load_directly: bool = False,
         group: Any = None,
     ) -> dict[str, Any]:
-        """What ``optim.load_state_dict`` takes, of what `optim_state_dict` gave."""
+        """A state of `optim_state_dict`, in the form that ``optim.load_state_dict`` takes."""
         names = {_clean(name): name for name, _ in model.named_parameters()}
         given = {
             "state": {names[name]: s for name, s in optim_state_dict["state"].items()},
@@ -383,7 +384,7 @@ def _clean(name: str) -> str:
 
 
 def _after_state_dict(module: Any, state: dict[str, Any], prefix: str, _: Any) -> None:
-    """Give the entries of a state their names without wrappers, and whole tensors."""
+    """Rename the entries of a state to those without wrappers, with tensors as configured."""
     config = module._settings.state_dict_config
     is_full = isinstance(config, FullStateDictConfig)
     inner = f"{prefix}{_INNER}."
@@ -398,14 +399,6 @@ def _after_state_dict(module: Any, state: dict[str, Any], prefix: str, _: Any) -
         state[prefix + name.removeprefix(inner)] = value
 
 
-def _groups(module: Module) -> list[ParameterGroup]:
-    return [
-        m._sharding.group
-        for m in module.modules()
-        if isinstance(m, FSDPModule) and m._sharding.group is not None
-    ]
-
-
 @no_grad()
 def _put_back(group: ParameterGroup, writes: bool) -> None:
     for p in group.parameters:
@@ -417,7 +410,7 @@ def _put_back(group: ParameterGroup, writes: bool) -> None:
 
 
 def _mesh(strategy: ShardingStrategy, mesh: DeviceMesh | None) -> DeviceMesh:
-    """The ranks with as many dimensions as `fully_shard` needs: what repeats, and what divides."""
+    """The mesh for `fully_shard`, with the dimensions that the strategy needs."""
     size = get_world_size()
     if strategy in _HYBRID:
         if mesh is not None and mesh.ndim != 2:
@@ -433,7 +426,7 @@ def _mesh(strategy: ShardingStrategy, mesh: DeviceMesh | None) -> DeviceMesh:
 def _ignored(
     modules: Iterable[Module] | None, states: Iterable[Any] | None
 ) -> tuple[set[Module], set[Any]]:
-    """The modules that stay as they are, with all that is in them, and the parameters."""
+    """The ignored modules, with all inside them, and the ignored parameters."""
     given = [*(modules or ()), *(states or ())]
     ignored = {m for each in given if isinstance(each, Module) for m in each.modules()}
     free = {each for each in given if not isinstance(each, Module)}
@@ -441,7 +434,7 @@ def _ignored(
 
 
 def _own(module: Module) -> Iterator[tuple[Module, str, Tensor]]:
-    """The tensors of a module's parts, but those in shards."""
+    """The tensors of a module's parts, except shards."""
     for part in module.modules():
         for tensors in (part._parameters, part._buffers):
             for name, value in tensors.items():
@@ -452,8 +445,10 @@ def _own(module: Module) -> Iterator[tuple[Module, str, Tensor]]:
 def _of_own_precision(
     module: Module, precision: MixedPrecision, ignored: set[Module]
 ) -> dict[Module, dict[str, Any]]:
-    """The parts that compute in float32 within others that do not, such as batch norms, with
-    their settings; their outputs are of the dtype that their inputs had."""
+    """The settings of parts that compute in float32 within half-precision ones, as batch norms do.
+
+    Their inputs are cast to float32, and their outputs to the dtype that the inputs had.
+    """
     kinds = tuple(precision._module_classes_to_ignore)
     if precision.param_dtype is None or not kinds:
         return {}

@@ -15,7 +15,7 @@ class MixedPrecisionPolicy:
 
     Attributes:
         param_dtype: of the parameters as they are gathered; their own by default.
-        reduce_dtype: in which gradients are brought together; ``param_dtype`` by default.
+        reduce_dtype: in which gradients are summed; ``param_dtype`` by default.
         output_dtype: to which floating outputs of forward are cast.
         cast_forward_inputs: whether floating inputs are cast to ``param_dtype``.
     """
@@ -28,11 +28,11 @@ class MixedPrecisionPolicy:
 
 @dataclass
 class OffloadPolicy:
-    """The policy that keeps nothing elsewhere."""
+    """The policy of shards that stay on their device."""
 
 
 @dataclass
 class CPUOffloadPolicy(OffloadPolicy):
-    """Shards are kept in the CPU's memory; of tensors there this says nothing."""
+    """The policy of shards in the CPU's memory; tensors on the CPU are there anyway."""
 
     pin_memory: bool = True

@@ -1,4 +1,4 @@
-"""`ShardedGradScaler`: a scaler whose ranks leave out the same steps."""
+"""`ShardedGradScaler`: a gradient scaler whose ranks skip the same steps."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ __all__ = ["ShardedGradScaler"]
 
 
 class ShardedGradScaler(GradScaler):
-    """A `GradScaler` for gradients in shards: a step is left out where any rank has inf or NaN.
+    """A `GradScaler` for sharded gradients: a step is skipped if any rank has inf or NaN.
 
     Args:
         device, init_scale, growth_factor, backoff_factor, growth_interval, enabled: as of

@@ -1,14 +1,14 @@
-"""The parameters of one module that are gathered together and whose gradients are divided together.
+"""Groups of parameters that are gathered, and whose gradients are reduced, together.
 
-Outside of its use a module holds *shards*, `DTensor` parameters with this rank's rows. For its use
-they are replaced by *full* parameters, leaves that stay the same objects while their memory comes
-and goes: so the nodes of a graph hold the leaf, and no memory. What a node saves of a full
-parameter is packed as its name (`pack`), and gathered again when backward asks for it.
+While a module is not in use it holds *shards*, `DTensor` parameters with this rank's rows. While it
+is used they are replaced by *full* parameters, leaves that stay the same objects while their memory
+comes and goes: so the nodes of a graph hold the leaf, and no memory. Where a node saves a full
+parameter, a reference (`_Name`) is saved, and the parameter gathered again when backward needs it.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from contextlib import AbstractContextManager, nullcontext
 from typing import Any
 
@@ -21,22 +21,22 @@ from nnkit.distributed.collectives import all_gather_single, all_reduce, reduce_
 from nnkit.distributed.device_mesh import DeviceMesh
 from nnkit.distributed.fsdp.policies import MixedPrecisionPolicy
 from nnkit.distributed.tensor import Replicate, Shard
-from nnkit.distributed.tensor.dtensor import made
+from nnkit.distributed.tensor.dtensor import as_dtensor
 from nnkit.distributed.tensor.moving import own_part
 from nnkit.nn.parameter import Parameter
 
-# A parameter of which a rank has this much is a message of its own: copying it into one with others
-# and out of it takes longer than another message, and as much memory again.
+# A parameter of which a rank has this much is a message of its own: copying it into and out of a
+# message with others takes longer than another message, and as much memory again.
 ALONE = 1 << 18  # bytes
 
 
 class ShardedParameter:
-    """One parameter, in whatever places of modules it stands.
+    """A sharded parameter, which several modules may have.
 
     Args:
         places: the modules that have it, and its name in each.
-        parameter: as it was.
-        mesh: over whose last dimension its rows are divided; over the first of two it is the same.
+        parameter: the whole parameter.
+        mesh: its rows are divided over the last dimension, and replicated over the first of two.
         dtype: in which it is gathered.
     """
 
@@ -46,13 +46,13 @@ class ShardedParameter:
         self.places = places
         self.shape = parameter.shape
         ranks = mesh.shape[-1]
-        self.chunk = -(-self.shape[0] // ranks)  # rows of a shard, with those that fill it up
+        self.chunk = -(-self.shape[0] // ranks)  # rows of a shard, with padding
         self.row = self.shape[1:]
         self.size = self.chunk * self.row.numel()
         placements = (*(Replicate(),) * (mesh.ndim - 1), Shard(0))
         whole = parameter.detach()
         local = own_part(whole, mesh, placements).clone()
-        shard = made(local, mesh, placements, self.shape)
+        shard = as_dtensor(local, mesh, placements, self.shape)
         self.shard: Any = Parameter(shard, parameter.requires_grad)
         self.shard.__dict__.update(parameter.__dict__)
         self.dtype = parameter.dtype if dtype is None else dtype
@@ -76,12 +76,12 @@ class ShardedParameter:
         return self.shard.to_local().detach()
 
     def fill(self, gathered: Tensor) -> None:
-        """Give the full parameter its values, a column of rows from each rank."""
+        """Give the full parameter its values, gathered from all ranks."""
         rows = gathered.reshape(-1, *self.row)[: self.shape[0]]
         self.full.data = rows
 
     def free(self) -> None:
-        """Give its memory back."""
+        """Free the memory of the full parameter."""
         self.full.data = self._freed()
 
     def add_gradient(self, rows: Tensor) -> None:
@@ -96,11 +96,11 @@ class ShardedParameter:
 
 
 class ParameterGroup:
-    """The parameters of a module that travel together.
+    """The parameters of a module that are gathered and reduced together.
 
     Args:
         found: the parameters with their places.
-        mesh: the ranks: one dimension, or two of which the first repeats what the second divides.
+        mesh: the ranks: one dimension, or two, of which the first replicates.
         policy: the dtypes.
     """
 
@@ -120,7 +120,7 @@ class ParameterGroup:
         ]
         self.messages = _messages(self.parameters)
         self.is_full = False
-        self.versions: list[int] = []  # of the shards, as they were gathered
+        self.versions: list[int] = []  # of the shards when they were gathered
         self.gathering: list[tuple[Any, Tensor, Tensor]] = []
         self.reducing: list[tuple[Any, Tensor, list[ShardedParameter]]] = []
         self.frees_after_forward = True
@@ -135,7 +135,7 @@ class ParameterGroup:
 
     @no_grad()
     def begin_unshard(self) -> None:
-        """Begin to gather the parameters, unless they are there or on their way."""
+        """Begin to gather the parameters, unless they are there or being gathered."""
         now = self._now()
         if now == self.versions and (self.is_full or self.gathering):
             return
@@ -155,7 +155,7 @@ class ParameterGroup:
 
     @no_grad()
     def unshard(self) -> None:
-        """Have the full parameters, and let the modules have them."""
+        """Gather the full parameters, and let the modules have them."""
         self.begin_unshard()
         for (work, found, _), members in zip(self.gathering, self.messages):
             work.wait()
@@ -171,7 +171,7 @@ class ParameterGroup:
                 p.show(p.full)
 
     def reshard(self) -> None:
-        """Let the modules have the shards again, and give back the memory of the rest."""
+        """Let the modules have the shards again, and free the full parameters."""
         self._drop_gathering()
         self.versions = []
         if self.is_full:
@@ -184,7 +184,7 @@ class ParameterGroup:
 
     @no_grad()
     def begin_reduce(self) -> None:
-        """Begin to bring the full gradients together; each rank gets the rows of its shards."""
+        """Begin to reduce the full gradients; each rank gets the rows of its shards."""
         self.finish_reduce()
         for members in self.messages:
             ready = [p for p in members if p.full._grad is not None]
@@ -199,7 +199,7 @@ class ParameterGroup:
 
     @no_grad()
     def finish_reduce(self) -> None:
-        """Wait for what was sent, and add it to the gradients of the shards."""
+        """Wait for the reduced gradients, and add them to those of the shards."""
         for work, found, ready in self.reducing:
             work.wait()
             if self.copies is not None:
@@ -212,7 +212,7 @@ class ParameterGroup:
 
 
 def _messages(parameters: list[ShardedParameter]) -> list[list[ShardedParameter]]:
-    """Those that travel together: the small ones of one dtype."""
+    """The parameters by messages: each large one alone, the small ones by dtype and device."""
     messages = []
     small: dict[Any, list[ShardedParameter]] = {}
     for p in parameters:
@@ -224,7 +224,7 @@ def _messages(parameters: list[ShardedParameter]) -> list[list[ShardedParameter]
 
 
 def _rows(members: list[ShardedParameter]) -> Tensor:
-    """This rank's rows of some parameters, one after another; what fills up is zero."""
+    """This rank's rows of some parameters, one after another, padded with zeros."""
     first = members[0]
     own = first.local()
     if len(members) == 1 and own.numel() == first.size and own.dtype == first.dtype:
@@ -239,7 +239,7 @@ def _rows(members: list[ShardedParameter]) -> Tensor:
 
 
 def _gradients(ready: list[ShardedParameter], ranks: int, dtype: Any) -> Tensor:
-    """The full gradients in a row for each rank, which is taken from the parameters."""
+    """The full gradients, in a row for each rank; they are taken from the parameters."""
     first = ready[0]
     dtype = dtype or first.dtype
     if len(ready) == 1 and first.chunk * ranks == first.shape[0] and first.dtype == dtype:
@@ -255,7 +255,7 @@ def _gradients(ready: list[ShardedParameter], ranks: int, dtype: Any) -> Tensor:
 
 
 def _put(columns: Tensor, grad: Tensor, p: ShardedParameter) -> None:
-    """Write a gradient into columns of which each rank has a row; what fills up stays zero."""
+    """Write a gradient into its columns of the rows for the ranks; padding stays zero."""
     full_rows, rest = divmod(p.shape[0], p.chunk) if p.chunk else (0, 0)
     flat = grad.reshape(p.shape[0], -1)
     columns[:full_rows] = flat[: full_rows * p.chunk].reshape(full_rows, -1)
@@ -264,11 +264,11 @@ def _put(columns: Tensor, grad: Tensor, p: ShardedParameter) -> None:
         columns[full_rows, : last.numel()] = last
 
 
-# What is saved for backward
+# Values saved for backward
 
 
 class _Name:
-    """A saved value that stands for a full parameter, or a view of one."""
+    """A reference to a full parameter, or to a view of one, that is saved in its place."""
 
     def __init__(self, group: ParameterGroup, parameter: ShardedParameter, seen: Any) -> None:
         self.group = group
@@ -277,7 +277,7 @@ class _Name:
 
 
 def packing() -> AbstractContextManager:
-    """A block in which full parameters are saved by name, and all else as before."""
+    """A context manager in which full parameters are saved by reference, all else as before."""
     if STACK.refusal is not None:
         return nullcontext()
     outer = STACK.pairs[-1] if STACK.pairs else None
@@ -302,8 +302,8 @@ def packing() -> AbstractContextManager:
     return saved_tensors_hooks(pack, unpack)
 
 
-def groups_of(modules: Sequence[Any]) -> Iterator[ParameterGroup]:
-    """The groups of those modules that have parameters of their own."""
+def groups_of(modules: Iterable[Any]) -> Iterator[ParameterGroup]:
+    """The groups of modules, as far as these have parameters of their own."""
     for module in modules:
         if module._sharding.group is not None:
             yield module._sharding.group

@@ -1,4 +1,4 @@
-"""Policies: which parts of a model are wrapped by themselves."""
+"""Policies that choose the parts of a model to be wrapped by themselves."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def always_wrap_policy(*args: Any, **kwargs: Any) -> bool:
 def lambda_auto_wrap_policy(
     module: Module, recurse: bool, nonwrapped_numel: int, lambda_fn: Callable[[Module], bool]
 ) -> bool:
-    """Wrap the modules of which a function says so."""
+    """Wrap the modules for which a function returns True."""
     return recurse or lambda_fn(module)
 
 
@@ -54,11 +54,12 @@ def size_based_auto_wrap_policy(
     force_leaf_modules: set[type[Module]] | None = None,
     exclude_wrap_modules: set[type[Module]] | None = None,
 ) -> bool:
-    """Wrap modules as soon as they have so many parameters.
+    """Wrap modules as soon as they have ``min_num_params`` parameters.
 
     Args:
         force_leaf_modules: classes whose parts are not wrapped; `MultiheadAttention` by default.
-        exclude_wrap_modules: classes that are not wrapped; the containers without a forward.
+        exclude_wrap_modules: classes that are not wrapped; by default the containers without a
+            forward.
     """
     if force_leaf_modules is None:
         force_leaf_modules = {MultiheadAttention}
@@ -76,7 +77,7 @@ def _or_policy(
 
 
 class CustomPolicy:
-    """Wrap the modules of which a function returns True, or the settings in which they differ."""
+    """Wrap the modules for which a function returns True, or the settings in which they differ."""
 
     def __init__(self, lambda_fn: Callable[[Module], bool | dict[str, Any]]) -> None:
         self._settings_of = lambda_fn
@@ -141,13 +142,13 @@ def wrap_parts(
     apart: dict[Module, dict[str, Any]],
     make: Callable[..., Module],
 ) -> None:
-    """Put wrappers into the places of the modules that a policy chooses, but not of the root.
+    """Replace the modules that a policy chooses, except the root, by wrappers around them.
 
     Args:
         ignored: modules that stay as they are.
-        free: their parameters.
+        free: the parameters of those.
         apart: modules that are wrapped whatever the policy says, with their settings.
-        make: wraps one, given it and the settings in which it differs from the root.
+        make: wraps a module, given the settings in which it differs from the root.
     """
     if isinstance(policy, CustomPolicy):
         chosen = policy.choose(root, ignored)
@@ -177,10 +178,10 @@ _settings: list[dict[str, Any]] = []  # of the block that `enable_wrap` opened
 
 @contextlib.contextmanager
 def enable_wrap(*, wrapper_cls: Any, **wrapper_kwargs: Any) -> Iterator[None]:
-    """A block in which `wrap` wraps, with these settings.
+    """A context manager in which `wrap` wraps modules, with these settings.
 
     Raises:
-        NotImplementedError: there is such a block around it.
+        NotImplementedError: it is entered within another.
     """
     if _settings:
         raise NotImplementedError(
@@ -195,7 +196,7 @@ def enable_wrap(*, wrapper_cls: Any, **wrapper_kwargs: Any) -> Iterator[None]:
 
 
 def wrap(module: Module, **wrap_overrides: Any) -> Module:
-    """Wrap a module in a block of `enable_wrap`; elsewhere it stays as it is."""
+    """Wrap a module within `enable_wrap`; elsewhere it stays as it is."""
     if not _settings:
         return module
     settings = {**_settings[0], **wrap_overrides}

@@ -1,7 +1,6 @@
 """Collectives through which gradients flow, as ``torch.distributed.nn.functional``.
 
-Each returns new tensors. Its backward is the transposed collective, so all ranks run backward
-alike.
+The backward of each is the transposed collective, so all ranks must run backward alike.
 """
 
 from __future__ import annotations
@@ -38,14 +37,14 @@ def scatter(tensors: list[Tensor], src: int = 0, group: Any = None) -> Tensor:
 
 
 def reduce(tensor: Tensor, dst: int, op: Any = ReduceOp.SUM, group: Any = None) -> Tensor:
-    """The tensors of all ranks brought together on rank ``dst``."""
+    """The tensors of all ranks, reduced, on rank ``dst``; its own tensor on every other rank."""
     return _Reduce.apply(dst, op, group, tensor)
 
 
 def reduce_scatter(
     output: Tensor, input_list: list[Tensor], op: Any = ReduceOp.SUM, group: Any = None
 ) -> Tensor:
-    """This rank's place in the lists of all ranks, brought together; written to ``output``."""
+    """The tensors at this rank's place in the lists of all ranks, reduced; in ``output``."""
     return _ReduceScatter.apply(op, group, output, *input_list)
 
 
@@ -68,7 +67,7 @@ def all_gather(tensor: Tensor, group: Any = None) -> tuple[Tensor, ...]:
 def all_to_all(
     output_tensor_list: list[Tensor], input_tensor_list: list[Tensor], group: Any = None
 ) -> tuple[Tensor, ...]:
-    """The tensors of all ranks at this rank's place of their lists; written to the outputs."""
+    """The tensors at this rank's place in the lists of all ranks; in the output tensors."""
     return _AllToAll.apply(group, output_tensor_list, *input_tensor_list)
 
 
@@ -79,12 +78,12 @@ def all_to_all_single(
     input_split_sizes: list[int] | None = None,
     group: Any = None,
 ) -> Tensor:
-    """The parts of all ranks' inputs that are for this rank; written to ``output``."""
+    """The parts of all ranks' inputs that are for this rank; in ``output``."""
     return _AllToAllSingle.apply(group, output, output_split_sizes, input_split_sizes, input)
 
 
 def all_reduce(tensor: Tensor, op: Any = ReduceOp.SUM, group: Any = None) -> Tensor:
-    """The tensors of all ranks brought together, on every rank."""
+    """The tensors of all ranks, reduced, on every rank."""
     return _AllReduce.apply(op, group, tensor)
 
 

@@ -1,4 +1,4 @@
-"""Tensors that lie on several ranks, as ``torch.distributed.tensor``."""
+"""Tensors distributed over several ranks, as ``torch.distributed.tensor``."""
 
 from __future__ import annotations
 

@@ -1,17 +1,18 @@
-"""`DTensor`: a tensor of which every rank has a part, and which says the shape of the whole.
+"""`DTensor`: a tensor of which every rank has a part, and which has the shape of the whole.
 
 It is an instance of Tensor that holds this rank's part, so that optimizers, hooks and backward
-work on parts and know nothing of ranks; its ``__torch_function__`` answers for everything else.
+work on parts and know nothing of ranks; ``__torch_function__`` decides what other functions do.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from math import prod
 from typing import Any
 
 from nnkit.autograd import no_grad
 from nnkit.autograd.arguments.overriding import THREAD, DisableTorchFunctionSubclass
+from nnkit.autograd.batch.function import leaves
 from nnkit.autograd.tensor import Size, Tensor
 from nnkit.backend.algebra import FORMULAS
 from nnkit.distributed.collectives import all_reduce, broadcast
@@ -21,14 +22,14 @@ from nnkit.distributed.reduce_op import ReduceOp
 from nnkit.distributed.tensor.moving import Gather, own_part
 from nnkit.distributed.tensor.placement_types import Partial, Placement, Replicate, Shard
 
-# What is computed from the elements at one place, beside the formulas.
-_BY_PLACE = frozenset(
+# The element-wise functions, beside the formulas.
+_ELEMENT_WISE = frozenset(
     "add mul sub div true_divide rsub rpow rtruediv rdiv pow clone detach to double float half"
     " bfloat16 type cpu cuda contiguous copy zero fill zeros_like ones_like empty_like full_like"
     " clamp clip clamp_min clamp_max nan_to_num where masked_fill lerp addcmul addcdiv"
     " requires_grad alias as_subclass eq ne lt le gt ge".split()
 )
-# What concerns the object, and not its elements.
+# Functions that concern the object, and not its elements.
 _OF_OBJECT = frozenset(
     "register_hook register_post_accumulate_grad_hook retain_grad is_floating_point is_complex"
     " is_inference is_contiguous element_size data_ptr untyped_storage storage_offset dim"
@@ -38,18 +39,18 @@ _NORMS = frozenset(("norm", "vector_norm"))
 
 
 class DTensor(Tensor):
-    """A tensor that lies on the ranks of a mesh; made by `distribute_tensor` or `from_local`.
+    """A tensor distributed over a mesh of ranks; made by `distribute_tensor` or `from_local`.
 
-    Functions that compute each element by itself run on the parts, norms on the parts and their
-    sums. For any other, every rank brings the whole together, and the result is replicated: that is
-    right, and costs the memory of the whole.
+    Element-wise functions run on the local parts, norms on the parts and their sums. For any other
+    function every rank gathers the whole tensor, and the result is replicated: that is correct,
+    and costs the memory of the whole.
 
     Attributes:
         device_mesh: the ranks.
         placements: for each dimension of the mesh `Shard`, `Replicate` or `Partial`.
 
     Raises:
-        RuntimeError: of a call with other tensors that have dimensions.
+        RuntimeError: a function is called with it and an ordinary tensor that has dimensions.
 
     Example:
         >>> import nnkit
@@ -80,7 +81,7 @@ class DTensor(Tensor):
         Args:
             device_mesh: all ranks by default.
             placements: replicated by default.
-            shape: that of the whole; by default the parts are taken for equally large.
+            shape: that of the whole; by default all parts are assumed to be equally large.
             run_check, stride: accepted.
         """
         mesh = _mesh(device_mesh)
@@ -91,7 +92,7 @@ class DTensor(Tensor):
                 if isinstance(placement, Shard):
                     sizes[placement.dim] *= mesh.size(mesh_dim)
             shape = sizes
-        return made(local_tensor.view_as(local_tensor), mesh, placed, Size(shape))
+        return as_dtensor(local_tensor.view_as(local_tensor), mesh, placed, Size(shape))
 
     def to_local(self, *, grad_placements: Any = None) -> Tensor:
         """This rank's part; gradients flow back."""
@@ -123,18 +124,18 @@ class DTensor(Tensor):
         shape = self._whole_shape
         with DisableTorchFunctionSubclass():
             local = own_part(_whole(self), mesh, placed).contiguous()
-        return made(local, mesh, placed, shape)
+        return as_dtensor(local, mesh, placed, shape)
 
-    # What Tensor asks of its own array
+    # Properties that Tensor reads from its array
 
     @property
     def shape(self) -> Size:
-        """The sizes of the whole; inside of functions on parts, those of the part."""
+        """The sizes of the whole; within functions on parts, those of the part."""
         return self._whole_shape if THREAD.of_tensors else Size(self._array.shape)
 
     @property
     def nbytes(self) -> int:
-        """Bytes of the whole."""
+        """The number of bytes of the whole."""
         return prod(self.shape) * self.itemsize
 
     @property
@@ -142,7 +143,9 @@ class DTensor(Tensor):
         """The gradient, divided as the tensor is."""
         found = self._grad
         if found is not None and found.__class__ is Tensor:
-            self._grad = found = made(found, self.device_mesh, self.placements, self._whole_shape)
+            self._grad = found = as_dtensor(
+                found, self.device_mesh, self.placements, self._whole_shape
+            )
         return found
 
     @grad.setter
@@ -182,8 +185,10 @@ class DTensor(Tensor):
         return _answer(func, args, kwargs or {})
 
 
-def made(local: Tensor, mesh: DeviceMesh, placements: Sequence[Placement], shape: Size) -> DTensor:
-    """A tensor of the caller's, which nobody else has, as the part of a DTensor."""
+def as_dtensor(
+    local: Tensor, mesh: DeviceMesh, placements: Sequence[Placement], shape: Size
+) -> DTensor:
+    """Turn a tensor that nobody else holds into a DTensor with it as the local part."""
     out: Any = local
     out.__class__ = DTensor
     out.__dict__.update(device_mesh=mesh, placements=tuple(placements), _whole_shape=shape)
@@ -191,7 +196,7 @@ def made(local: Tensor, mesh: DeviceMesh, placements: Sequence[Placement], shape
 
 
 def plain(x: Any) -> Tensor:
-    """The part itself, with its history; called where subclasses are not asked."""
+    """The local part with its history; called where ``__torch_function__`` is off."""
     return x.as_subclass(Tensor)  # type: ignore[attr-defined]
 
 
@@ -250,11 +255,11 @@ def distribute_tensor(
         for group in mesh.get_all_groups():
             broadcast(whole, group=group, group_src=src_data_rank)
     local = own_part(whole, mesh, placed).clone()
-    out: Any = made(local, mesh, placed, tensor.shape)
+    out: Any = as_dtensor(local, mesh, placed, tensor.shape)
     return out.requires_grad_(tensor.requires_grad)
 
 
-# What functions do with parts
+# Functions on parts
 
 
 def _answer(func: Callable, args: tuple, kwargs: dict[str, Any]) -> Any:
@@ -285,9 +290,9 @@ def _answer(func: Callable, args: tuple, kwargs: dict[str, Any]) -> Any:
 
 
 def _alike(name: str, parts: list[DTensor]) -> DTensor | None:
-    """The one whose parts are the result's, if the function computes place by place."""
+    """The tensor that is divided as the result will be, if the function is element-wise."""
     base = name.strip("_")
-    if base not in _BY_PLACE and base not in FORMULAS:
+    if base not in _ELEMENT_WISE and base not in FORMULAS:
         return None
     divided = [x for x in parts if not _is_whole(x) or x._array.ndim]
     first = divided[0]
@@ -305,7 +310,7 @@ def _is_whole(x: DTensor) -> bool:
 
 
 def _accessed(func: Callable, x: DTensor, args: tuple) -> Any:
-    """The value of an attribute: the part's own for the whole, unless it is a tensor."""
+    """The value of an attribute: that of the part, unless it is a tensor."""
     found = func(*args)
     if not isinstance(found, Tensor):
         return found
@@ -314,27 +319,38 @@ def _accessed(func: Callable, x: DTensor, args: tuple) -> Any:
     return _on_wholes(func, "__get__", args, {})
 
 
+def _mapped(value: Any, change: Callable[[Tensor], Tensor]) -> Any:
+    """A nested value with its tensors changed."""
+    if isinstance(value, Tensor):
+        return change(value)
+    if isinstance(value, (tuple, list)) and type(value) is not Size:
+        kind: Any = type(value)
+        found = [_mapped(each, change) for each in value]
+        return kind(*found) if hasattr(value, "_fields") else kind(found)
+    if isinstance(value, dict):
+        return {key: _mapped(each, change) for key, each in value.items()}
+    return value
+
+
 def _converted(result: Any, mesh: DeviceMesh, placed: Sequence, shape: Size | None) -> Any:
     """The tensors of a result as DTensors; their shapes are their own where none is given."""
-    if isinstance(result, Tensor):
-        if isinstance(result, DTensor):
-            return result
-        return made(result, mesh, placed, Size(result._array.shape) if shape is None else shape)
-    if isinstance(result, (tuple, list)) and type(result) is not Size:
-        found = [_converted(each, mesh, placed, shape) for each in result]
-        kind: Any = type(result)
-        return kind(*found) if hasattr(result, "_fields") else kind(found)
-    return result
+
+    def distributed(x: Tensor) -> Tensor:
+        whole = Size(x._array.shape) if shape is None else shape
+        return x if isinstance(x, DTensor) else as_dtensor(x, mesh, placed, whole)
+
+    return _mapped(result, distributed)
 
 
 def _on_wholes(func: Callable, name: str, args: tuple, kwargs: dict[str, Any]) -> Any:
-    """The result of a function of whole tensors, which every rank has; what it writes into its
-    first argument goes back into the parts."""
+    """The result of a function of the whole tensors, which every rank computes; what it writes into
+    its first argument is written back into the parts."""
     if isinstance(kwargs.get("out"), DTensor):
         raise NotImplementedError(f"{name}: out= a DTensor")
     written = args[0] if args and isinstance(args[0], DTensor) else None
-    mesh = next(x for x in _tensors((args, kwargs)) if isinstance(x, DTensor)).device_mesh
-    args, kwargs = _replaced((args, kwargs))
+    first = next(x for x in _tensors((args, kwargs)) if isinstance(x, DTensor))
+    mesh = first.device_mesh
+    args, kwargs = _mapped((args, kwargs), lambda x: _whole(x) if isinstance(x, DTensor) else x)
     version = args[0]._version if written is not None else 0
     result = func(*args, **kwargs)
     if written is not None and args[0]._version != version:
@@ -346,27 +362,15 @@ def _on_wholes(func: Callable, name: str, args: tuple, kwargs: dict[str, Any]) -
     return _converted(result, mesh, (Replicate(),) * mesh.ndim, None)
 
 
-def _replaced(value: Any) -> Any:
-    if isinstance(value, DTensor):
-        return _whole(value)
-    if isinstance(value, (tuple, list)) and type(value) is not Size:
-        kind: Any = type(value)
-        found = [_replaced(each) for each in value]
-        return kind(*found) if hasattr(value, "_fields") else kind(found)
-    if isinstance(value, dict):
-        return {key: _replaced(each) for key, each in value.items()}
-    return value
-
-
 def _is_total(args: tuple, kwargs: dict[str, Any]) -> bool:
-    """Whether a norm is of all elements, and of a number."""
+    """Whether a norm is over all elements, and its order a number."""
     order = args[1] if len(args) > 1 else kwargs.get("p", kwargs.get("ord", 2.0))
     others = {"p", "ord", "dtype"}
     return len(args) <= 2 and kwargs.keys() <= others and isinstance(order, (int, float))
 
 
 def _norm(func: Callable, x: DTensor, args: tuple, kwargs: dict[str, Any]) -> Any:
-    """The norm of the parts' norms, each of which one rank of a replicated dimension has."""
+    """The norm of the norms of all parts, reduced over the dimensions that divide the tensor."""
     order = float(args[1] if len(args) > 1 else kwargs.get("p", kwargs.get("ord", 2.0)))
     if x.requires_grad or order == 0 or any(isinstance(p, Partial) for p in x.placements):
         return _on_wholes(func, "norm", args, kwargs)
@@ -385,18 +389,11 @@ def _norm(func: Callable, x: DTensor, args: tuple, kwargs: dict[str, Any]) -> An
             all_reduce(total, reduction, x.device_mesh.get_group(mesh_dim))
     if reduction is ReduceOp.SUM:
         total = total.pow(1 / order)
-    return made(total, x.device_mesh, (Replicate(),) * x.device_mesh.ndim, Size(()))
+    return as_dtensor(total, x.device_mesh, (Replicate(),) * x.device_mesh.ndim, Size(()))
 
 
-def _tensors(value: Any) -> Iterator[Tensor]:
-    if isinstance(value, Tensor):
-        yield value
-    elif isinstance(value, dict):
-        for each in value.values():
-            yield from _tensors(each)
-    elif isinstance(value, (tuple, list)):
-        for each in value:
-            yield from _tensors(each)
+def _tensors(value: Any) -> list[Tensor]:
+    return [each for each in leaves(value) if isinstance(each, Tensor)]
 
 
 def _strides(shape: Size, dim: int | None = None) -> Any:

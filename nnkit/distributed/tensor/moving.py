@@ -1,4 +1,4 @@
-"""Between the parts of a tensor that ranks have and the whole."""
+"""Gathering a whole tensor from the parts of all ranks, and dividing it."""
 
 from __future__ import annotations
 
@@ -69,7 +69,7 @@ def _rows_of_all(own: Tensor, dim: int, rows: int, group: Any) -> Tensor:
 
 
 class Gather(Function):
-    """`gathered`; every rank goes on with the whole alike, and so its gradient is its part."""
+    """`gathered`, with this rank's part of the whole's gradient: all ranks compute the same one."""
 
     @staticmethod
     def forward(

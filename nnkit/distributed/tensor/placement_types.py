@@ -1,4 +1,4 @@
-"""Placements of the elements of a `DTensor` along each dimension of its mesh."""
+"""Placements: how a `DTensor` is distributed along each dimension of its mesh."""
 
 from __future__ import annotations
 
@@ -23,8 +23,8 @@ class Placement:
 
 @dataclass(frozen=True)
 class Shard(Placement):
-    """Divided along a dimension: of n ranks each has ``ceil(size / n)`` rows, and the last ones
-    what is left."""
+    """Divided along a dimension: each of n ranks has ``ceil(size / n)`` rows, the last ones fewer
+    or none."""
 
     dim: int
 
@@ -36,8 +36,7 @@ class Replicate(Placement):
 
 @dataclass(frozen=True)
 class Partial(Placement):
-    """Terms that are still to be put together: by ``sum``, ``avg``, ``min``, ``max`` or
-    ``product``."""
+    """Terms that are still to be reduced: by ``sum``, ``avg``, ``min``, ``max`` or ``product``."""
 
     reduce_op: str = "sum"
 

@@ -17,7 +17,7 @@ __all__ = [
 
 
 def allreduce_hook(process_group: Any, bucket: Any) -> Future:
-    """The hook that `DistributedDataParallel` is without one: the mean over the ranks."""
+    """The default of `DistributedDataParallel`: the mean over the ranks."""
     return _mean(process_group, bucket.buffer())
 
 
@@ -29,7 +29,7 @@ def _mean(group: Any, values: Any) -> Future:
 
 
 def _compressed(group: Any, bucket: Any, dtype: Any) -> Future:
-    """The mean, formed of numbers of another dtype."""
+    """The mean, computed in another dtype."""
     buffer = bucket.buffer()
     mean = _mean(group, buffer.to(dtype))
     return mean.then(lambda future: buffer.copy_(future.value()))

@@ -1,4 +1,4 @@
-"""A communication hook that sends two thin matrices in place of each gradient."""
+"""`powerSGD_hook`: a communication hook that sends two thin matrices in place of each gradient."""
 
 from __future__ import annotations
 
@@ -18,21 +18,22 @@ __all__ = ["PowerSGDState", "powerSGD_hook"]
 
 
 class PowerSGDState:
-    """The settings of `powerSGD_hook`, and what it keeps between steps.
+    """The settings and the state of `powerSGD_hook`.
 
     Args:
         process_group: the ranks; all by default.
         matrix_approximation_rank: the columns of the thin matrices.
         start_powerSGD_iter: steps in which gradients are sent whole, since early ones change much.
-        min_compression_rate: what is not made at least so many times smaller is sent whole.
-        use_error_feedback: add what a step has lost to the gradient of the next.
+        min_compression_rate: gradients that it makes less than so many times smaller are sent
+            whole.
+        use_error_feedback: add the error of each step to the gradient of the next.
         warm_start: begin with the matrices of the step before, and not with random ones.
         orthogonalization_epsilon, compression_stats_logging_frequency,
         batch_tensors_with_same_shape: accepted.
         random_seed: of the random matrices, which all ranks draw alike.
 
     Raises:
-        ValueError: the hook is to start before step 2 although it keeps what it has learned from
+        ValueError: the hook is to start before step 2 although it keeps errors or matrices of
             steps: the buckets are made anew after the first.
     """
 

@@ -1,1 +1,1 @@
-"""torch's name for what surrounds the processes of a job."""
+"""The package of `errors`, whose `record` programs import."""

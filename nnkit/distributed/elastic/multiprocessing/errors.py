@@ -1,4 +1,4 @@
-"""How the main function of a rank ends."""
+"""`record`: a decorator of the main function of a rank."""
 
 from __future__ import annotations
 
