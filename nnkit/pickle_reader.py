@@ -1,7 +1,7 @@
 """Pickles read as data: an interpreter that knows the opcodes that build values, and no others.
 
-A pickle is a program. ``pickle.Unpickler`` guards which names a program may look up, but not what
-it does with what it found: one opcode sets any attribute of any object in reach. Here containers
+A pickle is a program. ``pickle.Unpickler`` can restrict the names that a program looks up, but not
+what it does with the objects: one opcode sets any attribute of any object in reach. Here containers
 are changed only if the program itself has made them, and only listed functions are called.
 """
 
@@ -21,7 +21,7 @@ from nnkit.backend.dtype import dtype
 
 __all__ = ["Function", "PickleReader"]
 
-# What stands in the file is pushed on the stack.
+# Opcodes that push the value in the file on the stack.
 _LITERALS = frozenset((
     "INT", "BININT", "BININT1", "BININT2", "LONG", "LONG1", "LONG4", "FLOAT", "BINFLOAT",
     "UNICODE", "SHORT_BINUNICODE", "BINUNICODE", "BINUNICODE8",
@@ -60,15 +60,15 @@ class PickleReader:
     """A reader of pickles that builds only plain values, containers and the ``known`` names.
 
     Args:
-        known: by full name, what a pickle may refer to: values, and each `Function` that it may
-            call with a tuple of arguments.
-        persistent: from a persistent id to the thing it stands for.
+        known: the values that a pickle may refer to, by full name, among them each `Function` that
+            it may call with a tuple of arguments.
+        persistent: from a persistent id to the object it stands for.
         allowed: by full name, classes and functions of the program that it may call too; it may
             fill instances of these very classes with items and attributes.
         encoding: of the strings of Python 2; "bytes" leaves them as they are.
 
-    Time and memory are proportional to the length of the pickle: nothing is allocated by a size
-    that it states, and what functions copy is held to its length.
+    Time and memory are proportional to the length of the pickle: no size in it decides how much is
+    allocated, and functions may copy only in proportion to its length.
     """
 
     def __init__(
@@ -84,10 +84,10 @@ class PickleReader:
         self._encoding = encoding
 
     def read(self, stream: BytesIO) -> Any:
-        """The value of the pickle that begins here; the stream is left behind it.
+        """The value of the pickle that begins at the stream's position, which moves to its end.
 
         Raises:
-            UnpicklingError: the pickle wants something that data do not need.
+            UnpicklingError: the pickle uses an operation or name that data do not need.
             ValueError: it is damaged.
         """
         self._stack: list[Any] = []
@@ -208,7 +208,7 @@ class PickleReader:
         return target
 
     def _build(self, argument: Any) -> None:
-        """Attributes of an OrderedDict, such as the ``_metadata`` of a ``state_dict``."""
+        """Set attributes of an OrderedDict, such as the ``_metadata`` of a ``state_dict``."""
         state, target = self._stack.pop(), self._stack[-1]
         if self._is_allowed(type(target)):
             set_state(target, state)
@@ -259,7 +259,7 @@ class PickleReader:
         return any(value is allowed for allowed in self._allowed)
 
     def _copy(self, *values: Any) -> None:
-        """A memoized value can be copied by few bytes of a pickle, so copies are counted."""
+        """Count values that are copied: few bytes of a pickle can copy a memoized value often."""
         self._left_to_copy -= sum(len(v) for v in values if isinstance(v, _SIZED))
         if self._left_to_copy < 0:
             raise pickle.UnpicklingError("it copies more than it contains")
@@ -269,10 +269,10 @@ class PickleReader:
 
 
 def global_names(content: bytes) -> set[str]:
-    """The classes and functions that a pickle refers to, found without obeying it.
+    """The classes and functions that a pickle refers to, found without running it.
 
     Raises:
-        UnpicklingError: it makes their names while it runs, or takes them from a registry.
+        UnpicklingError: it computes their names when it runs, or takes them from a registry.
     """
     found = set()
     for operation, argument, _ in pickletools.genops(content):
@@ -284,7 +284,7 @@ def global_names(content: bytes) -> set[str]:
 
 
 def set_state(target: Any, state: Any) -> None:
-    """Give an object the state that it was pickled with, as `pickle` does."""
+    """Restore the state that an object was pickled with, as `pickle` does."""
     if hasattr(target, "__setstate__"):
         target.__setstate__(state)
         return

@@ -1,4 +1,4 @@
-"""Files that change all at once: `replacing` writes beside a file and puts it in its place."""
+"""`replacing`: replaces a file in one step, by a new one that was written beside it."""
 
 from __future__ import annotations
 
@@ -23,15 +23,15 @@ def replacing(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
 
     Whatever happens, also to the process or the power, ``path`` is the old file or the new one.
     Symbolic links are followed; the file keeps its mode, and its owner where that is allowed. A
-    device or a pipe has no content to keep, and is written directly. What a save leaves behind
-    when it is killed, the next one to the same path removes (not on Windows).
+    device or a pipe has no content to keep, and is written directly. Files that killed saves have
+    left are removed by the next save to the same path (not on Windows).
 
     Raises:
         OSError: the old file may not be written, or the new one cannot be.
     """
     target = os.path.realpath(path)
     try:
-        # Refused where writing in place would be, so that a protected file stays.
+        # Opened for writing first, so that a protected file is not replaced.
         existing = os.open(target, os.O_WRONLY)
     except FileNotFoundError:
         old = None
@@ -80,7 +80,7 @@ def _create(target: str, mode: int) -> tuple[str, int]:
 
 
 def _remove_abandoned(target: str) -> None:
-    """Remove what saves that were killed left beside the target: files that nobody has locked."""
+    """Remove the unlocked temporary files beside the target, which killed saves have left."""
     if fcntl is None:
         return
     for name in glob.glob(glob.escape(target) + "." + "[0-9a-f]" * 12 + ".tmp"):

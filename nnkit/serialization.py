@@ -1,9 +1,9 @@
-"""`save` and `load`: nested state in a file, and no code from it is run unless a call says so.
+"""`save` and `load`: nested states in files, whose code is not run unless a call asks for it.
 
-A state is a tree of dictionaries, lists and tuples whose leaves are tensors, numbers and strings:
-what ``state_dict()`` of a module or an optimizer gives. The tensors go into a safetensors or npz
-file under their dotted paths; the rest of the tree is a JSON note in the same file. What is more
-than a state is written as ``torch.save`` does (`nnkit.torch_checkpoint`).
+A state is a tree of dictionaries, lists and tuples whose leaves are tensors, numbers and strings,
+such as the ``state_dict()`` of a module or an optimizer. The tensors go into a safetensors or npz
+file under their dotted paths; the rest of the tree is a JSON note in the same file. Any other
+object is written as ``torch.save`` does (`nnkit.torch_checkpoint`).
 """
 
 from __future__ import annotations
@@ -61,11 +61,11 @@ __all__ = [
 ]
 
 _NOTE = "nnkit"  # the name of the JSON note
-_OF_STATES = (".npz", ".safetensors")  # names of files that hold nothing but states
-_LONGEST_MARK = 32  # bytes that tell a format
+_OF_STATES = (".npz", ".safetensors")  # extensions of files that hold nothing but states
+_LONGEST_MARK = 32  # bytes, by which formats are recognized
 DEFAULT_PROTOCOL = 2  # of torch's pickles
 _PLAIN = (bool, int, float, str, type(None))
-_LONGEST_REASON = 500  # what stands in an error may come from the file
+_LONGEST_REASON = 500  # characters of an error, which may come from the file
 Path = str | os.PathLike[str]
 Make = Callable[[Any], Tensor]  # from an array to the tensor that is loaded
 
@@ -74,11 +74,11 @@ _safe_globals: list[Any] = []
 
 
 def add_safe_globals(safe_globals: list[Any]) -> None:
-    """Let files that are read as data make instances of these classes, and call these functions.
+    """Allow files that are read as data to create instances of classes, and to call functions.
 
     Args:
         safe_globals: classes and functions, or pairs of one and the name that files have for it.
-            What they do with the arguments that a file gives them is their own affair.
+            They must be safe for any arguments, which the file gives them.
 
     Example:
         >>> import argparse, io
@@ -94,18 +94,18 @@ def add_safe_globals(safe_globals: list[Any]) -> None:
 
 
 def get_safe_globals() -> list[Any]:
-    """What `add_safe_globals` has allowed."""
+    """The classes and functions that `add_safe_globals` has allowed."""
     return list(_safe_globals)
 
 
 def get_unsafe_globals_in_checkpoint(f: Path | BinaryIO) -> list[str]:
     """The names of classes and functions in a file of ``torch.save`` that `load` refuses as data.
 
-    Nothing of the file is run: its pickle is only looked through.
+    Nothing in the file is run: its pickle is only scanned.
 
     Raises:
         ValueError: it is no such file, or one of torch before 1.6.
-        UnpicklingError: its pickle makes names while it runs, as those of protocol 4 do.
+        UnpicklingError: its pickle computes names when it runs, as those of protocol 4 do.
 
     Example:
         >>> import argparse, io
@@ -132,13 +132,13 @@ def get_unsafe_globals_in_checkpoint(f: Path | BinaryIO) -> list[str]:
 
 
 def clear_safe_globals() -> None:
-    """Allow nothing any more."""
+    """Revoke everything that `add_safe_globals` has allowed."""
     _safe_globals.clear()
 
 
 @contextlib.contextmanager
 def safe_globals(safe_globals: list[Any]) -> Iterator[None]:
-    """`add_safe_globals` for the time of a ``with``."""
+    """`add_safe_globals` as a context manager."""
     before = get_safe_globals()
     add_safe_globals(safe_globals)
     try:
@@ -161,21 +161,21 @@ def save(
     Args:
         obj: a state: dictionaries, lists and tuples of tensors, numbers, strings, bytes, None,
             dtypes and devices, the keys of dictionaries numbers or strings; or anything that can
-            be pickled, such as a module, or a tensor with attributes or of a class of its own.
+            be pickled, such as a module, or a tensor of a subclass or with attributes.
         f: a path, or a binary file. A path is written under another name and then renamed, so
             that it never holds half a state; it keeps its mode, and links are followed.
         pickle_module: in torch's format, another module with a ``Pickler``.
         pickle_protocol: in torch's format, the protocol of the pickle.
         _use_new_zipfile_serialization: false for torch's format before 1.6.
         format: "torch" for torch's format in any case. Otherwise a state is written as npz if the
-            name ends so, else as safetensors, and what is no state in torch's format.
+            name ends in ``.npz``, else as safetensors, and any other object in torch's format.
 
     Raises:
-        TypeError: something in ``obj`` is of another type, and the name ends in ``.npz`` or
-            ``.safetensors``; the message has its path.
+        TypeError: a value in ``obj`` is of another type, and the name ends in ``.npz`` or
+            ``.safetensors``; the message has the value's path.
         ValueError: the format is unknown; or the name ends so and ``obj`` contains itself, or is
             nested some hundreds of levels deep.
-        PicklingError: what is no state cannot be pickled, such as a lambda.
+        PicklingError: ``obj`` is no state and cannot be pickled, as a lambda cannot.
 
     Example:
         >>> import nnkit, tempfile, os
@@ -260,32 +260,32 @@ def load(
     max_bytes: int | None = None,
     **pickle_load_args: Any,
 ) -> Any:
-    """Read what `save`, ``torch.save``, safetensors or NumPy has written.
+    """Read a file of `save`, ``torch.save``, safetensors or NumPy.
 
     Args:
         f: a path, or a binary file.
-        map_location: the device of the tensors; a dictionary from a device as the file has it to
-            another; or a function of a storage and that name, which returns a storage, or None.
-            Without it, and where it is silent, they are on the CPU.
+        map_location: the device of the tensors; a dictionary from devices as the file names them
+            to others; or a function of a storage and such a name, which returns a storage or None.
+            Without it, and where it returns None, they are on the CPU.
         pickle_module: with ``weights_only=False``, another module with an ``Unpickler``.
-        weights_only: read data alone, the default. **False obeys the file**: the pickle in a file
-            of ``torch.save`` may then run any code, so give it only for files that you trust.
+        weights_only: read data alone, the default. **With False the file is executed**: the pickle
+            in a file of ``torch.save`` may run any code, so use it only for files that you trust.
         mmap: map a file of ``torch.save`` (a path) to memory instead of reading it: its tensors
-            are read when they are used, and what is written to them stays in memory.
-        max_bytes: refuse a file whose contents take more. Without it they are at most as large
-            as the file, but for an npz that is compressed (a thousand times as large at most).
+            are read when they are used, and values written to them stay in memory.
+        max_bytes: refuse a file whose contents are larger. Without it they are at most as large
+            as the file, except in a compressed npz (at most a thousand times as large).
         pickle_load_args: ``encoding``, of strings that Python 2 has written ("bytes" leaves them
-            as they are); with ``weights_only=False`` whatever the ``Unpickler`` takes.
+            as they are); with ``weights_only=False`` further arguments of the ``Unpickler``.
 
     A file of ``torch.save`` may hold tensors, parameters, numbers, strings and containers, and
-    instances of what `add_safe_globals` has allowed. The file may come from anybody: see
-    SECURITY.md for what is promised. With ``weights_only=False`` it may hold anything; modules,
+    instances of the classes that `add_safe_globals` has allowed. The file may come from anybody:
+    see SECURITY.md for what is promised. With ``weights_only=False`` it may hold anything; modules,
     optimizers and the like become those of nnkit.
 
     Raises:
         ValueError: the file is damaged, too large or of no known format, or ``mmap`` is given
             and ``f`` is no path.
-        UnpicklingError: a file of ``torch.save`` wants another class, function or action.
+        UnpicklingError: a file of ``torch.save`` needs a class, function or action not allowed.
         RuntimeError: ``pickle_module`` is given with ``weights_only=True``.
         OSError: it cannot be opened or read.
     """
@@ -300,16 +300,18 @@ def load(
         raise ValueError("f must be a file path in order to use the mmap argument")
     make = partial(_placed, map_location)
     if not callable(map_location) and not isinstance(map_location, dict) and map_location:
-        _ = located(map_location).backend  # a device that is not there is no fault of the file
+        _ = located(map_location).backend  # a missing device is no error of the file
     options = {"encoding": "utf-8", **pickle_load_args}
     if weights_only:
         unpickle = partial(_read_data, encoding=options["encoding"])
     else:
-        unpickle = _obey(pickle_module or pickle, options)
+        from nnkit import torch_pickle
+
+        unpickle = partial(torch_pickle.load, module=pickle_module or pickle, options=options)
 
     def read(stream: BinaryIO) -> Any:
         arguments = (stream, make, unpickle, max_bytes, f if mmap else None)
-        # Where the file is obeyed, errors are its own.
+        # A file that is executed may raise anything.
         return _load(*arguments) if weights_only else _read(*arguments)
 
     if isinstance(f, (str, os.PathLike)):
@@ -319,7 +321,7 @@ def load(
 
 
 def _sought(f: BinaryIO) -> BinaryIO:
-    """The file, if it says that one can seek in it, or what it holds."""
+    """The file, if it is seekable, else its contents in memory."""
     if not hasattr(f, "seekable"):
         for method in ("seek", "tell"):
             if not hasattr(f, method):
@@ -355,7 +357,7 @@ def _read_data(stream: io.BytesIO, persistent: Callable[[Any], Any], encoding: s
 
 
 def _allowed() -> dict[str, Any]:
-    """What `add_safe_globals` has allowed, by the names that files have for it."""
+    """The allowed classes and functions, by the names that files have for them."""
     from nnkit.torch_pickle import name_of
 
     allowed = {}
@@ -368,14 +370,8 @@ def _allowed() -> dict[str, Any]:
     return allowed
 
 
-def _obey(module: Any, options: dict[str, Any]) -> Callable[..., Any]:
-    from nnkit import torch_pickle
-
-    return partial(torch_pickle.load, module=module, options=options)
-
-
 def _load(stream: BinaryIO, *arguments: Any) -> Any:
-    """The contents of a stream; whatever its bytes make go wrong is one of two kinds of errors."""
+    """The contents of a stream; errors in its bytes become UnpicklingError or ValueError."""
     name = getattr(stream, "name", "the stream")
     try:
         return _read(stream, *arguments)
@@ -386,7 +382,7 @@ def _load(stream: BinaryIO, *arguments: Any) -> Any:
     except MemoryError:
         raise
     except Exception as error:
-        # Only a seek to a place that the file has made up is an invalid argument.
+        # EINVAL comes from a seek to a position that the file gives wrongly.
         if isinstance(error, OSError) and error.errno != errno.EINVAL:
             raise
         reason = str(error)[:_LONGEST_REASON]
@@ -438,7 +434,7 @@ def _restore(arrays: dict[str, Any], note: str | None, make: Make) -> Any:
     return {name: make(array) for name, array in arrays.items()}
 
 
-_MARKS = {"_is_buffer", "_is_param", "persistent"}  # the attributes that buffers are known by
+_MARKS = {"_is_buffer", "_is_param", "persistent"}  # attributes that mark buffers and parameters
 
 
 def _encode(value: Any, path: str, arrays: dict[str, Any]) -> Any:

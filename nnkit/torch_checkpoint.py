@@ -29,7 +29,7 @@ from nnkit.torch_rebuild import checked_when_read
 
 __all__ = ["is_legacy", "pickle_name", "read", "read_legacy", "write", "write_legacy"]
 
-ORDER_UNLESS_SAID = b"little"  # the byte order of archives that do not tell theirs
+DEFAULT_BYTE_ORDER = b"little"  # of archives that do not name theirs
 _LONGEST_BYTE_ORDER = 16
 _ALIGNMENT = 64  # of the memory of tensors in a file, as torch has it
 VERSION = b"3\n"
@@ -43,8 +43,8 @@ _SYSTEM = {
     "type_sizes": {"short": 2, "int": 4, "long": 4},
 }
 
-Make = Callable[[Any, str], Tensor]  # from an array, and where it was, to the tensor
-Load = Callable[[BinaryIO, Callable[[Any], Any]], Any]  # unpickles, given what persistent ids mean
+Make = Callable[[Any, str], Tensor]  # from an array and the name of its device to the tensor
+Load = Callable[[BinaryIO, Callable[[Any], Any]], Any]  # unpickles, given objects by persistent id
 Dump = Callable[[Any, BinaryIO, Callable[[Any], Any]], None]  # pickles, given persistent ids
 
 
@@ -62,11 +62,11 @@ def read(archive: zipfile.ZipFile, name: str, make: Make, load: Load, path: Any 
     """The object tree of an archive; given its ``path``, its memory is mapped.
 
     Raises:
-        UnpicklingError: it refers to a thing that ``load`` refuses.
+        UnpicklingError: it refers to a class or function that ``load`` refuses.
         ValueError: it is damaged, or a tensor exceeds its memory.
     """
     members = Members(archive, name.removesuffix("data.pkl"))
-    order = ORDER_UNLESS_SAID
+    order = DEFAULT_BYTE_ORDER
     if "byteorder" in members:
         order = bytes(members.read("byteorder", _LONGEST_BYTE_ORDER))
     if order not in (b"little", b"big"):
@@ -92,10 +92,10 @@ def read(archive: zipfile.ZipFile, name: str, make: Make, load: Load, path: Any 
 
 
 def read_legacy(stream: BinaryIO, make: Make, load: Load) -> Any:
-    """The object tree of a file of torch before 1.6, or of one written in that way.
+    """The object tree of a file in the format of torch before 1.6.
 
     Raises:
-        UnpicklingError: it refers to a thing that ``load`` refuses.
+        UnpicklingError: it refers to a class or function that ``load`` refuses.
         ValueError: it is damaged, or a tensor exceeds its memory.
     """
     begin = stream.tell()
@@ -123,12 +123,12 @@ def read_legacy(stream: BinaryIO, make: Make, load: Load) -> Any:
                 raise ValueError(f"storage {key} has {size} elements, not {found.shape[0]}")
             read = files.read_exactly(content, size * found.dtype.itemsize)
             found.copy_(wrap(files.array_of(read, found.dtype.array)))
-    stream.seek(begin + content.tell())  # something else may follow
+    stream.seek(begin + content.tell())  # other data may follow
     return tree
 
 
 class _Storages:
-    """The memory of the tensors in a file, by persistent ids: those that share it get the same.
+    """The storages in a file, by persistent ids: tensors that share one get the same.
 
     Args:
         memory: the array of a storage, given its key, its size and the dtype of its elements.
@@ -143,7 +143,7 @@ class _Storages:
 
     def __call__(self, pid: Any) -> Any:
         pid = [_text(part) for part in pid]
-        if pid[0] == "module" and isinstance(pid[1], type):  # in older files, with its source
+        if pid[0] == "module" and isinstance(pid[1], type):  # a class with its source, in old files
             return pid[1]
         kind, stored, key, location, size, *views = pid
         elements = stored.dtype if isinstance(stored, StorageType) else stored
@@ -162,7 +162,7 @@ class _Storages:
         return self._part(key, found, *views[0]) if any(views) else found
 
     def _part(self, key: Any, whole: Storage, name: Any, offset: int, size: int) -> Storage:
-        """A part of a storage, which files of torch before 0.4 may hold as one of its own."""
+        """A part of a storage, which files of torch before 0.4 may hold as a storage of its own."""
         memory = whole._memory
         if (
             any(type(n) is not int for n in (offset, size))
@@ -175,7 +175,7 @@ class _Storages:
 
 
 def _text(part: Any) -> Any:
-    """A string that Python 2 has written, and that was read as bytes."""
+    """A string, which is read as bytes if Python 2 has written it."""
     return part.decode("ascii") if isinstance(part, bytes) else part
 
 
@@ -281,7 +281,7 @@ def write_legacy(stream: BinaryIO, value: Any, dump: Dump) -> None:
     """Write an object tree as torch before 1.6 did.
 
     Raises:
-        RuntimeError: data are skipped, whose place such a file does not have.
+        RuntimeError: it is called within `skip_data`, which such files have no place for.
     """
     if torch_options.THREAD.skips_data:
         raise RuntimeError("Cannot use skip_data=True with _use_new_zipfile_serialization=False")

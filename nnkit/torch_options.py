@@ -1,4 +1,4 @@
-"""How files of ``torch.save`` are written and read: the settings of `nnkit.serialization`."""
+"""The settings for reading and writing files of ``torch.save``, public in `nnkit.serialization`."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ Restore = Callable[[UntypedStorage, str], Any]
 _OWN = 10  # the priority of nnkit's own devices, as torch has it for the CPU
 _packages: list[tuple[int, Tag, Restore]] = []
 _checksums = True
-_flags = getattr(mmap, "MAP_PRIVATE", 2)  # which there is not on Windows
+_flags = getattr(mmap, "MAP_PRIVATE", 2)  # Windows lacks it
 
 
 class _Thread(threading.local):
@@ -35,8 +35,8 @@ THREAD = _Thread()
 
 
 class skip_data:
-    """A block in which `save` leaves the place of the tensors' bytes empty, and `load` does not
-    read them: all are 0.
+    """A context manager in which `save` writes zeros for the tensors' bytes, and `load` does not
+    read them.
 
     Args:
         materialize_fake_tensors: changes nothing, since there are no fake tensors.
@@ -63,14 +63,14 @@ class skip_data:
 
 
 class set_default_mmap_options:
-    """Choose how ``load(mmap=True)`` maps files, from now on or in a block.
+    """Choose how ``load(mmap=True)`` maps files, from now on or within a ``with``.
 
     Args:
-        flags: ``mmap.MAP_PRIVATE``, where what is written into tensors stays out of the file, or
-            ``mmap.MAP_SHARED``, where it goes there.
+        flags: ``mmap.MAP_PRIVATE``, which keeps values written into tensors out of the file, or
+            ``mmap.MAP_SHARED``, which writes them to it.
 
     Raises:
-        ValueError: they are others.
+        ValueError: the flags are others.
 
     Example:
         >>> import mmap
@@ -98,47 +98,47 @@ class set_default_mmap_options:
 
 
 def get_default_mmap_options() -> int:
-    """How files are mapped: see `set_default_mmap_options`."""
+    """The flags by which files are mapped; see `set_default_mmap_options`."""
     return _flags
 
 
 def are_shared() -> bool:
-    """Whether what is written into mapped tensors goes into the file."""
+    """Whether values written into mapped tensors go into the file."""
     return _flags == getattr(mmap, "MAP_SHARED", None)
 
 
 def set_crc32_options(compute_crc32: bool) -> None:
-    """Say whether `load` holds files against their checksums. Those of `save` always have them,
-    for whatever else unzips them; in torch's there may be none."""
+    """Choose whether `load` verifies checksums. `save` always writes them, for other programs that
+    unzip its files; torch's files may have none."""
     global _checksums
     _checksums = bool(compute_crc32)
 
 
 def get_crc32_options() -> bool:
-    """What `set_crc32_options` was told, at first True."""
+    """Whether `load` verifies checksums, by default True."""
     return _checksums
 
 
 def register_package(priority: int, tagger: Tag, deserializer: Restore) -> None:
-    """Let a package name the places of storages in files, and bring them back there.
+    """Register functions that name the devices of storages in files, and restore them there.
 
     Args:
         priority: the lowest is asked first; that of nnkit's own devices is 10.
-        tagger: gives the name of a storage's place, or None.
-        deserializer: gives a storage of a file, and the name of its place, back where it was, or
-            None.
+        tagger: returns the name of a storage's device, or None.
+        deserializer: returns a storage of a file, given with the name of its device, on that
+            device, or None.
     """
     _packages.append((priority, tagger, deserializer))
     _packages.sort(key=lambda package: package[0])
 
 
 def location_tag(storage: Any) -> str:
-    """The name of a storage's place as files have it, such as ``cpu``."""
+    """The name of a storage's device in files, such as ``cpu``."""
     named = (tag(storage) for priority, tag, _ in _packages if priority < _OWN)
     return next((name for name in named if name is not None), str(storage.device))
 
 
 def restored(storage: UntypedStorage, location: str) -> Any:
-    """A storage where a package wants it; None if none does."""
+    """A storage on the device that a registered package restores it to; None if none does."""
     found = (back(storage, location) for priority, _, back in _packages if priority < _OWN)
     return next((each for each in found if each is not None), None)

@@ -1,7 +1,7 @@
-"""Pickles with torch's names: what `nnkit.save` writes and `nnkit.load` obeys when told to.
+"""Pickles with torch's names, as `nnkit.save` writes them and `load(weights_only=False)` runs them.
 
-A class or function of nnkit is written under the name that torch has for it, and read from it, so
-that either library reads what the other one wrote. What torch has no name for keeps its own.
+Classes and functions of nnkit are written and found under the names that torch has for them, so
+that either library reads the files of the other. What torch has no name for keeps its own.
 """
 
 from __future__ import annotations
@@ -30,12 +30,12 @@ __all__ = ["dump", "load", "name_of"]
 _ROOTS = ("nnkit", "torch")
 _MOVED = {"torch.tensor": "torch._tensor", "torch._C._nn": "torch.nn.functional"}
 _REBUILD = {name.rpartition(".")[2]: call for call, name in NAMES.items()}
-# Where functions are that torch has elsewhere than nnkit.
+# The modules of torch that are searched for functions which nnkit has in other modules.
 _PLACES = ("torch", "torch.nn.functional", "torch.linalg", "torch.special", "torch.fft")
 
 
 def name_of(value: Any, name: Any = None) -> tuple[str, str] | None:
-    """The module of torch and the name in it that stand for a class or function of nnkit."""
+    """The module and the name that torch has for a class or function of nnkit."""
     if isinstance(value, dtype):
         return "torch", value.name
     known = NAMES.get(value) if isinstance(value, Callable) else None  # type: ignore[arg-type]
@@ -82,7 +82,7 @@ def _attribute(module: str, name: str) -> Any:
 
 
 class _Forms:
-    """The part of a pickler that gives what is nnkit's the form it has in torch."""
+    """A mixin of picklers that reduces objects of nnkit as torch reduces its own."""
 
     _persistent: Callable[[Any], Any]
     _protocol: int
@@ -102,8 +102,8 @@ class _Forms:
 
 
 class _Names(_Forms):
-    """The part that gives it the name it has there, of picklers in Python: those in C ask nobody
-    under which name they should write a class."""
+    """`_Forms`, which also writes torch's names; for picklers in Python, as those in C have no hook
+    for names."""
 
     proto: int
 
@@ -193,7 +193,7 @@ def dump(
 def load(
     stream: BinaryIO, persistent: Callable[[Any], Any], module: Any, options: dict[str, Any]
 ) -> Any:
-    """Obey a pickle, which may run any code; torch's names are nnkit's."""
+    """Unpickle, which may run any code; torch's names mean those of nnkit."""
 
     class TorchUnpickler(module.Unpickler):
         def find_class(self, module: str, name: str) -> Any:

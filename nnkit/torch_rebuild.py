@@ -1,4 +1,4 @@
-"""What the pickle in a file of ``torch.save`` may call to make its values, and its names.
+"""The functions that rebuild the values in a file of ``torch.save``, by their names in pickles.
 
 A pickle is a program that may call anything; read as data (`nnkit.pickle_reader`) it may refer to
 `PLAIN` and to nothing else, as with torch's ``weights_only``.
@@ -72,7 +72,7 @@ def _rebuild_stored(
     kind: dtype,
     metadata: Any = None,
 ) -> Tensor:
-    """A tensor of a dtype without a class of storages, in memory that is counted in bytes."""
+    """A tensor of a dtype that has no storage class, on a storage of bytes."""
     if not isinstance(kind, dtype):
         raise ValueError(f"expected the dtype of a tensor, got {type(kind).__name__}")
     if not isinstance(storage, Storage):
@@ -102,8 +102,8 @@ _unread = _Unread()
 
 @contextmanager
 def checked_when_read() -> Iterator[None]:
-    """While active, memory is read after the tensors are made: the indices of sparse ones are
-    checked at the end."""
+    """A context manager for formats that read memory after making the tensors: the indices of
+    sparse ones are checked at its end."""
     before, _unread.sparse = _unread.sparse, []
     made = _unread.sparse
     try:
@@ -115,7 +115,7 @@ def checked_when_read() -> Iterator[None]:
 
 
 def _rebuild_sparse(kind: Any, data: Sequence) -> Tensor:
-    """A sparse tensor, whose indices are checked: they come from a file."""
+    """A sparse tensor, whose indices are checked, as they come from a file."""
     sparse, checks = nnkit.sparse, _unread.sparse is None
     if _unread.sparse is not None:
         _unread.sparse.append((kind, data))
@@ -165,7 +165,7 @@ def _rebuild_from_type(
 
 
 def _set_obj_state(obj: Any, state: Any) -> Any:
-    """Give an object its attributes again: a dictionary, or one and another of those in slots."""
+    """Set an object's attributes from a dictionary, or from a pair with one for slots."""
     for part in state if isinstance(state, tuple) else (state,):
         for name, content in (part or {}).items():
             setattr(obj, name, content)
@@ -177,7 +177,7 @@ def _plain_parameter(data: Tensor, requires_grad: bool, hooks: Any, state: Any =
 
 
 def _with_plain_attributes(value: Tensor, state: Any) -> Tensor:
-    """A tensor with attributes of its own, which hide none that tensors have."""
+    """A tensor with further attributes, which may not hide those of Tensor."""
     for part in state if isinstance(state, tuple) else (state,):
         for name in part or ():
             if not isinstance(name, str) or hasattr(Tensor, name):
@@ -187,7 +187,7 @@ def _with_plain_attributes(value: Tensor, state: Any) -> Tensor:
 
 
 def _plain_from_type(rebuild: Any, kind: Any, arguments: tuple[Any, ...], state: Any) -> Any:
-    """A tensor, which a file may give attributes, or one of a class that has been allowed."""
+    """A tensor with attributes, or one of a class that has been allowed."""
     if rebuild is not PLAIN["torch._utils._rebuild_tensor_v2"]:
         raise pickle.UnpicklingError(f"a tensor cannot be rebuilt by {rebuild!r:.80}")
     tensor = rebuild(*arguments)
@@ -215,7 +215,7 @@ def _bytearray(content: bytes | str = b"", encoding: str = "latin1") -> bytearra
 
 
 def _encode(text: str, encoding: str) -> bytes:
-    """Pickle's second protocol, which torch writes, has bytes as text and its encoding."""
+    """Bytes from text: the second protocol of pickles stores them so, and torch uses it."""
     if type(text) is not str or encoding not in ("latin1", "latin-1"):
         raise ValueError("bytes are stored as latin1 text")
     return text.encode("latin1")
@@ -238,7 +238,7 @@ def _counter(*counts: Any) -> Counter[Any]:
 
 
 def _ordered(*pairs: Any) -> OrderedDict[Any, Any]:
-    """An OrderedDict, which Python 2 makes of its pairs."""
+    """An OrderedDict from lists of pairs, as Python 2 writes it."""
     if not all(isinstance(pair, list) and len(pair) == 2 for given in pairs for pair in given):
         raise ValueError("an OrderedDict is made of pairs")
     return OrderedDict(*([(checked_key(key), value) for key, value in given] for given in pairs))
@@ -267,7 +267,7 @@ _REBUILDERS: dict[str, Callable[..., Any]] = {
     "torch._utils._rebuild_parameter_with_state": _rebuild_parameter_with_state,
     "torch._tensor._rebuild_from_type_v2": _rebuild_from_type,
 }
-# What a pickle that is read as data may refer to.
+# The names that a pickle which is read as data may refer to.
 PLAIN: dict[str, Any] = {
     name: _function(name, call)
     for name, call in {
@@ -292,7 +292,7 @@ PLAIN: dict[str, Any] = {
         },
     }.items()
 } | {"torch.Tensor": Tensor, **_KINDS, **{f"torch.{name}": d for name, d in DTYPES.items()}}
-# What torch has for its files alone: where a pickle is obeyed, these stand for torch's.
+# Names that torch has only for files, for pickles that are executed.
 OF_TORCH: dict[str, Any] = {
     **_REBUILDERS,
     **_KINDS,
@@ -300,6 +300,6 @@ OF_TORCH: dict[str, Any] = {
     "torch._C.TensorBase": Tensor,
     "torch._C._VariableFunctionsClass": nnkit,  # whose functions are asked for by name
 }
-# Under which of these names nnkit's own are written.
+# The names under which objects of nnkit are written.
 NAMES: dict[Any, str] = {call: name for name, call in reversed(_REBUILDERS.items())}
 NAMES |= {UntypedStorage: "torch.storage.UntypedStorage", Generator: "torch._C.Generator"}

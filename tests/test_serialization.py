@@ -1,4 +1,4 @@
-"""save and load: round trips, foreign files, and files that must not be obeyed."""
+"""save and load: round trips, foreign files, and files that must not be executed."""
 
 from __future__ import annotations
 

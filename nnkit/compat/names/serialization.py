@@ -22,18 +22,18 @@ MAP_LOCATION = Any
 
 
 def save(obj: Any, f: Any, *arguments: Any, **options: Any) -> None:
-    """`nnkit.save` in torch's format, also of plain states: programs give their files to others."""
+    """`nnkit.save` in torch's format, also for plain states: torch may have to read the files."""
     serialization.save(obj, f, *arguments, **options, format="torch")
 
 
 def normalize_storage_type(storage_type: type) -> type:
-    """The class of storages that ``torch`` has by the name of another."""
+    """The class of storages in ``torch`` with the name of another class."""
     return getattr(nnkit, storage_type.__name__)
 
 
 @contextmanager
 def _open_file_like(name_or_buffer: Any, mode: str) -> Iterator[Any]:
-    """A file opened by its path, or what is open already."""
+    """A file opened by its path, or one that is open already."""
     if isinstance(name_or_buffer, (str, os.PathLike)):
         with open(name_or_buffer, mode) as file:
             yield file
@@ -60,7 +60,7 @@ def _open_zipfile_writer(name_or_buffer: Any) -> Iterator[PyTorchFileWriter]:
 
 
 def _is_zipfile(f: Any) -> bool:
-    """Whether what is read next begins as an archive of zip does, as a file of `torch.save`."""
+    """Whether a zip archive, such as a file of `torch.save`, begins at the file's position."""
     place = f.tell()
     begins = f.read(4) == b"PK\x03\x04"
     f.seek(place)
@@ -68,7 +68,7 @@ def _is_zipfile(f: Any) -> bool:
 
 
 class SourceChangeWarning(Warning):
-    """The code of a module is not as it was when the module was saved."""
+    """The warning that the code of a module has changed since the module was saved."""
 
 
 def check_module_version_greater_or_equal(
@@ -97,7 +97,7 @@ def check_module_version_greater_or_equal(
 
 
 class LoadEndianness(enum.Enum):
-    """The order of the bytes in a file that does not say it."""
+    """The byte orders for files that do not name theirs."""
 
     NATIVE = 1
     LITTLE = 2
@@ -108,12 +108,12 @@ _order: list[LoadEndianness | None] = [None]
 
 
 def get_default_load_endianness() -> LoadEndianness | None:
-    """The order of bytes that was chosen, None if none was."""
+    """The byte order for files that do not name theirs, None if none was chosen."""
     return _order[0]
 
 
 def set_default_load_endianness(endianness: LoadEndianness | None) -> None:
-    """Choose the order of bytes of files that do not tell theirs.
+    """Choose the byte order of files that do not name theirs.
 
     Raises:
         TypeError: it is no `LoadEndianness`.
@@ -125,4 +125,4 @@ def set_default_load_endianness(endianness: LoadEndianness | None) -> None:
         )
     _order[0] = endianness
     orders = {None: "little", LoadEndianness.LITTLE: "little", LoadEndianness.BIG: "big"}
-    torch_checkpoint.ORDER_UNLESS_SAID = orders.get(endianness, sys.byteorder).encode()
+    torch_checkpoint.DEFAULT_BYTE_ORDER = orders.get(endianness, sys.byteorder).encode()
