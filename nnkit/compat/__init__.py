@@ -10,9 +10,9 @@
     python -m nnkit.compat check PATH        what a program asks for and nnkit lacks
     python -m nnkit.compat activate          a package `torch` in this environment; `deactivate`
 
-The modules lie as torch's do (`layout.txt`), and each name in them is nnkit's own. What stands in
-`nnkit/compat/names` is there under torch's name alone: it passes through or raises, and says once
-that it does nothing.
+The modules are arranged as torch's are (`layout.txt`), and each name in them is nnkit's own.
+`nnkit/compat/names` holds names that only torch has: they pass their arguments through, say once
+that they do nothing, or raise.
 """
 
 from __future__ import annotations

@@ -16,7 +16,7 @@ File = str | Path | BinaryIO
 
 
 class PyTorchFileReader:
-    """The records of a file of ``torch.save``, each of which is read when it is asked for.
+    """The records of a file of ``torch.save``, each read when it is requested.
 
     Args:
         file: a path, or a binary file.
@@ -45,7 +45,7 @@ class PyTorchFileReader:
         self._members = Members(self._archive, self._prefix)
 
     def get_all_records(self) -> list[str]:
-        """The names of all records, without that of the archive before them."""
+        """The names of all records, without the archive's name before them."""
         return [name.removeprefix(self._prefix) for name in self._archive.namelist()]
 
     def has_record(self, name: str) -> bool:
@@ -96,7 +96,7 @@ class PyTorchFileReader:
         return nnkit.frombuffer(self._members.read(name), dtype=dtype)[:0]
 
     def serialization_id(self) -> str:
-        """What its writer has called this file, empty where it has not."""
+        """The identifier that the writer has given this file, empty if there is none."""
         name = ".data/serialization_id"
         return self.get_record(name).decode() if self.has_record(name) else ""
 
@@ -128,7 +128,7 @@ class PyTorchFileWriter:
         self._records: list[str] = []
 
     def archive_name(self) -> str:
-        """What the names of all records begin with."""
+        """The name before those of all records."""
         return self._stem
 
     def write_record(self, name: str, data: Any, size: int) -> None:
@@ -139,14 +139,14 @@ class PyTorchFileWriter:
         self._records.append(name)
 
     def get_all_written_records(self) -> set[str]:
-        """The names of the records that there are."""
+        """The names of the records written so far."""
         return set(self._records)
 
     def set_min_version(self, version: int) -> None:
-        """Ask for a version of the format, of which there is one here."""
+        """Do nothing: there is only one version of the format."""
 
     def write_end_of_file(self) -> None:
-        """Write what every archive ends with."""
+        """Write the records at the end of every archive, and close it."""
         for name, content in (("byteorder", b"little"), ("version", VERSION)):
             if name not in self._records:
                 self.write_record(name, content, len(content))

@@ -1,4 +1,4 @@
-"""The names that a program asks of torch, and which of them nnkit lacks; nothing is run."""
+"""`check`: finds the names of torch that a program uses and nnkit lacks, without running it."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ def _missing(name: str) -> str | None:
         return None
     try:
         find(module, rest[0])  # what follows are attributes of classes and functions
-    except (AttributeError, ImportError):  # of what it needs
+    except (AttributeError, ImportError):  # an ImportError is of a dependency
         return f"{module}.{rest[0]}"
     return None
 

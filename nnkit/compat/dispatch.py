@@ -1,8 +1,8 @@
-"""``__torch_dispatch__``: modes and classes of tensors that answer for operators, below autograd.
+"""``__torch_dispatch__``: modes and tensor classes that handle operators, below autograd.
 
-Where a mode is entered, an object stands in the door of every device. What a call there gets and
-gives becomes Tensors, and the call one of operators (`nnkit.compat.operators`), for which the mode
-answers. For the classes see `nnkit.compat.wrappers`.
+While a mode is entered, an object stands in the door of every device. It turns the arrays of each
+call into Tensors, and the call into calls of operators (`nnkit.compat.operators`), which the mode
+handles. For tensor classes see `nnkit.compat.wrappers`.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from nnkit.backend.door import Doorkeeper
 from nnkit.compat.operators import raw, translated
 from nnkit.utils._pytree import tree_leaves
 
-# Of the primitives that tell something to Python, what an operator of torch tells as well.
+# The primitives that tell values to Python and are operators of torch.
 _TOLD = ("item",)
 _SILENT = ("collective", "exchange", "update")  # subjects that torch has no operators for
 
@@ -37,7 +37,7 @@ _doors: dict[Any, Any] = {}  # the devices in whose doors a keeper stands, and t
 
 
 class _Keeper(Doorkeeper):
-    """Lets the innermost mode of the thread answer for the calls on a device's backend."""
+    """A doorkeeper that hands the calls on a device's backend to the thread's innermost mode."""
 
     place: Any
 
@@ -58,7 +58,7 @@ class _Keeper(Doorkeeper):
 
 @contextmanager
 def _innermost() -> Iterator[TorchDispatchMode]:
-    """The innermost mode, which is off while it answers."""
+    """The innermost mode, which is off while it handles a call."""
     mode = THREAD.modes.pop()
     try:
         yield mode
@@ -68,7 +68,7 @@ def _innermost() -> Iterator[TorchDispatchMode]:
 
 @contextmanager
 def without_modes() -> Iterator[list[TorchDispatchMode]]:
-    """A block in which no mode is asked; gives those that are not."""
+    """A context manager in which all modes are off; gives the list of them."""
     modes, THREAD.modes = THREAD.modes, []
     try:
         yield modes
@@ -77,11 +77,11 @@ def without_modes() -> Iterator[list[TorchDispatchMode]]:
 
 
 def asked(operator: Any, args: tuple, kwargs: dict[str, Any]) -> Any:
-    """What the innermost mode gives, or the first class of wrappers among the arguments that has an
-    answer; the operator's own result if there are neither.
+    """The result of an operator, as the innermost mode or else the first class of wrappers gives it
+    that does not return NotImplemented; without either, the operator's own.
 
     Raises:
-        TypeError: none has an answer.
+        TypeError: all return NotImplemented.
     """
     types: list[type] = []
     for each in tree_leaves((args, kwargs)):
@@ -95,7 +95,7 @@ def asked(operator: Any, args: tuple, kwargs: dict[str, Any]) -> Any:
         if result is not NotImplemented:
             return result
     for kind in types:
-        asks, overriding.THREAD.asks = overriding.THREAD.asks, True  # as ever, for what it calls
+        asks, overriding.THREAD.asks = overriding.THREAD.asks, True  # for the calls that it makes
         try:
             result = kind.__torch_dispatch__(operator, tuple(types), args, kwargs)  # type: ignore
         finally:
@@ -115,11 +115,11 @@ def _unanswered(operator: Any, handlers: list[str]) -> TypeError:
 
 
 class TorchDispatchMode:
-    """A block in which ``__torch_dispatch__`` of this object answers for each operator.
+    """A context manager in which this object's ``__torch_dispatch__`` handles each operator.
 
-    Derivatives are recorded around it, and what they compute is answered for as well. The tensors
-    that it gets have no history and are made for the call; in place of the operators of ``aten``
-    that one of nnkit's primitives is not, it gets ``nnkit::`` and the primitive's name.
+    Derivatives are recorded outside it, and their computations are handled too. The tensors that it
+    gets have no history and are made for the call. A primitive that corresponds to no operator of
+    ``aten`` is passed as ``nnkit::`` and its name.
 
     Example:
         >>> import nnkit
@@ -141,7 +141,7 @@ class TorchDispatchMode:
         raise NotImplementedError
 
     def _answer(self, operator: Any, args: tuple, kwargs: dict[str, Any], types: tuple = ()) -> Any:
-        """What it gives; NotImplemented only where ``types`` may have an answer."""
+        """Its result, which may be NotImplemented only if there are ``types`` to ask next."""
         if isinstance(getattr(self.__torch_dispatch__, "__self__", None), type):
             raise RuntimeError(
                 f"{type(self).__name__}: a `__torch_dispatch__` of a mode that is a classmethod is "

@@ -1,4 +1,4 @@
-"""A small package ``torch`` in an environment, so that nothing has to be imported first."""
+"""`activate`: installs a small package ``torch`` in the environment, which imports nnkit."""
 
 from __future__ import annotations
 
@@ -80,7 +80,7 @@ def activate() -> Path:
 
 
 def deactivate() -> None:
-    """Take away what `activate` put there; nothing remains.
+    """Remove the package that `activate` has installed, and its metadata.
 
     Raises:
         RuntimeError: the package ``torch`` in this environment is not nnkit's, or there is none.

@@ -1,8 +1,8 @@
-"""Subjects of torch that nnkit has not: their classes can be named and derived from, no more.
+"""Stand-ins for the classes of subjects of torch that nnkit lacks.
 
-Libraries import them at the top of a file to ask whether a module is quantized or a tensor sharded.
-None is: `isinstance` says so, and whoever makes an object or calls a function is told that nnkit
-has no such thing.
+Libraries import such classes at the top of a file to ask whether a module is quantized or a tensor
+sharded. `isinstance` says no, classes may be derived from them, and to create an object or to call
+a function raises NotImplementedError.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ SUBJECTS = {
     "torch.utils.cpp_extension": "extensions compiled for torch",
 }
 
-# The packages that pass on what was moved elsewhere.
+# Packages whose names torch has moved elsewhere.
 MOVED = {
     "torch.quantization": "torch.ao.quantization",
     "torch.nn.intrinsic": "torch.ao.nn.intrinsic",
@@ -46,31 +46,31 @@ MOVED = {
 
 @functools.cache
 def root(module: str) -> str | None:
-    """The part of torch with such a subject in which a module lies, None if it is nnkit's too."""
+    """The package of a missing subject that a module lies in, None if nnkit has the module."""
     while module and module not in SUBJECTS:
         module = module.rpartition(".")[0]
     return module or None
 
 
 def subject(module: str) -> str | None:
-    """The missing feature that a module of torch belongs to, None if nnkit has the module too."""
+    """The missing subject that a module of torch belongs to, None if nnkit has the module."""
     found = root(module)
     return None if found is None else SUBJECTS[found]
 
 
 def moved(module: str) -> str:
-    """Where the names of a module are today: the module itself, if they were not moved."""
+    """The module that has the names of another today, which is the same if they were not moved."""
     old = root(module)
     return module.replace(old, MOVED[old], 1) if old in MOVED else module
 
 
 def is_private_class(name: str) -> bool:
-    """Whether a name looks like one of a private class; those are not in the list of names."""
+    """Whether a name looks like that of a private class, which the list of names lacks."""
     return name[:1] == "_" and name[1:2].isupper()
 
 
 class Foreign(type):
-    """The class of the stand-ins: to call one is an error."""
+    """The metaclass of the stand-ins: to call one is an error."""
 
     def __call__(cls, *args: Any, **kwargs: Any) -> NoReturn:
         lacking = next(filter(None, (subject(kind.__module__) for kind in cls.__mro__)))
@@ -79,7 +79,7 @@ class Foreign(type):
 
 @functools.cache
 def stand_in(module: str, name: str) -> type:
-    """The class that stands for a class or function of such a subject.
+    """The class that stands for a class or function of a missing subject.
 
     Example:
         >>> FakeTensor = stand_in("torch._subclasses.fake_tensor", "FakeTensor")

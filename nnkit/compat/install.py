@@ -1,4 +1,4 @@
-"""Answers ``import torch``: a finder of modules, and the modules it finds."""
+"""`install`: makes ``import torch`` import nnkit, by a finder of modules."""
 
 from __future__ import annotations
 
@@ -37,15 +37,15 @@ from nnkit.nn import init
 
 LOG = logging.getLogger("nnkit.compat")
 VERSION = str(__version__)
-OLD = "functorch"  # the package that torch.func was, and torch still brings
-_PLAIN = (bool, int, float, str, type(None))  # of a module's state: to be read each time anew
+OLD = "functorch"  # the package that became torch.func, and that torch still includes
+_PLAIN = (bool, int, float, str, type(None))  # a module's state, which is read anew each time
 _DUNDER = ("__config__", "__future__", "__version__")  # the names of that form
 _renamed: list[tuple[Any, str]] = []
 _import = builtins.__import__
 
 
 class TorchModule(ModuleType):
-    """A module of torch: it asks nnkit for each name when the name is first used."""
+    """A module of torch, which gets each name from nnkit when it is first used."""
 
     def __getattr__(self, name: str) -> Any:
         if name.startswith("__") and name not in _DUNDER:
@@ -84,12 +84,12 @@ class TorchModule(ModuleType):
                 super().__setattr__(name, value)  # else a function hides the module, as in torch
 
     def __delattr__(self, name: str) -> None:
-        """Take back what was written, as `unittest.mock` does with what it has replaced."""
+        """Restore the value before the first write, as `unittest.mock` needs it."""
         before = vars(self)["__replaced__"]
         if name in before:
             setattr(self, name, before[name])
         elif name in vars(self) or holder_of(self.__name__, name) is None:
-            super().__delattr__(name)  # else what was written was what had stood there
+            super().__delattr__(name)  # else the original value has been written back already
 
     def __reduce__(self) -> tuple:
         return importlib.import_module, (self.__name__,)
@@ -105,7 +105,7 @@ class TorchModule(ModuleType):
 
 
 class StandIn:
-    """A name that nnkit lacks, under ``install(lazy=True)``: it raises when it is used."""
+    """A stand-in for a name that nnkit lacks, under ``install(lazy=True)``: to use it raises."""
 
     def __init__(self, name: str) -> None:
         self.__name__ = name
@@ -121,14 +121,14 @@ class StandIn:
         return StandIn(f"{self.__name__}.{name}")
 
     def __mro_entries__(self, bases: tuple) -> tuple:
-        return (object,)  # a class may be derived from it; it is not the one that is missing
+        return (object,)  # so that a class can be derived from it
 
     def __repr__(self) -> str:
         return f"<{self.__name__}, which nnkit lacks>"
 
 
 class Finder(importlib.abc.MetaPathFinder, importlib.abc.Loader):
-    """Finds ``torch`` and what lies in it, and the version that pip would tell."""
+    """The finder of ``torch``, of its modules, and of its metadata for `importlib.metadata`."""
 
     lazy = False
 
@@ -165,7 +165,7 @@ class Finder(importlib.abc.MetaPathFinder, importlib.abc.Loader):
         names = _public(module.__name__)
         if names:
             vars(module)["__all__"] = names
-        # Programs look through a module's dictionary for the classes of a kind.
+        # Some programs search a module's dictionary for classes of a kind.
         for own in reversed(namesakes(module.__name__)):
             held = vars(own)
             vars(module).update((n, held[n]) for n in names if isinstance(held.get(n), type))
@@ -196,14 +196,14 @@ FINDER = Finder()
 def install(
     *, scope: Iterable[str] | None = None, lazy: bool = False, verbose: bool = False
 ) -> None:
-    """Answer ``import torch`` with nnkit from now on.
+    """Let ``import torch`` import nnkit from now on.
 
     Args:
-        scope: names of packages; only what they import is answered so, anyone else's ``import
-            torch`` is not touched. Imports by `importlib.import_module` are not seen.
+        scope: names of packages to which this is limited; ``import torch`` elsewhere is not
+            touched. Imports by `importlib.import_module` are not seen.
         lazy: a name that nnkit lacks is an object that raises when it is used, instead of an
-            AttributeError when it is asked for.
-        verbose: log each name that is asked for, by the logger ``nnkit.compat``.
+            AttributeError when the name is looked up.
+        verbose: log each name that is looked up, by the logger ``nnkit.compat``.
 
     Raises:
         RuntimeError: the real torch has already been imported.
@@ -231,15 +231,15 @@ def install(
         sys.meta_path.insert(0, FINDER)
     for value in list(vars(nnkit).values()):
         at_home(ROOT, value)
-    at_home(f"{ROOT}.autograd.function", Function)  # by which nodes are called
+    at_home(f"{ROOT}.autograd.function", Function)  # nodes are named after it
     for value in vars(return_types).values():
         at_home(f"{ROOT}.return_types", value)
-    for value in vars(init).values():  # modes know by it that a parameter is filled
+    for value in vars(init).values():  # modes recognize an initialization by the module
         at_home(f"{ROOT}.nn.init", value)
 
 
 def uninstall() -> None:
-    """Take back what `install` did; modules that have been imported keep what they have."""
+    """Undo `install`; modules that have been imported keep what they have."""
     if FINDER in sys.meta_path:
         sys.meta_path.remove(FINDER)
     builtins.__import__ = _import
@@ -252,21 +252,21 @@ def uninstall() -> None:
 
 
 def at_home(module: str, value: Any) -> None:
-    """Give a class or function of nnkit the module that torch has it in, for pickles and `repr`."""
+    """Set ``__module__`` of a class or function of nnkit to torch's, for pickles and `repr`."""
     if not isinstance(value, (type, FunctionType)) and not hasattr(type(value), "learn"):
         return
     if (value.__module__ or "").partition(".")[0] != nnkit.__name__:
         return
     own = ROOT + value.__module__.removeprefix(nnkit.__name__).removeprefix(".compat.names")
     places = [homes().get((part(each), value.__name__)) for each in (module, own)]
-    if value.__name__ in defined().get(own, ()):  # another of that name may lie elsewhere
+    if value.__name__ in defined().get(own, ()):  # another module may have the same name
         places.insert(0, own)
     home = next(filter(None, places), None)
     if home is None and part(module) == module:
         home = module
     if home is not None:
         _renamed.append((value, value.__module__))
-        # The words of annotations mean something in the class's own module.
+        # Strings in annotations can only be evaluated in the class's own module.
         if isinstance(value, type) and value.__dict__.get("__annotations__"):
             value.__annotations__ = inspect.get_annotations(value, eval_str=True)
         value.__module__ = home
@@ -275,7 +275,7 @@ def at_home(module: str, value: Any) -> None:
 
 
 def _import_home(module: str) -> None:
-    """Import where a class lies: picklers look for it among the modules that have been."""
+    """Import the module of a class: picklers look for it in ``sys.modules``."""
     if FINDER in sys.meta_path and known(module) and answered(module):
         importlib.import_module(module)
 
@@ -287,7 +287,7 @@ def _holds_modules(name: str) -> bool:
 def _public(module: str) -> list[str]:
     """The names of ``from module import *``: those that torch's module defines and nnkit has."""
     listed = {n for own in namesakes(module) for n in getattr(own, "__all__", ())}
-    if module == ROOT:  # most of whose names torch defines in no file
+    if module == ROOT:  # torch defines most of its names in no file
         for own in namesakes(module):
             listed |= {
                 n for n, value in vars(own).items() if n[0] != "_" != n[-1] and _is_of_torch(value)
@@ -303,13 +303,13 @@ def _public(module: str) -> list[str]:
 
 
 def _is_of_torch(value: Any) -> bool:
-    """Whether it is a class or function of nnkit's, a constant such as a dtype, or a number."""
+    """Whether a value is a class or function of nnkit, a constant such as a dtype, or a float."""
     of = value if isinstance(value, (type, FunctionType)) else type(value)
     return of is float or str(of.__module__).partition(".")[0] in (ROOT, nnkit.__name__)
 
 
 def _scoped(scope: frozenset[str]) -> Callable:
-    """An ``__import__`` that answers for torch where one of the packages in ``scope`` asks."""
+    """An ``__import__`` in which torch is nnkit for imports by the packages in ``scope``."""
     modules: dict[str, ModuleType] = {}
 
     def module_of(name: str) -> ModuleType:

@@ -1,4 +1,4 @@
-"""The layout of torch's files, and where nnkit has the names in them."""
+"""The modules of torch and the names in them, and how they are found in nnkit."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from typing import Any
 from nnkit.compat import foreign
 
 ROOT = "torch"
-# Where a module of torch has its namesakes: what is only a name, and nnkit itself.
+# The packages that hold the namesakes of torch's modules: names that only torch has, and nnkit.
 TREES = ("nnkit.compat.names", "nnkit")
 _MISSING = object()
 
@@ -28,13 +28,13 @@ def defined() -> dict[str, tuple[str, ...]]:
 
 @functools.cache
 def packages() -> frozenset[str]:
-    """The modules of torch that hold others."""
+    """The modules of torch that contain others."""
     return frozenset(module.rpartition(".")[0] for module in defined())
 
 
 @functools.cache
 def inside() -> dict[str, list[str]]:
-    """The modules that lie in each package."""
+    """The modules in each package."""
     found: dict[str, list[str]] = {}
     for module in defined():
         found.setdefault(module.rpartition(".")[0], []).append(module)
@@ -57,7 +57,7 @@ def part(module: str) -> str:
 
 
 def namesake(module: str, tree: str) -> ModuleType | None:
-    """The module of a tree that answers for one of torch, imported; None if there is none."""
+    """The module of a tree at the place of one of torch, imported; None if there is none."""
     name = tree + module.removeprefix(ROOT)
     loaded = sys.modules.get(name)
     if loaded is not None:
@@ -71,12 +71,13 @@ def namesake(module: str, tree: str) -> ModuleType | None:
 
 @functools.cache
 def namesakes(module: str) -> tuple[ModuleType, ...]:
+    """The modules of both trees at the place of one of torch."""
     return tuple(m for tree in TREES if (m := namesake(module, tree)) is not None)
 
 
 @functools.cache
 def answered(module: str) -> bool:
-    """Whether there is anything of a module of torch here."""
+    """Whether nnkit has any name of a module of torch, or stand-ins for them."""
     if module == ROOT or namesakes(module) or foreign.subject(module) is not None:
         return True
     if any(map(answered, inside().get(module, ()))):
@@ -94,7 +95,7 @@ def find(
     """
     own = namesakes(module)
     found = _first(own, name)
-    if is_own(found) and name in getattr(own[0], "__all__", ()):  # a module by another name
+    if is_own(found) and name in getattr(own[0], "__all__", ()):  # an alias of a module
         return load(ROOT + found.__name__.removeprefix(TREES[1]))
     inner = f"{module}.{name}"
     if found is _MISSING or isinstance(found, ModuleType):
@@ -122,6 +123,7 @@ def is_own(value: Any) -> bool:
 
 
 def known(module: str) -> bool:
+    """Whether torch has a module of this name."""
     return module in defined() or namesake(module, TREES[0]) is not None
 
 
@@ -134,18 +136,18 @@ def _first(modules: tuple[ModuleType, ...], name: str) -> Any:
 
 
 def _stand_in(module: str, name: str) -> Any:
-    """The stand-in for a name of a module of a subject that nnkit has not."""
+    """The stand-in for a name of a module of a missing subject."""
     if name in defined().get(module, ()) or foreign.is_private_class(name):
         return foreign.stand_in(homes().get((part(module), name), module), name)
     return _MISSING
 
 
 def _inherited(module: str, name: str) -> Any:
-    """A name of the packages above, where nnkit has another file for it than torch.
+    """A name from the packages above a module, where nnkit has it in another file than torch.
 
-    Of torch itself a file further down has the classes alone, and one that is nnkit's too all but
-    functions: its own are others. A subject that nnkit has not takes nothing from above: a
-    quantized Linear is no Linear.
+    From ``torch`` itself, modules further down get only classes, and a module that nnkit has too
+    gets no functions, as its own may differ. Missing subjects get nothing from above: a quantized
+    Linear is no Linear.
     """
     above, top = module.rpartition(".")[0], foreign.root(module) or ROOT
     listed = name in defined().get(module, ()) or "._" in module or not namesakes(module)
@@ -160,7 +162,7 @@ def _inherited(module: str, name: str) -> Any:
 
 
 def _beside(module: str) -> tuple[ModuleType, ...]:
-    """The other files of the same package, which may hold what is private in torch's."""
+    """The other modules of the same package, which may hold private names of torch's module."""
     package = f"{TREES[1]}{module.removeprefix(ROOT).rpartition('.')[0]}."
     return tuple([m for n, m in list(sys.modules.items()) if n.startswith(package)])
 
@@ -170,6 +172,6 @@ def holder_of(module: str, name: str) -> ModuleType | None:
     places = namesakes(module) + (_beside(module) if name.startswith("_") else ())
     holders = [place for place in places if hasattr(place, name)]
     first = getattr(holders[0], name) if holders else None
-    if callable(first):  # a file of names may have borrowed what nnkit calls elsewhere
+    if callable(first):  # a module of names may import a function that nnkit calls elsewhere
         holders = [place for place in holders if getattr(place, name) is first][-1:]
     return holders[0] if holders else None

@@ -1,8 +1,8 @@
-"""The primitives of backends as operators of torch: of each call the ``aten`` ones that say the
-same, else one of the primitive's own name, ``nnkit::layer_norm``, with its arguments.
+"""Translation of primitives into operators of torch: those of ``aten`` that compute the same, or an
+operator with the primitive's own name and arguments, such as ``nnkit::layer_norm``.
 
-A rule gets ``ask``, which calls an operator by its name and overload, and the call's arguments
-with Tensors for arrays; it returns the results as Tensors.
+A rule gets ``ask``, which calls an operator by its name and overload, and the arguments of the
+call, with Tensors in place of arrays; it returns the results as Tensors.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ Ask = Callable[..., Any]  # ask(name, *arguments, **options): the operator's res
 
 
 def operator(name: str) -> OpOverload:
-    """The operator of ``aten`` that a name such as ``add.Tensor`` means."""
+    """The operator of ``aten`` with a name such as ``add.Tensor``."""
     packet, _, overload = name.partition(".")
     return getattr(getattr(ops.aten, packet), overload or "default")
 
@@ -34,13 +34,13 @@ def translated(
     tensor_of: Callable[[Any], Tensor], primitive: Primitive, arguments: tuple, ask: Callable,
     array_of: Callable[[Tensor], Any],
 ) -> Any:  # fmt: skip
-    """The result of one call at a door, an array or several, by operators.
+    """The result of a call at a door, an array or several, computed by operators.
 
     Args:
-        tensor_of: makes a Tensor of an array.
+        tensor_of: from an array to a Tensor.
         arguments: arrays and statics, as a backend gets them.
-        ask: gets an `OpOverload`, positional and keyword arguments; returns its result.
-        array_of: gives the array of a Tensor.
+        ask: from an `OpOverload`, positional and keyword arguments to its result.
+        array_of: from a Tensor to its array.
     """
     tensors = _with_tensors(arguments, tensor_of)
     rule = _rule(primitive)
@@ -80,7 +80,7 @@ def _is_dtype(value: Any) -> bool:
 
 
 def _own(primitive: Primitive) -> OpOverload:
-    """The operator of a primitive's own name."""
+    """The operator with a primitive's own name."""
     held = vars(getattr(ops, nnkit.__name__))
     if primitive.name not in held:
         run = partial(_run, primitive.name)
@@ -89,7 +89,7 @@ def _own(primitive: Primitive) -> OpOverload:
 
 
 def _run(name: str, *arguments: Any) -> Any:
-    """Call a primitive with Tensors in the places of arrays."""
+    """Call a primitive with Tensors in place of arrays."""
     place = next((t._device for t in _tensors(arguments)), nnkit.device("cpu"))
     result = getattr(place.backend, name)(*map(_given, arguments))
     return _with_tensors(result, lambda array: wrap(array, place))
@@ -143,7 +143,7 @@ def _conv(
     groups: int,
 ) -> Any:  # fmt: skip
     if any(not isinstance(n, int) for n in padding):
-        return NotImplemented  # which is one for each end
+        return NotImplemented  # `aten` has no padding that differs at both ends
     none = [0] * len(stride)
     return ask(
         "convolution", x, weight, bias, list(stride), list(padding), list(dilation), False, none,
@@ -194,7 +194,7 @@ def _spread(name: str) -> Callable:
 
 
 def _placed(name: str) -> Callable:
-    """The rule of an extreme and its place along one dimension."""
+    """The rule of a maximum or minimum and its index along one dimension."""
 
     def call(ask: Ask, x: Tensor, axis: int | None, keepdims: bool) -> Any:
         return NotImplemented if axis is None else ask(name, x, axis, keepdims)
@@ -237,7 +237,7 @@ def _made(name: str) -> Callable:
 
 
 def _getitem(ask: Ask, x: Tensor, index: Any) -> Any:
-    """One number or slice after the other."""
+    """Apply the integers and slices of an index one after another."""
     items = index if isinstance(index, tuple) else (index,)
     if not all(i is None or isinstance(i, (int, slice, type(...))) for i in items):
         return NotImplemented
@@ -279,7 +279,7 @@ def _compared(name: str) -> Callable:
 
 
 def _same(name: str) -> Callable:
-    """The rule of what has the arguments of an operator of torch."""
+    """The rule of a primitive with the arguments of an operator of torch."""
 
     def call(ask: Ask, *arguments: Any) -> Any:
         return ask(name, *arguments)
@@ -288,7 +288,7 @@ def _same(name: str) -> Callable:
 
 
 def _of_reals(rule: Callable) -> Callable:
-    """The rule where nothing is complex, and so nothing to be conjugated."""
+    """A rule for real arguments alone, since complex ones would have to be conjugated."""
 
     def call(ask: Ask, *arguments: Any) -> Any:
         if any(isinstance(each, Tensor) and each.is_complex() for each in arguments):
@@ -382,7 +382,7 @@ def _by_name(operator: str, *names: str, **more: Any) -> Callable:
     return call
 
 
-_FORMULAS: dict[str, Callable] = {  # by the name of a formula, without the end of what is in place
+_FORMULAS: dict[str, Callable] = {  # by the name of a formula, without the `_` of in-place ones
     "add_scaled": _by_name("add.Tensor", "alpha"), "sub_scaled": _by_name("sub.Tensor", "alpha"),
     "addcmul": _by_name("addcmul", "value"), "addcdiv": _by_name("addcdiv", "value"),
     "lerp": _by_name("lerp.Tensor"), "lerp_near": _by_name("lerp.Scalar"),

@@ -1,4 +1,4 @@
-"""Decorators and switches of torch that change nothing here."""
+"""Replacements for decorators and switches of torch that change nothing here."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ LOG = logging.getLogger("nnkit.compat")
 
 @functools.cache
 def say(name: str, instead: str) -> None:
-    """Say once that ``name`` does nothing."""
+    """Log once that ``name`` does nothing."""
     LOG.warning("%s does nothing in nnkit: %s", name, instead)
 
 
@@ -39,7 +39,7 @@ def false(*args: Any, **kwargs: Any) -> bool:
 
 
 class Inert(contextlib.ContextDecorator):
-    """A class of torch's of which programs make objects that they never ask for a result."""
+    """A class without effect, for objects of torch that programs create but get no results from."""
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         pass

@@ -1,9 +1,9 @@
-"""Tensors without memory whose class answers for operators: ``Tensor._make_wrapper_subclass``.
+"""Tensors without memory whose class handles operators: ``Tensor._make_wrapper_subclass``.
 
 Such a tensor holds a `Held` in place of an array, and lives on a place of its own before its
-device. The backend of that place asks ``__torch_dispatch__`` of the tensor's class for each
-primitive, as operators of torch (`nnkit.compat.operators`). Histories are recorded around it: what
-comes back takes the place in the graph of the Tensor that stood for it.
+device. The backend of that place translates each primitive into operators of torch
+(`nnkit.compat.operators`) and calls ``__torch_dispatch__`` of the tensor's class with them. History
+is recorded outside: a result takes the place in the graph of the Tensor that stood for it.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ _GEOMETRY = frozenset("dtype flags itemsize nbytes ndim shape size strides".spli
 
 
 class _Place(device):
-    """The place of such tensors, before the device that they say they are on."""
+    """The place of such tensors, before the device that they report."""
 
     __slots__ = ("before",)
     asks = True
@@ -76,7 +76,7 @@ class _Place(device):
         return _array(asked(operator("detach"), (array.tensor,), {}))
 
     def lift(self, value: Any) -> Any:
-        """An ordinary tensor as one of this place, beside tensors of it."""
+        """An ordinary tensor as one of this place, for calls together with tensors of it."""
         if not isinstance(value, Tensor) or value._device is self:
             return value
         return moved(value, Held(value.detach(), value._array), self)
@@ -94,7 +94,7 @@ _PLACES: dict[device, _Place] = {}
 
 
 class _Asking:
-    """The primitives, for each of which the class of the tensors is asked."""
+    """The primitives, each handled by the class of the tensors."""
 
     def __init__(self, place: _Place) -> None:
         self.place = place
@@ -153,7 +153,7 @@ def _rebuild_wrapper_subclass(
 
 
 def _reduced(self: Any, protocol: Any) -> tuple:
-    """Pickle its geometry and its attributes, which hold the tensors that it wraps."""
+    """How it is pickled: by its geometry and its attributes, which hold the tensors it wraps."""
     kind, place = type(self), nnkit.device(self.device.type, self.device.index)
     made = (
         kind, self.dtype, tuple(self.shape), self.stride(), self.storage_offset(), self.layout,
@@ -220,5 +220,5 @@ def make_wrapper_subclass(
     self: Any = blank(cls)
     held: Any = Held(self, like._array, storage_offset or 0)
     fill(self, held, _Place(place))
-    with DisableTorchFunctionSubclass():  # which may read what the object has not got yet
+    with DisableTorchFunctionSubclass():  # it may read attributes that are not set yet
         return self.requires_grad_() if requires_grad else self

@@ -1,4 +1,4 @@
-"""functorch: the transforms of ``torch.func`` under their old name, which say that it is old."""
+"""functorch: the transforms of ``torch.func`` under their old name, with a warning."""
 
 from __future__ import annotations
 

@@ -11,7 +11,7 @@ def unique_dim(
     input: nnkit.Tensor, dim: int, sorted: bool = True, return_inverse: bool = False,
     return_counts: bool = False,
 ) -> Any:  # fmt: skip
-    """What `unique` gives along a dimension, with a place for each of its three results."""
+    """`unique` along a dimension, which always returns all three results, some maybe empty."""
     values, inverse, counts = nnkit.unique(input, sorted, True, True, dim)
     empty = nnkit.empty(0, dtype=nnkit.int64)
     return values, inverse if return_inverse else empty, counts if return_counts else empty

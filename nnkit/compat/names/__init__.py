@@ -1,6 +1,7 @@
-"""Names of torch that are only names here: what they give passes through, or raises.
+"""Names that only torch has: they pass their arguments through, or raise.
 
-A file here answers for the module of torch at the same place; its names come before nnkit's.
+A file here stands for the module of torch at the same place; its names take precedence over
+nnkit's.
 """
 
 from __future__ import annotations
@@ -57,7 +58,7 @@ native_channel_shuffle = channel_shuffle
 SymInt, SymFloat, SymBool = (
     stand_in("torch.fx.experimental", name) for name in ("SymInt", "SymFloat", "SymBool")
 )
-Tag = enum.IntEnum(  # what an operator says of itself to compilers, which nobody asks here
+Tag = enum.IntEnum(  # properties of operators for compilers, which have no effect here
     "Tag",
     "core cudagraph_unsafe data_dependent_output dynamic_output_shape flexible_layout generated "
     "inplace inplace_view maybe_aliasing_or_mutating needs_contiguous_strides needs_exact_strides "
@@ -66,7 +67,7 @@ Tag = enum.IntEnum(  # what an operator says of itself to compilers, which nobod
     module="torch",
     start=0,
 )
-jagged, _mkldnn = layout("jagged"), layout("_mkldnn")  # to compare with, no tensor has them
+jagged, _mkldnn = layout("jagged"), layout("_mkldnn")  # for comparisons; no tensor has them
 
 
 def compile(
@@ -83,8 +84,11 @@ def compile(
     isolate_recompiles: bool = False,
     shapes_spec: Any = None,
 ) -> Any:
-    """`nnkit.compile`. What is no one program here, though it may be in torch, runs eagerly with a
-    warning, also with ``fullgraph``; options of torch's compiler and its backends mean nothing."""
+    """`nnkit.compile`, which ignores options of torch's compiler and its backends.
+
+    A function that is not one program here, though it may be in torch, runs eagerly with a warning,
+    also with ``fullgraph``.
+    """
     from nnkit.compiler import compile
 
     return compile(model, dynamic=dynamic, mode=mode, disable=disable)
@@ -101,14 +105,14 @@ def _int_mm(self: Tensor, mat2: Tensor, *, out: Tensor | None = None) -> Tensor:
 
 
 def _unique(input: Tensor, sorted: bool = True, return_inverse: bool = False) -> Any:
-    """What `unique` gives, always with places for the values and the positions."""
+    """`unique`, which always returns the values and the positions, these maybe empty."""
     return _unique2(input, sorted, return_inverse)[:2]
 
 
 def _unique2(
     input: Tensor, sorted: bool = True, return_inverse: bool = False, return_counts: bool = False
 ) -> Any:
-    """What `unique` gives, with a place for each of its three results."""
+    """`unique`, which always returns all three results, some of them maybe empty."""
     import nnkit
 
     values, inverse, counts = nnkit.unique(input, sorted, True, True)
@@ -133,7 +137,7 @@ def _assert_tensor_metadata(
     a: Tensor, size: Any = None, stride: Any = None, dtype: Any = None, *, device: Any = None,
     layout: Any = None,
 ) -> None:  # fmt: skip
-    """RuntimeError where a tensor is not as it is said to be, which exported programs check."""
+    """RuntimeError if a tensor's properties are not those given; exported programs call it."""
     import nnkit
 
     for what, expected, got in (
@@ -147,7 +151,7 @@ def _assert_tensor_metadata(
 
 
 def _shape_as_tensor(input: Tensor) -> Tensor:
-    """The lengths of a tensor's dimensions as int64."""
+    """The sizes of a tensor as a tensor of int64."""
     import nnkit
 
     return nnkit.tensor(input.shape, dtype=nnkit.int64)
@@ -161,7 +165,7 @@ def _standard_gamma(input: Tensor, generator: Any = None) -> Tensor:
 
 
 def _standard_gamma_grad(input: Tensor, output: Tensor) -> Tensor:
-    """How the draws ``output`` of gamma distributions move with their concentrations."""
+    """The derivatives of draws ``output`` of gamma distributions by their concentrations."""
     from nnkit.distributions.reparameterization import standard_gamma_grad
 
     return standard_gamma_grad(input, output)
@@ -175,7 +179,7 @@ def _sample_dirichlet(input: Tensor, generator: Any = None) -> Tensor:
 
 
 def _dirichlet_grad(x: Tensor, alpha: Tensor, total: Tensor) -> Tensor:
-    """How elements ``x`` of Dirichlet draws move with their concentrations, over ``1 - x``."""
+    """The derivatives of elements ``x`` of Dirichlet draws by concentrations, over ``1 - x``."""
     from nnkit.distributions.reparameterization import dirichlet_grad
 
     return dirichlet_grad(x, alpha, total)
@@ -193,7 +197,7 @@ def typename(obj: Any) -> str:
 
 
 def _check_with(error_type: type[Exception], cond: Any, message: Any = None) -> None:
-    """Raise an error, with what ``message()`` gives, unless the condition holds."""
+    """Raise an error with the text of ``message()``, unless the condition holds."""
     if not isinstance(cond, bool):
         what = "a Tensor: see torch._check_tensor_all()" if isinstance(cond, Tensor) else type(cond)
         raise TypeError(f"cond must be a bool, but got {what}")
@@ -269,7 +273,7 @@ def sym_sum(args: Any) -> Any:
 
 
 def __getattr__(name: str) -> Any:
-    if name == "torch":  # which torch imports by this name itself
+    if name == "torch":  # torch imports itself by this name
         return sys.modules.get("torch")
     if name == "Future":
         from nnkit.futures import Future
@@ -279,7 +283,7 @@ def __getattr__(name: str) -> Any:
         from nnkit.compat.names import _C
 
         return getattr(_C, name)
-    if name in ("ScriptFunction", "ScriptModule"):  # which are modules: those come when asked for
+    if name in ("ScriptFunction", "ScriptModule"):  # `nn.Module` is imported when first used
         from nnkit.compat.names import jit
 
         return getattr(jit, name)

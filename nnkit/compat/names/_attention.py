@@ -1,5 +1,4 @@
-"""What torch's attention is made of, and the softmax and its derivative that libraries borrow from
-it."""
+"""The parts of torch's attention, and softmax with its derivative, which libraries call too."""
 
 from __future__ import annotations
 
@@ -29,7 +28,7 @@ def _log_softmax(input: Tensor, dim: int, half_to_float: bool) -> Tensor:
 def _softmax_backward_data(
     grad_output: Tensor, output: Tensor, dim: int, input_dtype: Any, *, grad_input: Any = None
 ) -> Tensor:
-    """The gradient of what a softmax was taken of, given that of its ``output``."""
+    """The gradient of the input of a softmax, given that of its ``output``."""
     weighted = grad_output * output
     found = (weighted - output * weighted.sum(dim, keepdim=True)).to(input_dtype)
     return found if grad_input is None else grad_input.copy_(found)
@@ -38,15 +37,17 @@ def _softmax_backward_data(
 def _log_softmax_backward_data(
     grad_output: Tensor, output: Tensor, dim: int, input_dtype: Any
 ) -> Tensor:
-    """The gradient of what a log_softmax was taken of, given that of its ``output``."""
+    """The gradient of the input of a log_softmax, given that of its ``output``."""
     return (grad_output - output.exp() * grad_output.sum(dim, keepdim=True)).to(input_dtype)
 
 
 def _masked_softmax(
     input: Tensor, mask: Tensor, dim: int | None = None, mask_type: int | None = None
 ) -> Tensor:
-    """A softmax, along the last dimension unless given, of what a mask does not hide; 0 elsewhere.
-    The scores (N, heads, L, L) may have a mask of scores (L, L), or one of keys (N, L)."""
+    """Softmax of the unmasked elements, 0 elsewhere; by default along the last dimension.
+
+    For scores (N, heads, L, L) the mask may be one of scores (L, L), or one of keys (N, L).
+    """
     if mask.dtype is not nnkit.bool:
         raise RuntimeError("Mask should be a boolean tensor")
     if input.ndim == 4 and mask.ndim == 2:
@@ -75,7 +76,7 @@ def _native_multi_head_attention(
     qkv_bias: Tensor, proj_weight: Tensor, proj_bias: Tensor, mask: Tensor | None = None,
     need_weights: bool = True, average_attn_weights: bool = True, mask_type: int | None = None,
 ) -> tuple[Tensor, Tensor | None]:  # fmt: skip
-    """`torch.nn.functional.multi_head_attention_forward` of what has the batch first."""
+    """`torch.nn.functional.multi_head_attention_forward` for inputs with the batch first."""
     of_keys = mask if mask_type == OF_KEYS else None
     of_scores = mask if mask_type != OF_KEYS else None
     if of_scores is not None and of_scores.ndim == 4:

@@ -1,4 +1,4 @@
-"""torch's kernels of convolutions by their names. By none of them anything is convolved here."""
+"""The names of torch's convolution kernels, none of which is used here."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def _select_conv_backend(
     input: Tensor, weight: Tensor, bias: Tensor | None, stride: Any, padding: Any,
     dilation: Sequence[int], transposed: bool, output_padding: Any, groups: int, *more: Any,
 ) -> Any:  # fmt: skip
-    """The name of what torch would convolve by on a CPU for which it has no library."""
+    """The name of the kernel that torch would use on a CPU without a library for convolutions."""
     if not input.numel():
         return _ConvBackend.Empty
     kind = "Transpose" if transposed else "Dilated" if any(n != 1 for n in dilation) else ""

@@ -1,4 +1,4 @@
-"""The functions of torch that do one thing with each tensor of a list, ``torch._foreach_add``."""
+"""Functions that apply an operation to each tensor of a list, such as ``torch._foreach_add``."""
 
 from __future__ import annotations
 

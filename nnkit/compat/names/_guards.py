@@ -1,4 +1,4 @@
-"""torch._guards: whether a compiler follows a program by stand-ins of tensors; none does."""
+"""torch._guards: whether a compiler traces with fake tensors; none does."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Dtypes and schemes of quantization that no tensor has, for programs that compare with them."""
+"""Dtypes and quantization schemes that no tensor has, for programs that compare with them."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from nnkit.backend.dtype import COMPLEX, FLOATING, INTEGER, dtype
 
 
 class _Absent(dtype):
-    """A dtype of torch of which nnkit makes no tensors."""
+    """A dtype of torch that no tensor of nnkit can have."""
 
     __slots__ = ()
 
@@ -38,7 +38,7 @@ DTYPES["float4_e2m1fn_x2"] = _Absent("float4_e2m1fn_x2", FLOATING, 1)
 
 
 class qscheme:
-    """A way to quantize; nothing is quantized here."""
+    """A quantization scheme, which has no effect here."""
 
     def __init__(self, name: str) -> None:
         self.name = name

@@ -1,5 +1,5 @@
-"""The functions that torch's functional ones call: with numbers in place of words, and all that a
-backward would need as results. `torch.nn.functional` says what they compute."""
+"""The functions of torch below `torch.nn.functional`: they take numbers in place of words, and
+return the values that backward needs as further results."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ PADDINGS = ("zeros", "border", "reflection")
 
 
 def _loss(function: Callable, *defaults: tuple[str, Any]) -> Callable:
-    """A loss whose arguments after the tensors come in this order, the reduction as a number."""
+    """A loss that takes its options by position, in this order, and the reduction as a number."""
     names = [name for name, _ in defaults]
 
     def loss(*arguments: Any, **named: Any) -> Tensor:
@@ -45,7 +45,7 @@ def _loss(function: Callable, *defaults: tuple[str, Any]) -> Callable:
 def _margin_ranking_loss(
     input1: Tensor, input2: Tensor, target: Tensor, margin: float, reduction: str
 ) -> Tensor:
-    """That of `nn.functional`, which refuses numbers of dimensions that differ."""
+    """The loss of `nn.functional`, for tensors whose numbers of dimensions may differ."""
     most = max(input1.ndim, input2.ndim, target.ndim)
     a, b, y = [x.reshape((1,) * (most - x.ndim) + x.shape) for x in (input1, input2, target)]
     return F.margin_ranking_loss(a, b, y, margin, reduction=reduction)
@@ -101,12 +101,11 @@ def convolution(
     input: Tensor, weight: Tensor, bias: Tensor | None, stride: Any, padding: Any, dilation: Any,
     transposed: bool, output_padding: Any, groups: int,
 ) -> Tensor:  # fmt: skip
-    dims = weight.ndim - 2
+    axes = weight.ndim - 2
     if transposed:
-        function = (F.conv_transpose1d, F.conv_transpose2d, F.conv_transpose3d)[dims - 1]
-        return function(input, weight, bias, stride, padding, output_padding, groups, dilation)
-    function = (F.conv1d, F.conv2d, F.conv3d)[dims - 1]
-    return function(input, weight, bias, stride, padding, dilation, groups)
+        convolve = getattr(F, f"conv_transpose{axes}d")
+        return convolve(input, weight, bias, stride, padding, output_padding, groups, dilation)
+    return getattr(F, f"conv{axes}d")(input, weight, bias, stride, padding, dilation, groups)
 
 
 def native_layer_norm(
@@ -142,9 +141,9 @@ def embedding_bag(
     mode: int = 0, sparse: bool = False, per_sample_weights: Any = None,
     include_last_offset: bool = False, padding_idx: int | None = None,
 ) -> tuple[Tensor, Tensor, Tensor, Tensor]:  # fmt: skip
-    """`torch.nn.functional.embedding_bag`, the bag of each index, the sizes of the bags, and where
-    maxima come from; without maxima the sizes again. Of sums torch tells no sizes, and not always
-    the bags."""
+    """`torch.nn.functional.embedding_bag`, with three more results: the bag of each index, the
+    sizes of the bags, and the sources of maxima or the sizes again. For sums torch returns no
+    sizes, and not always the bags."""
     if mode not in (0, 1, 2):
         raise RuntimeError(f"embedding_bag(): mode must be 0 (sum), 1 (mean) or 2, got {mode}")
     if per_sample_weights is not None and mode:
@@ -187,7 +186,7 @@ def _addmm_activation(
     input: Tensor, mat1: Tensor, mat2: Tensor, *, beta: float = 1, alpha: float = 1,
     use_gelu: bool = False, out: Tensor | None = None,
 ) -> Tensor:  # fmt: skip
-    """`torch.addmm`, and of that the positive part, or `gelu`."""
+    """`relu`, or `gelu`, of `torch.addmm`."""
     found = nnkit.addmm(input, mat1, mat2, beta=beta, alpha=alpha, out=out)
     if out is None:
         return F.gelu(found) if use_gelu else found.relu()
@@ -195,7 +194,7 @@ def _addmm_activation(
 
 
 def norm_except_dim(v: Tensor, pow: int = 2, dim: int = 0) -> Tensor:
-    """The norms of all parts of a tensor along a dimension; of the whole one for dim -1."""
+    """The norms over all dimensions except one; the norm of the whole tensor for dim -1."""
     if dim == -1:
         return v.norm(pow)
     return v.norm(pow, [d for d in range(v.ndim) if d != dim], keepdim=True)

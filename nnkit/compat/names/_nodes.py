@@ -1,4 +1,4 @@
-"""What torch._C._functions and torch._C._autograd hold: nodes, and what they have saved."""
+"""torch._C._functions and torch._C._autograd: classes of nodes, and access to saved tensors."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _passes = itertools.count()
 
 
 class Error(Function):
-    """What passes tensors on, and whose backward fails."""
+    """A function that returns its inputs, and whose backward fails."""
 
     @staticmethod
     def forward(ctx: Any, message: str, *inputs: Tensor) -> Any:
@@ -33,7 +33,7 @@ class Error(Function):
 
 
 class UndefinedGrad:
-    """A function through which no gradient comes."""
+    """A function whose backward returns no gradients."""
 
     def __call__(self, *inputs: Tensor) -> Any:
         return UndefinedGradBackward.apply(*inputs)
@@ -81,7 +81,7 @@ def _will_engine_execute_node(node: Any) -> bool:
 
 
 def _unsafe_set_version_counter(tensors: tuple, versions: tuple) -> None:
-    """Set the counts of the writes to tensors."""
+    """Set the version counters of tensors."""
     for tensor, version in zip(tensors, versions, strict=True):
         if version < 0:
             raise RuntimeError(f"Cannot set a version_counter to a value below 0: {version}")

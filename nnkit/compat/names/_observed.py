@@ -1,4 +1,4 @@
-"""Played quantization that watches what it is given, in one call."""
+"""Fake quantization with an observer of the extrema, in one call."""
 
 from __future__ import annotations
 
@@ -22,8 +22,8 @@ def fused_moving_avg_obs_fake_quant(
     ``zero_point`` where ``fake_quant_on`` is.
 
     Args:
-        averaging_const: how far the averages go towards the extrema.
-        ch_axis, per_row_fake_quant: whether each index of an axis has its own.
+        averaging_const: the weight of the new extrema in the averages.
+        ch_axis, per_row_fake_quant: whether each index of an axis has its own extrema.
         symmetric_quant: whether 0 lies in the middle.
     """
     observed, played = bool(observer_on), bool(fake_quant_on)
@@ -48,8 +48,8 @@ def fused_moving_avg_obs_fake_quant(
 
 
 def _levels(low: Tensor, high: Tensor, least: int, most: int, symmetric: bool) -> Any:
-    """The step and the level of 0 by which whole numbers from ``least`` to ``most`` stand for what
-    lies between two values, and for 0."""
+    """The scale and the zero point by which integers from ``least`` to ``most`` represent 0 and the
+    values between ``low`` and ``high``."""
     low, high = low.double().clamp(max=0), high.double().clamp(min=0)
     if symmetric:
         half = (most - least) // 2

@@ -1,5 +1,5 @@
-"""Functions of torch that are there for older programs or for its compilers: products of sparse
-matrices under their first names, copies of the parts of sparse tensors, and what was removed."""
+"""Functions that torch keeps for older programs or for its compilers: products of sparse matrices
+under their old names, copies of the parts of sparse tensors, and functions that raise."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ __all__ = [
     "eig", "hsmm", "indices_copy", "lstsq", "matrix_rank", "native_norm", "resize_as_sparse_",
     "row_indices_copy", "saddmm", "slice_inverse", "solve", "spmm", "symeig", "values_copy",
 ]  # fmt: skip
-# What was removed, and what torch names in its place.
+# Removed functions, and the functions that torch recommends instead.
 _REMOVED = {
     "eig": "linalg.eig", "lstsq": "linalg.lstsq", "solve": "linalg.solve",
     "symeig": "linalg.eigh", "matrix_rank": "linalg.matrix_rank",
@@ -66,7 +66,7 @@ def resize_as_sparse_(input: Any, the_template: Tensor) -> Tensor:
 
 
 def _part_copied(part: str) -> Callable[[Any], Tensor]:
-    """The copy of a part of a compressed tensor; torch has none for coordinates."""
+    """The function that copies a part of a compressed tensor; torch has none for coordinates."""
 
     def copy(input: Any) -> Tensor:
         if input.layout is nnkit.sparse_coo:
@@ -108,8 +108,7 @@ def native_norm(
 def batch_norm_update_stats(
     input: Tensor, running_mean: Any, running_var: Any, momentum: float
 ) -> tuple[Tensor, Tensor]:
-    """The mean and the variance of each channel, by which the running ones are brought up to
-    date."""
+    """The mean and the variance of each channel, by which the running ones are updated."""
     if not input.numel():
         raise RuntimeError(
             "input tensor must have at least one element, but got input_sizes = "

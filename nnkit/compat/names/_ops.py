@@ -9,17 +9,19 @@ from typing import Any, NoReturn
 import nnkit
 from nnkit import Tensor
 from nnkit.autograd.op.registry import LIFTED
+from nnkit.compat.names._attention import _log_softmax, _softmax
+from nnkit.compat.names._lower import convolution
 
 
 class _Operator:
-    """What there is once: copies are the operator itself."""
+    """The base class of operators, whose copies are the operator itself."""
 
     def __deepcopy__(self, memo: dict) -> Any:
         return self
 
 
 class OpOverloadPacket(_Operator):
-    """An operator: it is called as the function of that name is, whatever the overload."""
+    """An operator, which calls the function of that name whatever the overload."""
 
     def __init__(self, name: str, function: Callable) -> None:
         self._qualified_op_name, self._function = name, function
@@ -76,7 +78,7 @@ _OF_TORCH = {"aten", "prim", "prims", "c10d", "_c10d_functional", "c10d_function
 
 
 class _OpNamespace:
-    """The operators of a library; of PyTorch's own those that nnkit has, and others that raise."""
+    """The operators of a namespace; those of torch that nnkit lacks raise when they are called."""
 
     def __init__(self, name: str) -> None:
         self.name = name
@@ -115,36 +117,25 @@ def _slice(self: Tensor, dim: int = 0, start: Any = None, end: Any = None, step:
     return self[(slice(None),) * (dim % self.dim()) + (slice(start, end, step),)]
 
 
-def _convolution(
-    input: Tensor, weight: Tensor, bias: Tensor | None, stride: Any, padding: Any, dilation: Any,
-    transposed: bool, output_padding: Any, groups: int,
-) -> Tensor:  # fmt: skip
-    F, axes = nnkit.nn.functional, weight.ndim - 2
-    if transposed:
-        convolve = getattr(F, f"conv_transpose{axes}d")
-        return convolve(input, weight, bias, stride, padding, output_padding, groups, dilation)
-    return getattr(F, f"conv{axes}d")(input, weight, bias, stride, padding, dilation, groups)
-
-
 def _attention(
     query: Tensor, key: Tensor, value: Tensor, dropout_p: float = 0.0, is_causal: bool = False,
     *, attn_mask: Tensor | None = None, scale: float | None = None,
 ) -> tuple[Tensor, Tensor]:  # fmt: skip
-    """The values that queries look at, and the logarithms of their weights' sums."""
+    """Attention, and the logarithms of the sums of its weights before normalization."""
     if scale is None:
         scale = query.shape[-1] ** -0.5
     return LIFTED.attention(query, key, value, attn_mask, is_causal, scale)
 
 
-# Operators that torch's own functions are made of.
+# Operators that torch's functions are composed of.
 _ATEN: dict[str, Callable] = {
     "_local_scalar_dense": lambda self: self.item(),
-    "_log_softmax": lambda self, dim, half_to_float: self.log_softmax(dim),
+    "_log_softmax": _log_softmax,
     "_scaled_dot_product_flash_attention_for_cpu": _attention,
-    "_softmax": lambda self, dim, half_to_float: self.softmax(dim),
+    "_softmax": _softmax,
     "_to_copy": _to_copy,
     "alias": lambda self: self.view(self.shape),
-    "convolution": _convolution,
+    "convolution": convolution,
     "embedding": lambda weight, indices, padding_idx=-1, scale_grad_by_freq=False, sparse=False: (
         nnkit.nn.functional.embedding(
             indices,

@@ -1,4 +1,4 @@
-"""The two steps of a gradient scaler, with which libraries make their own."""
+"""The two steps of a gradient scaler, for libraries with scalers of their own."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ def _amp_update_scale_(
     self: Tensor, growth_tracker: Tensor, found_inf: Tensor, scale_growth_factor: float,
     scale_backoff_factor: float, growth_interval: int,
 ) -> Tensor:  # fmt: skip
-    """Let a scale, and the number of good steps since it changed, know of one more step.
+    """Update a scale, and the number of good steps since it changed, after a step.
 
     Returns:
         The scale, written in place.

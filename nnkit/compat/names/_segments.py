@@ -1,4 +1,4 @@
-"""Rows that lie one after the other: reduced, and counted as sparse matrices do."""
+"""Reductions of contiguous segments, and conversions of the indices of sparse matrices."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import nnkit
 from nnkit import Tensor
 from nnkit.autograd import Function
 
-# torch's names of a reduction, `scatter_reduce`'s, and what an empty segment gives.
+# By torch's name of a reduction: that of `scatter_reduce`, and the result of an empty segment.
 _REDUCTIONS = {
     "sum": ("sum", 0.0),
     "mean": ("sum", 0.0),
@@ -21,9 +21,12 @@ _REDUCTIONS = {
 
 
 class _Chosen(Function):
-    """A product or an extreme of segments, with torch's gradients: they go to all elements that are
-    NaN or the extreme, and what a segment begins with has no share in them; of a product they are
-    the result divided by the element, or the product of the others where that is 0 or NaN."""
+    """The products, maxima or minima of segments, with torch's gradients.
+
+    The gradient of an extremum is shared by all elements equal to it or NaN; the initial value has
+    no share. That of a product is the result divided by the element, or the product of the others
+    where the element is 0 or NaN.
+    """
 
     @staticmethod
     def forward(
@@ -47,7 +50,7 @@ class _Chosen(Function):
 
 
 def _others(data: Tensor, initial: Tensor, axis: int, index: Tensor, out: Tensor) -> Tensor:
-    """For each element the product of the others of its segment, and of what that begins with."""
+    """For each element, the product of the initial value and all others of its segment."""
     zero, nan = data == 0, data.isnan()
     plain = data.masked_fill(zero | nan, 1)
     found = initial.scatter_reduce(axis, index, plain, "prod").gather(axis, index)
@@ -69,15 +72,15 @@ def segment_reduce(
     unsafe: bool = False,
     initial: Any = None,
 ) -> Tensor:
-    """Reductions of segments of an axis that follow each other.
+    """Reductions of consecutive segments of an axis.
 
     Args:
         data: (*, n, *rest), of floats.
         reduce: "sum", "mean", "prod", "max" or "min".
-        lengths: (*, k), how long the segments are.
+        lengths: (*, k), the lengths of the segments.
         offsets: (*, k + 1), where they begin, and where the last one ends; instead of ``lengths``.
-        axis: the axis of ``data`` that is n long, the last one of ``lengths``.
-        initial: what a reduction begins with.
+        axis: the axis of ``data`` of size n, the last one of ``lengths``.
+        initial: the value that each reduction begins with.
 
     Returns:
         Tensor: (*, k, *rest). An empty segment's mean is NaN unless ``initial`` is given.
@@ -116,7 +119,7 @@ def segment_reduce(
     places = nnkit.arange(data.shape[axis], device=data.device).expand(data.shape[: axis + 1])
     covered = (places >= first.unsqueeze(-1)) & (places < ends[..., -1:])
     owners = nnkit.searchsorted(ends, places.to(ends.dtype).contiguous(), right=True)
-    # What no segment covers goes to one more, which is left out.
+    # Elements outside all segments go to one more, which is dropped.
     owners = owners.where(covered, counts.shape[-1])
     rest = (1,) * (data.dim() - axis - 1)
     name, start = _REDUCTIONS[reduce]
@@ -149,7 +152,7 @@ def coo_to_csr(indices: Tensor, size: int, *, out_int32: bool = False) -> Tensor
 def csr_to_coo(
     crow_indices: Tensor, col_indices: Tensor, *, out_int32: bool = False, transpose: bool = False
 ) -> Tensor:
-    """The (row, column) numbers of what begins at ``crow_indices``; (column, row) transposed.
+    """The (row, column) indices of compressed rows; (column, row) with ``transpose``.
 
     Example:
         >>> import nnkit

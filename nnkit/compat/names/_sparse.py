@@ -1,4 +1,4 @@
-"""Sparse tensors under torch's private names: made unchecked, checked alone, or made larger."""
+"""torch's private functions of sparse tensors: unchecked constructors, checks, broadcasting."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ __all__ = [
 
 
 def _sparse_broadcast_to(input: Any, size: Sequence[int]) -> Tensor:
-    """The elements of a tensor of coordinates wherever a size of 1 repeats them in a larger one."""
+    """A tensor of coordinates expanded to a larger size."""
     from nnkit.autograd.sparse.coordinates import broadcast
 
     return broadcast(input, size)
@@ -38,7 +38,7 @@ def _sparse_compressed_tensor_unsafe(*parts: Any, **options: Any) -> Tensor:
 def _validate_sparse_coo_tensor_args(
     indices: Tensor, values: Tensor, size: Sequence[int], is_coalesced: bool | None = None
 ) -> None:
-    """RuntimeError for what makes no tensor of coordinates."""
+    """RuntimeError if the arguments make no tensor of coordinates."""
     nnkit.sparse_coo_tensor(indices, values, size, check_invariants=True, is_coalesced=is_coalesced)
 
 
@@ -46,7 +46,7 @@ def _validate_sparse_compressed_tensor_args(
     compressed_indices: Tensor, plain_indices: Tensor, values: Tensor, size: Sequence[int],
     layout: Any,
 ) -> None:  # fmt: skip
-    """RuntimeError for what makes no matrix of a layout."""
+    """RuntimeError if the arguments make no matrix of a layout."""
     nnkit.sparse_compressed_tensor(
         compressed_indices, plain_indices, values, size, layout=layout, check_invariants=True
     )

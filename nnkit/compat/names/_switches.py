@@ -1,4 +1,4 @@
-"""Switches of the whole process that torch keeps at its top, streams, and classes of errors."""
+"""Process-wide switches in torch's top-level namespace, streams, and classes of errors."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ is_vulkan_available = _nnpack_available = false
 
 
 class AcceleratorError(RuntimeError):
-    """An error that a device has reported later."""
+    """An error that a device reports asynchronously."""
 
 
 class OutOfMemoryError(RuntimeError):
@@ -80,7 +80,7 @@ class Stream:
 
 
 class Event:
-    """A mark in a queue of work; on the CPU it is reached when it is made."""
+    """A mark in a queue of work; on the CPU it is reached as soon as it is made."""
 
     def __init__(self, device: Any = None, **options: Any) -> None:
         self.device = nnkit.device("cpu" if device is None else device)
@@ -102,7 +102,7 @@ _threads = {"interop": 1}
 
 
 def get_num_interop_threads() -> int:
-    """How many operations may run at once: what was set; there is one."""
+    """The number of operations that may run at once, as it was set; only one does."""
     return _threads["interop"]
 
 
@@ -120,7 +120,7 @@ def init_num_threads() -> None:
 
 
 def set_warn_always(b: bool) -> None:
-    """Whether what is said once in a process is said each time."""
+    """Choose whether warnings that are given once in a process are given each time."""
     warning.ALWAYS = bool(b)
 
 
@@ -129,7 +129,7 @@ def is_warn_always_enabled() -> bool:
 
 
 def set_flush_denormal(mode: bool) -> bool:
-    """Change nothing, and say so by False: tiny numbers are kept."""
+    """Do nothing and return False: denormal numbers are never flushed."""
     return False
 
 
@@ -184,7 +184,7 @@ def set_autocast_gpu_dtype(dtype: Any) -> None:
 
 
 def fork(func: Any, *args: Any, **kwargs: Any) -> Any:
-    """A Future of what the function gives, which is computed at once."""
+    """The result of a function as a future that is done: it is called at once."""
     from nnkit.futures import Future
 
     future: Any = Future()
@@ -193,4 +193,5 @@ def fork(func: Any, *args: Any, **kwargs: Any) -> Any:
 
 
 def wait(future: Any) -> Any:
+    """The value of a future."""
     return future.wait()

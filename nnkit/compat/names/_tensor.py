@@ -1,4 +1,4 @@
-"""torch._tensor: what pickles of tensors with attributes call."""
+"""torch._tensor: the function that pickles of tensors with attributes call."""
 
 from __future__ import annotations
 

@@ -21,7 +21,7 @@ def get_printoptions() -> dict[str, Any]:
 
 @contextlib.contextmanager
 def printoptions(**options: Any) -> Iterator[None]:
-    """Print with other settings in a ``with`` block."""
+    """`set_printoptions` as a context manager."""
     before = get_printoptions()
     set_printoptions(**options)
     try:
@@ -31,7 +31,7 @@ def printoptions(**options: Any) -> Iterator[None]:
 
 
 def _tensor_str(self: Any, indent: int) -> str:
-    """The numbers of a tensor as a text, without ``tensor(...)`` around them."""
+    """The text of a tensor's elements, without ``tensor(...)`` around them."""
     text = repr(self.detach())
     return text[text.index("[") : text.rindex("]") + 1].replace("\n" + " " * 7, "\n" + " " * indent)
 

@@ -1,4 +1,4 @@
-"""What libraries use of torch's private helpers."""
+"""Private helpers of torch that libraries use."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""torch.accelerator: the GPU, by whatever name; without one there is none."""
+"""torch.accelerator: the GPU, independent of its kind; without a GPU there is none."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ set_device_idx = set_device_index
 
 @contextmanager
 def device_index(device: int | None) -> Iterator[None]:
-    """A block in which another GPU is used; without effect for None."""
+    """A context manager that switches to another GPU; without effect for None."""
     if device is None:
         yield
         return

@@ -1,4 +1,4 @@
-"""torch.func: what changes nothing here."""
+"""torch.func: `functionalize`, and debugging of transforms."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from nnkit.compat.names._C._functorch import get_unwrapped
 
 
 def functionalize(func: Callable, *, remove: str = "mutations") -> Callable:
-    """The function itself: what it writes in place are the same numbers without."""
+    """The function itself: its in-place operations need no replacement here."""
     if remove not in ("mutations", "mutations_and_views"):
         raise RuntimeError(
             "functionalize(f, remove='mutations'): Valid options for inputs are: "

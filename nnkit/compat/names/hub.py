@@ -1,4 +1,4 @@
-"""torch.hub: what libraries take from it beside its functions."""
+"""torch.hub: constants and helpers beside its functions."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 """torch.library: operators that a program defines, and calls by ``torch.ops``.
 
-An operator is opaque, as in torch: what its function computes is not differentiated, the formula
-that was registered is. What is registered for tracing (fakes) is not called.
+An operator is opaque, as in torch: its gradient is the registered formula, not that of the
+operations in its function. Functions that are registered for tracing (fakes) are not called.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ class CustomOpDef:
 
     @property
     def _opoverload(self) -> CustomOpDef:
-        """The operator that programs call; here it has one form."""
+        """The operator itself, which has only one overload here."""
         return self
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
@@ -64,7 +64,7 @@ class CustomOpDef:
         return self._computed(tensors[0].device.type if tensors else "cpu", args, named)
 
     def _computed(self, device: str, args: tuple, named: dict[str, Any]) -> Any:
-        """The kernel's result; what it has written is counted, since it may do so unseen."""
+        """The kernel's result; its writes are counted here, since it may not count them itself."""
         result = self._answered(device, args, named)
         if self._written and self._signature is not None:
             given = self._signature.bind(*args, **named).arguments
@@ -73,14 +73,14 @@ class CustomOpDef:
         return result
 
     def _answered(self, device: str, args: tuple, named: dict[str, Any]) -> Any:
-        """What the kernel gives, or a mode or wrapper, which answers as for one operator."""
+        """The result of the kernel, or of a mode or wrapper that handles the operator."""
         if not (THREAD.modes or asking_among((args, *named.values()))):
             return self._kernel(device)(*args, **named)
         space, _, name = self._qualname.partition("::")
         return asked(getattr(getattr(ops, space), name).default, args, named)
 
     def _bound(self, args: tuple, kwargs: dict[str, Any]) -> tuple[tuple, dict[str, Any]]:
-        """The arguments as the formulas of derivatives are given them, with the defaults."""
+        """The arguments with their defaults, as formulas of derivatives get them."""
         if self._signature is None:
             return args, kwargs
         bound = self._signature.bind(*args, **kwargs)
@@ -106,7 +106,7 @@ class CustomOpDef:
     def _recorded(self, leaves: list[Any], structure: Any, named: dict[str, Any]) -> Any:
         """The result as one node of the graph, whose derivative is the registered formula."""
         operator = self
-        made: list[Any] = []  # how the results are nested, of which autograd knows the leaves
+        made: list[Any] = []  # the structure of the results, whose leaves autograd gets
 
         def flat(result: Any) -> tuple:
             found, spec = tree_flatten(result)
@@ -157,20 +157,22 @@ class CustomOpDef:
         return nested(type(name, (nnkit.autograd.Function,), rules).apply(*leaves))
 
     def register_kernel(self, device_types: Any, func: Callable | None = None, /) -> Callable:
-        """Let a function compute the operator on devices of some kinds; None means all."""
+        """Register the operator's kernel for some kinds of devices; None means all."""
         if func is None:
             return lambda f: self.register_kernel(device_types, f)
-        for kind in [device_types] if _is_one(device_types) else device_types:
+        if device_types is None or isinstance(device_types, str):
+            device_types = [device_types]
+        for kind in device_types:
             self._kernels[kind] = func
         return func
 
     def register_autograd(self, backward: Callable, /, *, setup_context: Any = None) -> None:
-        """Let ``backward(ctx, *gradients)`` be the operator's derivative."""
+        """Register ``backward(ctx, *gradients)`` as the operator's derivative."""
         self._opaque = True
         self._backward, self._setup = backward, setup_context
 
     def register_vmap(self, func: Callable | None = None, /) -> Callable:
-        """Let ``func(info, in_dims, *arguments)`` compute a batch: what it gives and its dims."""
+        """Register ``func(info, in_dims, *arguments)``, which returns a batch and its dims."""
         if func is None:
             return self.register_vmap
         self._vmap = func
@@ -181,8 +183,8 @@ class CustomOpDef:
 
 
 def _gradients_of(arguments: tuple, found: tuple) -> list[Any]:
-    """The gradients of all leaves of the arguments: None alone stands for a whole argument, and
-    those that were left to their defaults need none."""
+    """The gradients of all leaves of the arguments; None stands for a whole argument, and omitted
+    arguments need none."""
     result: list[Any] = []
     for argument, gradient in zip_longest(arguments, found):
         leaves = tree_leaves(gradient, is_leaf=lambda leaf: leaf is None)
@@ -191,18 +193,14 @@ def _gradients_of(arguments: tuple, found: tuple) -> list[Any]:
 
 
 def _stacked(rows: Sequence[Any]) -> Any:
-    """The results for each example as one: a tensor, several, or none."""
+    """The results of all examples, stacked: a tensor, several, or none."""
     if isinstance(rows[0], (tuple, list)):
         return type(rows[0])([_stacked(column) for column in zip(*rows, strict=True)])
     return nnkit.stack(rows) if isinstance(rows[0], Tensor) else rows[0]
 
 
-def _is_one(kinds: Any) -> bool:
-    return kinds is None or isinstance(kinds, str)
-
-
 def _defined(name: str) -> CustomOpDef | None:
-    """The operator of a name such as ``mine::f`` that a program has defined."""
+    """The operator that a program has defined by a name such as ``mine::f``."""
     space, _, inner = name.partition("::")
     packet = vars(getattr(ops, space)).get(inner.partition(".")[0])
     return getattr(packet, "_function", None)
@@ -234,7 +232,7 @@ def _signature(schema: str) -> inspect.Signature | None:
 
 
 def _literal(text: str) -> Any:
-    """A default value of a schema; what is no literal of Python's is a word."""
+    """A default value of a schema; what is no literal of Python is kept as text."""
     try:
         return ast.literal_eval(text)
     except (ValueError, SyntaxError):
@@ -278,14 +276,14 @@ def triton_op(name: str, fn: Callable | None = None, /, **kwargs: Any) -> Any:
 
 
 def _operator(op: Any) -> CustomOpDef | None:
-    """The operator that a name, a packet of ``torch.ops`` or the operator itself means."""
+    """The operator given by its name, by a packet of ``torch.ops``, or as it is."""
     if isinstance(op, str):
         return _defined(op)
     return op if isinstance(op, CustomOpDef) else getattr(op, "_function", None)
 
 
 def _register(name: str, kind: str, function: Callable) -> None:
-    """Let a function compute an operator for a device's kind, or a key of torch's dispatcher."""
+    """Register a kernel of an operator for a kind of device, or a key of torch's dispatcher."""
     kind = kind.lower()
     found = _defined(name)
     if not isinstance(found, CustomOpDef) or kind == "meta":  # torch's own are nnkit's
@@ -298,7 +296,7 @@ def _register(name: str, kind: str, function: Callable) -> None:
 
 
 def register_kernel(op: Any, device_types: Any, func: Any = None, /, *, lib: Any = None) -> Any:
-    """Let a function compute an operator on devices of some kinds; None means all."""
+    """Register a kernel of an operator for some kinds of devices; None means all."""
     if func is None:
         return lambda f: register_kernel(op, device_types, f)
     found = _operator(op)
@@ -308,7 +306,7 @@ def register_kernel(op: Any, device_types: Any, func: Any = None, /, *, lib: Any
 def register_autograd(
     op: Any, backward: Callable, /, *, setup_context: Any = None, lib: Any = None
 ) -> None:
-    """Let ``backward(ctx, *gradients)`` be the derivative of an operator."""
+    """Register ``backward(ctx, *gradients)`` as the derivative of an operator."""
     found = _operator(op)
     if not isinstance(found, CustomOpDef):
         raise RuntimeError(f"register_autograd: no operator {op} has been defined")
@@ -316,7 +314,7 @@ def register_autograd(
 
 
 def register_vmap(op: Any, func: Callable | None = None, /, *, lib: Any = None) -> Any:
-    """Let ``func(info, in_dims, *arguments)`` compute an operator for a batch."""
+    """Register ``func(info, in_dims, *arguments)``, which computes an operator for a batch."""
     if func is None:
         return lambda f: register_vmap(op, f)
     found = _operator(op)
@@ -329,8 +327,8 @@ def define(qualname: str, schema: str, *, lib: Any = None, tags: Any = None) -> 
 
 
 def impl(where: Any, *what: Any, **kwargs: Any) -> Any:
-    """Let a function compute an operator: ``impl(name, kinds, function)``, or
-    ``impl(library, name, key)`` as a decorator."""
+    """Register a kernel of an operator: ``impl(name, kinds, function)``, or ``impl(library, name,
+    key)`` as a decorator."""
     if isinstance(where, Library):
         return lambda function: where.impl(what[0], function, *what[1:]) or function
     kinds, *given = what
@@ -342,12 +340,12 @@ def impl(where: Any, *what: Any, **kwargs: Any) -> Any:
 
 
 def fallthrough_kernel(*args: Any, **kwargs: Any) -> Any:
-    """In place of a kernel: where it is registered, the operator is as if nothing were."""
+    """A placeholder for a kernel: to register it has no effect."""
     raise NotImplementedError("fallthrough_kernel: it is registered, and not called")
 
 
 class Library:
-    """The operators of one name, to define them and to say what computes them.
+    """The operators of one namespace, to define them and to register their kernels.
 
     Raises:
         ValueError: ``kind`` is none of ``"IMPL"``, ``"DEF"`` and ``"FRAGMENT"``, or ``ns`` is
@@ -368,7 +366,7 @@ class Library:
         return name
 
     def impl(self, op_name: Any, fn: Any, dispatch_key: str = "", **kwargs: Any) -> None:
-        """Let a function compute an operator where the key of torch's dispatcher says.
+        """Register a kernel of an operator for a key of torch's dispatcher.
 
         Raises:
             TypeError: ``fn`` is no function.
@@ -397,7 +395,7 @@ _scoped_library = Library
 
 
 def _registers(*args: Any, **kwargs: Any) -> Any:
-    """A decorator of a function that nothing calls here."""
+    """A decorator that returns its function, which nothing calls here."""
     return next((a for a in args if callable(a) and not isinstance(a, CustomOpDef)), unchanged)
 
 

@@ -1,4 +1,4 @@
-"""torch.masked: what its functions are made of, for those who compare with them."""
+"""torch.masked: helpers of its functions, for programs that compare with them."""
 
 from __future__ import annotations
 

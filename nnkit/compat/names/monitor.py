@@ -1,4 +1,4 @@
-"""torch.monitor: events that handlers are told of, and statistics that are logged as such."""
+"""torch.monitor: events, which are passed to handlers, and statistics, which are logged as such."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ STAT_EVENT = "torch.monitor.Stat"
 
 
 class Aggregation(enum.Enum):
-    """What a `Stat` tells of its values. ``VALUE`` tells nothing, as in torch."""
+    """The statistics of a `Stat`. ``VALUE`` has no effect, as in torch."""
 
     VALUE = 0
     MEAN = 2
@@ -41,7 +41,7 @@ class Aggregation(enum.Enum):
 
 
 class Event:
-    """Something that happened: a name, a time, and numbers or strings by their names.
+    """An event: a name, a time, and data, numbers or strings by name.
 
     Raises:
         TypeError: an argument is of another type.
@@ -61,7 +61,7 @@ class Event:
 
 
 class EventHandlerHandle:
-    """A handler that is told of events, for `unregister_event_handler`."""
+    """The handle of a registered handler, for `unregister_event_handler`."""
 
     def __init__(self, callback: Callable[[Event], None]) -> None:
         self._callback = callback
@@ -77,16 +77,16 @@ def register_event_handler(callback: Callable[[Event], None]) -> EventHandlerHan
 
 
 def unregister_event_handler(handler: EventHandlerHandle) -> None:
-    """Tell a handler of no more events."""
+    """Remove a handler of events."""
     if handler in _handles:
         _handles.remove(handler)
 
 
 def log_event(event: Event) -> None:
-    """Tell all handlers of an event.
+    """Call all handlers with an event.
 
     Raises:
-        TypeError: it is none.
+        TypeError: it is no `Event`.
     """
     if not isinstance(event, Event):
         raise TypeError(f"log_event(): expected an Event, got {type(event).__name__}")
@@ -95,18 +95,18 @@ def log_event(event: Event) -> None:
 
 
 class Stat:
-    """Statistics of numbers that are added, logged as an `Event` once a window.
+    """Statistics of added numbers, logged as an `Event` once in each window of time.
 
     Args:
-        name: begins the names in the event's data, such as ``loss.mean``.
-        aggregations: what is told.
-        window_size: how long values are gathered; what is left is logged in the end.
-        max_samples: with so many values the window is logged at once, and its further ones are
-            left out.
+        name: the prefix of the names in the event's data, such as ``loss.mean``.
+        aggregations: the statistics to log.
+        window_size: the length of a window; remaining values are logged at the end.
+        max_samples: with so many values a window is logged at once, and its further values are
+            dropped.
 
     Raises:
         TypeError: an argument is of another type.
-        ValueError: the window is no time at all.
+        ValueError: the window is not positive.
     """
 
     def __init__(
@@ -133,7 +133,7 @@ class Stat:
 
     @property
     def count(self) -> int:
-        """How many values have been added since the last event."""
+        """The number of values added since the last event."""
         return len(self._values)
 
     def add(self, v: float) -> None:

@@ -1,4 +1,4 @@
-"""functorch.experimental: what was new once."""
+"""functorch.experimental: `chunk_vmap` and control flow, under their old names."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from nnkit.func import vmap
 def chunk_vmap(
     func: Callable, in_dims: Any = 0, out_dims: Any = 0, randomness: str = "error", chunks: int = 2
 ) -> Callable:
-    """`nnkit.func.vmap` of as many parts of the batch, one after the other."""
+    """`nnkit.func.vmap`, one after another for a number of parts of the batch."""
 
     @functools.wraps(func)
     def mapped(*args: Any, **kwargs: Any) -> Any:

@@ -1,4 +1,4 @@
-"""torch._C: the few names of torch's compiled half that libraries touch."""
+"""torch._C: the few names of torch's compiled part that libraries use."""
 
 from __future__ import annotations
 

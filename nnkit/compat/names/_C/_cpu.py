@@ -1,1 +1,1 @@
-"""torch._C._cpu: what a processor has for compiled kernels of torch; nothing is said."""
+"""torch._C._cpu: features of the processor for torch's kernels; none is reported."""

@@ -1,4 +1,4 @@
-"""torch._C._functorch: what a tensor is inside of transforms."""
+"""torch._C._functorch: whether a tensor belongs to a transform, and the tensor outside it."""
 
 from __future__ import annotations
 
@@ -15,18 +15,18 @@ __all__ = [
 
 
 def is_gradtrackingtensor(tensor: Tensor) -> bool:
-    """Whether a tensor is of a transform that differentiates forwards."""
+    """Whether a tensor belongs to a forward-mode transform."""
     return isinstance(tensor._device, Level) and not isinstance(tensor._device, BatchLevel)
 
 
 def get_unwrapped(tensor: Tensor) -> Tensor:
-    """The tensor of what happens around the transform that a tensor is of."""
+    """The tensor outside the transform that holds a tensor of the transform."""
     place = tensor._device
     return place.lower(tensor)[0] if isinstance(place, Level) else tensor
 
 
 def maybe_get_bdim(tensor: Tensor) -> int:
-    """The dimension of `get_unwrapped` that the examples lie along, -1 if there is none."""
+    """The dimension of the examples in `get_unwrapped`, -1 if there is none."""
     place = tensor._device
     dim = place.lower(tensor)[1] if isinstance(place, BatchLevel) else None
     return -1 if dim is None else dim

@@ -1,4 +1,4 @@
-"""torch._C._profiler: where in a program a call was made."""
+"""torch._C._profiler: the stack of the program's calls."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from nnkit.compat.names.utils._traceback import CapturedTraceback
 
 
 def gather_traceback(python: bool, script: bool, cpp: bool) -> CapturedTraceback:
-    """Where it is called."""
+    """The stack at the call of this function."""
     return CapturedTraceback.extract(skip=1)
 
 

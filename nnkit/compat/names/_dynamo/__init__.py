@@ -19,7 +19,7 @@ maybe_mark_dynamic = mark_static_address = graph_break
 
 
 def list_backends(*args: Any, **kwargs: Any) -> list[str]:
-    """The one name that stands for nnkit's own compiler."""
+    """The list of the only backend, nnkit's own compiler."""
     return ["inductor"]
 
 

@@ -1,4 +1,4 @@
-"""torch._dynamo._trace_wrapped_higher_order_op: what masks of libraries are computed within."""
+"""torch._dynamo._trace_wrapped_higher_order_op: the context in which libraries compute masks."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""torch._dynamo.config: settings that a program may set; nobody reads them."""
+"""torch._dynamo.config: settings that a program may set, without effect."""
 
 from __future__ import annotations
 

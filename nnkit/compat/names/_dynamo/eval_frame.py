@@ -6,7 +6,7 @@ from nnkit.compat.names._dynamo import OptimizedModule as OptimizedModule
 
 
 def is_dynamo_supported() -> bool:
-    """Whether functions can be compiled: always."""
+    """True: functions can always be compiled."""
     return True
 
 
@@ -14,7 +14,7 @@ is_inductor_supported = is_dynamo_supported
 
 
 def check_if_dynamo_supported() -> None:
-    """Raise where functions cannot be compiled: nowhere."""
+    """Do nothing: functions can always be compiled."""
 
 
 check_if_inductor_supported = check_if_dynamo_supported

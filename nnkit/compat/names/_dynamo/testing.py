@@ -1,4 +1,4 @@
-"""torch._dynamo.testing: backends that count what they are given."""
+"""torch._dynamo.testing: backends that count the programs that they get."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from typing import Any
 
 
 class CompileCounter:
-    """A backend that counts the programs that it is given, and runs them as they are."""
+    """A backend that counts the programs that it gets, and runs them as they are."""
 
     def __init__(self) -> None:
         self.frame_count = 0
@@ -17,7 +17,7 @@ class CompileCounter:
 
 
 class CompileCounterWithBackend(CompileCounter):
-    """The same for another backend, whose name it keeps."""
+    """A counter of the programs for another backend, whose name it has."""
 
     def __init__(self, backend: str) -> None:
         super().__init__()

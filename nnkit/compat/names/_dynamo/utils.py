@@ -1,4 +1,4 @@
-"""torch._dynamo.utils: whether programs are compiled; they are not."""
+"""torch._dynamo.utils: whether code is being compiled, and warnings."""
 
 from __future__ import annotations
 

@@ -1,1 +1,1 @@
-"""torch._export: what classes of tensors are marked with for export."""
+"""torch._export: a mark of tensor classes for export."""

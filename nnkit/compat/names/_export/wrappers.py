@@ -1,4 +1,4 @@
-"""torch._export.wrappers: a mark of classes of tensors, which export here does not ask for."""
+"""torch._export.wrappers: a mark of tensor classes, which export here does not need."""
 
 from __future__ import annotations
 

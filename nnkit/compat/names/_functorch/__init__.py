@@ -1,1 +1,1 @@
-"""torch._functorch: where the package functorch has gone."""
+"""torch._functorch: the package that functorch has become."""

@@ -20,14 +20,14 @@ from nnkit.utils._pytree import tree_unflatten as tree_unflatten
 
 
 def _get_name(func: Callable) -> str:
-    """What messages call a function."""
+    """The name of a function in messages."""
     return getattr(func, "__name__", repr(func))
 
 
 def _maybe_remove_batch_dim(
     name: str, batched_output: Any, vmap_level: int, batch_size: int, out_dim: int | None
 ) -> Any:
-    """The tensor of all examples of a result, or what is the same for all, for ``out_dim`` None.
+    """The tensor of all examples of a result, or with ``out_dim`` None the value that all share.
 
     Raises:
         ValueError: the result is no tensor.

@@ -1,4 +1,4 @@
-"""torch._higher_order_ops: operations that take functions, run as they are written."""
+"""torch._higher_order_ops: control flow as functions, run in Python."""
 
 from nnkit.compat.names._higher_order_ops.associative_scan import (
     associative_scan as associative_scan,

@@ -1,4 +1,4 @@
-"""torch._higher_order_ops.associative_scan: running totals of any associative function."""
+"""torch._higher_order_ops.associative_scan: prefix scans of any associative function."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from nnkit.utils._pytree import tree_flatten, tree_unflatten
 def associative_scan(
     combine_fn: Callable, xs: Any, dim: int, reverse: bool = False, combine_mode: str = "pointwise"
 ) -> Any:
-    """For each place along ``dim``, all up to there combined by ``combine_fn(left, right)``.
+    """For each index along ``dim``, all elements up to it, combined by ``combine_fn(left, right)``.
 
     Each of log2(n) rounds combines every place with that as far before it as rounds have reached.
 

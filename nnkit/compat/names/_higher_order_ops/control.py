@@ -1,4 +1,4 @@
-"""torch.cond, torch.while_loop and map: Python's own, called with tensors."""
+"""torch.cond, torch.while_loop and map, as Python's own control flow."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ from nnkit.utils._pytree import tree_flatten, tree_map, tree_unflatten
 
 
 def cond(pred: Any, true_fn: Callable, false_fn: Callable, operands: tuple | list = ()) -> Any:
-    """What one of two functions gives of the operands."""
+    """The result of one of two functions of the operands."""
     return true_fn(*operands) if bool(pred) else false_fn(*operands)
 
 
 def while_loop(cond_fn: Callable, body_fn: Callable, carried_inputs: tuple | list) -> Any:
-    """What is carried, once ``cond_fn`` of it no longer holds; ``body_fn`` gives the next."""
+    """The carried values, updated by ``body_fn`` as long as ``cond_fn`` of them holds."""
     carried = tuple(carried_inputs)
     while bool(cond_fn(*carried)):
         following = body_fn(*carried)

@@ -1,4 +1,4 @@
-"""torch._higher_order_ops.out_dtype: an operator computed and given in a wider dtype."""
+"""torch._higher_order_ops.out_dtype: an operator computed in a wider dtype."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from nnkit.utils._pytree import tree_leaves, tree_map
 
 
 def out_dtype(op: Callable, output_dtype: nnkit.dtype, *args: Any) -> Any:
-    """``op(*args)`` in ``output_dtype``, computed in the dtype to which this and all tensors go.
+    """``op(*args)`` in ``output_dtype``, computed in the promoted dtype of this and all tensors.
 
     Example:
         >>> x = nnkit.tensor([[100, 100]], dtype=nnkit.int8)

@@ -1,4 +1,4 @@
-"""torch._inductor: the settings of a compiler that nnkit has not."""
+"""torch._inductor: the settings of a compiler that nnkit lacks."""
 
 from __future__ import annotations
 

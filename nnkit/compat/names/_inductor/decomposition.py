@@ -1,4 +1,4 @@
-"""torch._inductor.decomposition: what a compiler puts in an operator's place; there is none."""
+"""torch._inductor.decomposition: a registry of decompositions, without effect."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""torch._library: how operators of a program's own are declared."""
+"""torch._library: the declaration of a program's operators."""
 
 from __future__ import annotations
 

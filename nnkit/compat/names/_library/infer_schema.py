@@ -1,4 +1,4 @@
-"""torch._library.infer_schema: a function's annotations in the words of a schema."""
+"""torch._library.infer_schema: the schema of an operator, from a function's annotations."""
 
 from __future__ import annotations
 

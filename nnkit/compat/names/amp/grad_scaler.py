@@ -6,7 +6,7 @@ from enum import Enum
 
 
 class OptState(Enum):
-    """What a scaler has done for an optimizer in a step, as programs with loops of their own
+    """The progress of a scaler for an optimizer in a step, as programs with loops of their own
     ask."""
 
     READY = 0

@@ -15,7 +15,7 @@ def _calculate_shape(output: Any, grad: Any, is_grads_batched: bool) -> tuple[An
 
 
 class _unsafe_preserve_version_counter:
-    """A block whose writes to some tensors are not counted."""
+    """A context manager in which writes to some tensors are not counted."""
 
     def __init__(self, tensors: Any) -> None:
         self.tensors = tuple(tensors) if isinstance(tensors, (tuple, list)) else (tensors,)

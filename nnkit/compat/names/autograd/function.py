@@ -1,4 +1,4 @@
-"""torch.autograd.function: the names of what a `Function` hands to its methods."""
+"""torch.autograd.function: the classes around `Function`."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ FunctionCtx = BackwardCFunction = _ContextMethodMixin = FunctionContext
 
 
 class InplaceFunction(Function):
-    """The old base of Functions that write their input."""
+    """The old base class of Functions that write to their inputs."""
 
     def __init__(self, inplace: bool = False) -> None:
         super().__init__()

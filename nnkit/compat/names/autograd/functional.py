@@ -1,4 +1,4 @@
-"""torch.autograd.functional: the tuples that its functions take and give, for libraries."""
+"""torch.autograd.functional: helpers for the tuples of its arguments and results."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def _as_tuple(
 
 
 def _tuple_postprocess(res: Any, to_unpack: Any) -> Any:
-    """A result as a tuple where the argument was one, and the tuple's only element else."""
+    """A result as a tuple if the argument was one, else the tuple's only element."""
     if not isinstance(to_unpack, tuple):
         return res if to_unpack else res[0]
     outputs, inputs = to_unpack
@@ -31,7 +31,7 @@ def _tuple_postprocess(res: Any, to_unpack: Any) -> Any:
 def _construct_standard_basis_for(
     tensors: tuple[Tensor, ...], tensor_numels: tuple[int, ...]
 ) -> tuple[Tensor, ...]:
-    """The rows of an identity matrix, cut into a matrix for each tensor."""
+    """The columns of an identity matrix, split into a matrix for each tensor."""
     total = sum(tensor_numels)
     parts, start = [], 0
     for tensor, count in zip(tensors, tensor_numels, strict=True):

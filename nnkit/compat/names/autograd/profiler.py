@@ -15,7 +15,7 @@ def _never(step: int) -> profiler.ProfilerAction:
 
 
 class profile(profiler.profile):
-    """A block whose primitives are timed.
+    """A context manager that times primitives.
 
     Args:
         enabled: whether they are.

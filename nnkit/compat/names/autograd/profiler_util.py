@@ -1,4 +1,4 @@
-"""torch.autograd.profiler_util: lists of calls that were timed, see `nnkit.profiler`."""
+"""torch.autograd.profiler_util: lists of timed calls, see `nnkit.profiler`."""
 
 from __future__ import annotations
 

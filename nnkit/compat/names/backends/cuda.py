@@ -1,4 +1,4 @@
-"""torch.backends.cuda: the choice between libraries, of which nnkit has one for each task."""
+"""torch.backends.cuda: the choice between libraries, without effect: each task has one."""
 
 from __future__ import annotations
 
@@ -11,26 +11,26 @@ is_flash_attention_available = is_ck_sdpa_available = false
 
 
 class _LinalgBackend(Enum):
-    """Libraries that torch takes for decompositions."""
+    """torch's libraries for decompositions."""
 
     Default, Cusolver = range(2)
 
 
 class _BlasBackend(Enum):
-    """Libraries that torch takes for products."""
+    """torch's libraries for products."""
 
     Default, Cublas, Cublaslt = range(3)
 
 
 class _Preferred:
-    """The library that is preferred for a task: asked for, and said; nothing depends on it."""
+    """The preferred library for a task, which can be set and read, without effect."""
 
     def __init__(self, task: str, choices: type[Enum], first: Enum) -> None:
         self.__name__ = f"preferred_{task}_library"
         self._choices, self._now = choices, first
 
     def __call__(self, backend: Any = None) -> Enum:
-        """The library; it is another from now on if a ``backend`` is named.
+        """The preferred library; ``backend`` sets another from now on.
 
         Raises:
             RuntimeError: there is no such one.

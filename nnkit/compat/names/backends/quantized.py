@@ -1,4 +1,4 @@
-"""torch.backends.quantized: what multiplies quantized numbers, of which there are none here."""
+"""torch.backends.quantized: engines for quantized numbers, of which there are none here."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""torch.cpu: the CPU as one more device, whose work is done when a call returns."""
+"""torch.cpu: the interface of GPUs for the CPU, whose work is done when a call returns."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ set_device = nothing
 
 
 def is_initialized() -> bool:
-    """Whether the device can be used: always."""
+    """True: the CPU can always be used."""
     return True
 
 
@@ -31,7 +31,7 @@ def current_stream(device: Any = None) -> Stream:
 
 @contextmanager
 def stream(stream: Any) -> Iterator[None]:
-    """A block whose work goes to a stream: it is done at once all the same."""
+    """A context manager that selects a stream, without effect."""
     yield
 
 

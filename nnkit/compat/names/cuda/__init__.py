@@ -1,4 +1,4 @@
-"""torch.cuda: older names of the functions that tell of memory, and how libraries start it."""
+"""torch.cuda: older names of functions about memory, and initialization."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ has_half, has_magma = True, False
 
 
 def _lazy_call(callable: Callable[[], Any], **options: Any) -> None:
-    """Call a function where there are GPUs."""
+    """Call a function if there are GPUs."""
     if cuda.is_available():
         callable()
 
 
 def get_arch_list() -> list[str]:
-    """The architectures that kernels were compiled for: none, they are when they are needed."""
+    """An empty list: kernels are compiled for an architecture when they are needed."""
     return []
 
 

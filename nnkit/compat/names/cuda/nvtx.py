@@ -1,4 +1,4 @@
-"""torch.cuda.nvtx: marks in the timeline of NVIDIA's profiler, which nothing here writes."""
+"""torch.cuda.nvtx: marks in the timeline of NVIDIA's profiler, without effect."""
 
 from __future__ import annotations
 
@@ -13,5 +13,5 @@ mark = range_push = range_pop = range_start = range_end = nothing
 
 @contextmanager
 def range(msg: str, *args: Any, **kwargs: Any) -> Iterator[None]:
-    """A block that is to have a name in the timeline."""
+    """A context manager for a named range in the timeline, without effect."""
     yield

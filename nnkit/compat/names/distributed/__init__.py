@@ -9,5 +9,5 @@ __all__ = ["_make_nccl_premul_sum", "_rank_not_in_group"]
 
 
 def _make_nccl_premul_sum(factor: object) -> ReduceOp:
-    """An operation that can be named; no engine here has it."""
+    """The operation, which can be created, but which no engine here has."""
     return ReduceOp(ReduceOp.PREMUL_SUM)

@@ -1,4 +1,4 @@
-"""torch.distributed.distributed_c10d: an older name, and a question about groups."""
+"""torch.distributed.distributed_c10d: private functions about groups."""
 
 from __future__ import annotations
 
@@ -11,5 +11,5 @@ __all__ = ["_get_global_rank"]
 
 
 def _rank_not_in_group(group: Any) -> bool:
-    """Whether this rank is none of a group's; of None, which stands for all, each is one."""
+    """Whether this rank is outside a group; None is the group of all."""
     return group is not None and group == GroupMember.NON_GROUP_MEMBER

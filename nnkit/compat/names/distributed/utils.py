@@ -1,4 +1,4 @@
-"""torch.distributed.utils: how a module's tensors become those of one rank."""
+"""torch.distributed.utils: copying a module's tensors from one rank to all."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def _sync_module_states(
     params_and_buffers_to_ignore: Container[str],
     broadcast_buffers: bool = True,
 ) -> None:
-    """Give the parameters and buffers of a module, except those named, the numbers of rank src."""
+    """Copy the parameters and buffers of a module, except those named, from rank ``src``."""
     named = [*module.named_parameters(), *(module.named_buffers() if broadcast_buffers else ())]
     states = [tensor for name, tensor in named if name not in params_and_buffers_to_ignore]
     _sync_params_and_buffers(process_group, states, broadcast_bucket_size, src)
@@ -29,6 +29,6 @@ def _sync_module_states(
 def _sync_params_and_buffers(
     process_group: Any, module_states: Iterable[Tensor], broadcast_bucket_size: int, src: int
 ) -> None:
-    """Give tensors the numbers that they have on rank src."""
+    """Copy tensors from rank ``src`` to all ranks."""
     for tensor in module_states:
         broadcast(tensor.detach(), src, process_group)

@@ -1,1 +1,1 @@
-"""torch.fx: names that are only names."""
+"""torch.fx: names that only torch has."""

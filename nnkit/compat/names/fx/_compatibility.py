@@ -1,4 +1,4 @@
-"""torch.fx._compatibility: the mark of functions whose signatures will, or may not, stay."""
+"""torch.fx._compatibility: marks of functions whose signatures are stable or not."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ _Marked = TypeVar("_Marked")
 
 
 def compatibility(is_backward_compatible: bool) -> Callable[[_Marked], _Marked]:
-    """A decorator that notes on a function or class whether its signature stays as it is."""
+    """A decorator that marks whether the signature of a function or class is stable."""
 
     def mark(fn: _Marked) -> _Marked:
         noted: Any = fn

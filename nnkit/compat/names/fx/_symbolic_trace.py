@@ -1,4 +1,4 @@
-"""torch.fx._symbolic_trace: the parts of a tracer, for libraries that put them together anew."""
+"""torch.fx._symbolic_trace: the parts of a tracer, for libraries with tracers of their own."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ _orig_module_getattr = Module.__getattr__
 
 
 class _Patcher(_Patches):
-    """Replaces methods and functions for the time of a block."""
+    """A context manager that replaces methods and functions."""
 
     def __init__(self) -> None:
         super().__init__()

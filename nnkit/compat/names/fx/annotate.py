@@ -1,4 +1,4 @@
-"""torch.fx.annotate: the type of a value, said while it is traced."""
+"""torch.fx.annotate: annotates the type of a value while it is traced."""
 
 from __future__ import annotations
 

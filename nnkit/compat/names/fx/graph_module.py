@@ -1,4 +1,4 @@
-"""torch.fx.graph_module: what libraries copy their own traced modules with."""
+"""torch.fx.graph_module: helpers for copying traced modules."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _USER_PRESERVED_ATTRIBUTES_KEY = "_user_preserved_attributes"
 
 
 class _CodeOnlyModule(Module):
-    """A module with the attributes of another, which keeps its code alone."""
+    """A module with the attributes of another, of which only the code is pickled."""
 
     def __init__(self, body: dict[str, Any]) -> None:
         super().__init__()
@@ -23,7 +23,7 @@ class _CodeOnlyModule(Module):
 
 
 def _assign_attr(from_obj: Any, to_module: Module, target: str) -> None:
-    """Put a value at a path of a module."""
+    """Set the value at a path of a module."""
     _put(to_module, target, from_obj)
 
 
@@ -33,6 +33,6 @@ def _get_attr(model: Module, attr_name: str) -> Any:
 
 
 def _del_attr(model: Module, attr_name: str) -> None:
-    """Take away what is at a path of a module."""
+    """Delete the value at a path of a module."""
     path, _, name = attr_name.rpartition(".")
     delattr(model.get_submodule(path), name)

@@ -1,4 +1,4 @@
-"""torch.jit: functions and modules stay what they are, and run in Python."""
+"""torch.jit: functions and modules are returned as they are, and run in Python."""
 
 from __future__ import annotations
 
@@ -8,8 +8,9 @@ from typing import Any, TypeVar
 from typing import Final as Final
 from weakref import WeakSet
 
+from nnkit.compat.names._switches import fork, wait
 from nnkit.compat.passing import Inert, false, nothing, say, unchanged
-from nnkit.futures import Future
+from nnkit.futures import Future as Future
 from nnkit.nn import Module
 from nnkit.nn.parameter import is_lazy
 
@@ -57,7 +58,7 @@ def freeze(mod: Any, *args: Any, **kwargs: Any) -> Any:
 
 
 def load(f: Any, *args: Any, **kwargs: Any) -> Any:
-    """Programs that TorchScript has saved cannot be read.
+    """Not available: files of TorchScript cannot be read.
 
     Raises:
         NotImplementedError: always.
@@ -66,7 +67,7 @@ def load(f: Any, *args: Any, **kwargs: Any) -> Any:
 
 
 def save(m: Any, f: Any, *args: Any, **kwargs: Any) -> None:
-    """Programs cannot be saved as TorchScript.
+    """Not available: modules cannot be saved as TorchScript.
 
     Raises:
         NotImplementedError: always.
@@ -74,23 +75,11 @@ def save(m: Any, f: Any, *args: Any, **kwargs: Any) -> None:
     raise NotImplementedError("torch.jit.save: save the module's state_dict with torch.save")
 
 
-def fork(func: Any, *args: Any, **kwargs: Any) -> Future:
-    """What a function gives, as a future that is done: it is called here and now, as in torch."""
-    done: Future = Future()
-    done.set_result(func(*args, **kwargs))
-    return done
-
-
-def wait(future: Future) -> Any:
-    """The value of a future."""
-    return future.wait()
-
-
 _fork, _wait = fork, wait
 
 
 def _get_trace_graph(f: Any, *args: Any, **kwargs: Any) -> Any:
-    """Graphs of TorchScript cannot be had; `nnkit.fx` and `nnkit.export` trace otherwise.
+    """Not available: there are no graphs of TorchScript; `nnkit.fx` and `nnkit.export` trace.
 
     Raises:
         NotImplementedError: always.
@@ -107,16 +96,16 @@ def _passed(obj: T) -> T:
     return obj
 
 
-class _Told(type):
-    """Of the classes of what TorchScript has compiled: to be asked about what was given to it."""
+class _Scripted(type):
+    """The metaclass of torch's script classes, whose instances are what went through `script`."""
 
     def __instancecheck__(cls, instance: Any) -> bool:
         kind = vars(cls).get("_of")
-        told = kind is not None and _of_class(instance, kind) and instance in _PASSED
-        return told or super().__instancecheck__(instance)
+        passed = kind is not None and _of_class(instance, kind) and instance in _PASSED
+        return passed or super().__instancecheck__(instance)
 
 
-class ScriptModule(Module, metaclass=_Told):
+class ScriptModule(Module, metaclass=_Scripted):
     """A module that went through `script` or `trace`."""
 
     _of = Module
@@ -128,7 +117,7 @@ class RecursiveScriptModule(ScriptModule):
     _of = Module
 
 
-class ScriptFunction(metaclass=_Told):
+class ScriptFunction(metaclass=_Scripted):
     """A function that went through `script` or `trace`."""
 
     _of = FunctionType

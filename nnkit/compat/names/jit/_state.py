@@ -6,7 +6,7 @@ from nnkit.compat.passing import nothing
 
 
 class EnabledProxy:
-    """Whether functions are compiled when they are scripted; they are not."""
+    """The switch of scripting, without effect."""
 
     enabled = False
 

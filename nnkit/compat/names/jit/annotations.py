@@ -1,4 +1,4 @@
-"""torch.jit.annotations: types of numbers that stand for several, and those of `typing`."""
+"""torch.jit.annotations: types of numbers for several dimensions, and those of `typing`."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
-"""torch.utils.checkpoint: selective checkpoints, by operators of torch, and what libraries that
-have checkpoints of their own take from it."""
+"""torch.utils.checkpoint: selective checkpoints, and helpers for libraries with checkpoints of
+their own."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from nnkit.utils._pytree import tree_leaves
 
 
 def detach_variable(inputs: tuple[Any, ...]) -> tuple[Any, ...]:
-    """The tensors without history, which require gradients where they did.
+    """The tensors without history, which require gradients as before.
 
     Raises:
         RuntimeError: the argument is no tuple.
@@ -38,7 +38,7 @@ def check_backward_validity(inputs: Iterable[Any]) -> None:
 
 
 class CheckpointPolicy(enum.Enum):
-    """What a selective checkpoint does with the result of an operator."""
+    """The decisions of a selective checkpoint about the result of an operator."""
 
     MUST_SAVE = 0
     PREFER_SAVE = 1
@@ -47,7 +47,7 @@ class CheckpointPolicy(enum.Enum):
 
 
 class SelectiveCheckpointContext:
-    """What a policy is told of the run: that it is the first, since the second asks no policy."""
+    """The context that a policy gets: always that of the first run, as the second asks none."""
 
     is_recompute = False
 
@@ -63,7 +63,7 @@ _Calls = dict[Any, list[_Kept]]  # by operators, in the order of the calls
 
 
 class _First(TorchDispatchMode):
-    """The first run of a function, which keeps the results that a policy says."""
+    """The mode of the first run of a function, which keeps the results that a policy chooses."""
 
     def __init__(self, policy: Callable, calls: _Calls) -> None:
         self.policy, self.calls = policy, calls
@@ -87,7 +87,7 @@ class _First(TorchDispatchMode):
 
 
 class _Second(TorchDispatchMode):
-    """The second run, which gives what was kept in place of computing it."""
+    """The mode of the second run, which returns kept results instead of computing them."""
 
     def __init__(self, calls: _Calls, allows_writes: bool) -> None:
         self.calls, self.allows_writes = calls, allows_writes
@@ -113,16 +113,16 @@ class _Second(TorchDispatchMode):
 def create_selective_checkpoint_contexts(
     policy_fn_or_list: Any, allow_cache_entry_mutation: bool = False
 ) -> tuple[TorchDispatchMode, TorchDispatchMode]:
-    """The contexts of both runs under a checkpoint that keeps the results of some operators.
+    """The modes of both runs of a checkpoint that keeps the results of some operators.
 
     Args:
         policy_fn_or_list: the operators, such as ``torch.ops.aten.mm.default``; or a function
             ``policy(context, operator, *args, **kwargs)`` that returns a `CheckpointPolicy`.
-        allow_cache_entry_mutation: give what was written to since it was kept.
+        allow_cache_entry_mutation: allow results that were written to since they were kept.
 
     Raises:
         TypeError: neither a function nor a list is given.
-        ValueError: the list has something else than overloads of operators.
+        ValueError: the list holds anything but overloads of operators.
     """
     if isinstance(policy_fn_or_list, list):
         for each in policy_fn_or_list:

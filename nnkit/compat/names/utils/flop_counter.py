@@ -1,4 +1,4 @@
-"""torch.utils.flop_counter: the operations of products and convolutions, by modules."""
+"""torch.utils.flop_counter: counts the operations of products and convolutions, by modules."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ flop_registry: dict[Any, Callable] = {}
 
 
 def get_shape(i: Any) -> Any:
-    """The shape of a tensor; what is none, itself."""
+    """The shape of a tensor; any other value as it is."""
     return i.shape if isinstance(i, Tensor) else i
 
 
@@ -168,11 +168,11 @@ _OWN = {
 
 
 class FlopCounterMode:
-    """A block whose products and convolutions are counted, for each module that runs.
+    """A context manager that counts the operations of products and convolutions, by modules.
 
     Args:
         mods: without effect, with a warning.
-        depth: how deep modules are shown that lie in others; None for all.
+        depth: to what depth nested modules are shown; None for all.
         display: whether the table is printed at the end.
         custom_mapping: formulas for further operators, as `register_flop_formula` takes them.
     """
@@ -206,15 +206,15 @@ class FlopCounterMode:
             print(self.get_table())
 
     def get_flop_counts(self) -> dict[str, dict[Any, int]]:
-        """The operations of each operator, for each module and ``Global``."""
+        """The number of operations of each operator, for each module and ``Global``."""
         return {name: dict(counts) for name, counts in self.flop_counts.items()}
 
     def get_total_flops(self) -> int:
-        """The operations of all operators together."""
+        """The number of operations of all operators together."""
         return sum(self.flop_counts.get("Global", {}).values())
 
     def get_table(self, depth: int | None = None) -> str:
-        """The operations of modules and their operators, as a text."""
+        """The table of the operations of modules and their operators, as text."""
         depth = self.depth if depth is None else depth
         total = self.get_total_flops()
         suffix = get_suffix_str(total)
@@ -266,22 +266,22 @@ class _Counting(TorchDispatchMode):
 
 
 def get_suffix_str(number: int) -> str:
-    """The suffix by which a number is written with few digits before the point."""
+    """The suffix, thousands to trillions, that suits the size of a number."""
     return suffixes[max(0, min(len(suffixes) - 1, (len(str(number)) - 2) // 3))]
 
 
 def convert_num_with_suffix(number: int, suffix: str) -> str:
-    """A number as so many thousands, millions, ..."""
+    """A number in the unit of a suffix."""
     return f"{number / 1000 ** suffixes.index(suffix):.3f}{suffix}"
 
 
 def convert_to_percent_str(num: int, denom: int) -> str:
-    """A part of a whole in percent."""
+    """A fraction in percent."""
     return f"{num / denom:.2%}" if denom else "0%"
 
 
 def _drawn(table: list[tuple[str, str, str]]) -> str:
-    """The table under rules, its first column to the left and the others to the right."""
+    """The text of a table with a rule below its head, the first column aligned left."""
     columns = list(zip(*table))
     widths = [max(len(column[0]) + 2, *map(len, column)) for column in columns]
     rules = tuple("-" * width for width in widths)

@@ -1,1 +1,1 @@
-"""torch.autograd._functions: what old functions shared."""
+"""torch.autograd._functions: helpers of old functions."""

@@ -1,4 +1,4 @@
-"""torch.autograd._functions.utils: which shapes ONNX's first operators broadcast."""
+"""torch.autograd._functions.utils: the broadcasting of ONNX's first operators."""
 
 from __future__ import annotations
 

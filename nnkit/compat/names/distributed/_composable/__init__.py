@@ -1,3 +1,3 @@
-"""torch.distributed._composable: older places of what `torch.distributed` has elsewhere."""
+"""torch.distributed._composable: older places of modules of `torch.distributed`."""
 
 from __future__ import annotations

@@ -1,1 +1,1 @@
-"""torch.distributed.elastic: what `nnkit.distributed.elastic` has."""
+"""torch.distributed.elastic: see `nnkit.distributed.elastic`."""

@@ -1,4 +1,4 @@
-"""torch.testing._internal.common_utils: the test case that tests of libraries derive from."""
+"""torch.testing._internal.common_utils: the base class of the test cases of libraries."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def set_rng_seed(seed: int | None = None) -> None:
 
 @contextlib.contextmanager
 def freeze_rng_state() -> Iterator[None]:
-    """A block after which nnkit's generator is where it was."""
+    """A context manager after which nnkit's generator has its previous state."""
     with nnkit.random.fork_rng():
         yield
 

@@ -1,1 +1,1 @@
-"""torch.distributed.elastic.multiprocessing: what nnkit has of it."""
+"""torch.distributed.elastic.multiprocessing: see `nnkit.distributed.elastic`."""
