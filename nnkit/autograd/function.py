@@ -21,9 +21,10 @@ from nnkit.autograd.forward.function import carried, is_in
 from nnkit.autograd.grad_mode import MODE, is_grad_enabled, no_grad
 from nnkit.autograd.op.registry import LIFTED, OPS
 from nnkit.autograd.tensor import Tensor, wrap
-from nnkit.autograd.views.history import check_traceable, set_history, wrote
+from nnkit.autograd.views.history import set_history
 from nnkit.autograd.views.refusals import check_history, mark_views
 from nnkit.autograd.views.replay import chain_of, replay
+from nnkit.autograd.views.writes import check_traceable, wrote
 from nnkit.backend.dtype import FLOATING
 from nnkit.backend.lazy import plain
 from nnkit.backend.warning import warn
@@ -46,8 +47,7 @@ class FunctionNode(Node):
         self.to_save: tuple = ()  # the tensors of `save_for_backward` until they are `values`
         self.to_carry: tuple = ()  # the tensors of `save_for_forward`
         self.carries = False  # whether `jvp` is running, for which `saved_tensors` are `to_carry`
-        self.materializes = True
-        self.materializes_non_diff = True
+        self.materializes = self.materializes_non_diff = True
         self.saves_arrays = False
         self.slots = None
         self.dirty: tuple = ()

@@ -18,7 +18,7 @@ from nnkit.autograd.engine.node import (
 from nnkit.autograd.engine.saved import STACK
 from nnkit.autograd.grad_mode import enable_grad
 from nnkit.autograd.tensor import Tensor
-from nnkit.autograd.views.history import wrote
+from nnkit.autograd.views.writes import wrote
 
 __all__ = [
     "GradientEdge",

@@ -13,9 +13,10 @@ from nnkit.autograd.engine.node import SPARSE, RemovableHandle
 from nnkit.autograd.grad_mode import MODE
 from nnkit.autograd.ops.creation.factories import zeros_like
 from nnkit.autograd.tensor import wrap
-from nnkit.autograd.views.history import clear_gradients, wrote
+from nnkit.autograd.views.history import clear_gradients
 from nnkit.autograd.views.overlap import check_expanded
 from nnkit.autograd.views.refusals import check_captured
+from nnkit.autograd.views.writes import wrote
 from nnkit.backend.formula import Update
 from nnkit.backend.lazy import plain
 from nnkit.backend.memory import has_expanded

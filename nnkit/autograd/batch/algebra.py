@@ -34,8 +34,8 @@ from nnkit.autograd.grad_mode import MODE
 from nnkit.autograd.op.registry import LIFTED, OPS
 from nnkit.autograd.surface.generator import get_rng_state, set_rng_state
 from nnkit.autograd.tensor import Tensor, differentiable, wrap
-from nnkit.autograd.views.history import write, wrote
 from nnkit.autograd.views.overlap import shares_memory
+from nnkit.autograd.views.writes import write, wrote
 from nnkit.backend.algebra import CATALOGUE, Primitive, reference_body
 from nnkit.backend.memory import extent
 

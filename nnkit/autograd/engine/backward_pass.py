@@ -31,7 +31,7 @@ from nnkit.autograd.engine.replacement import check_replacement, name_of
 from nnkit.autograd.engine.saved import STACK, misfits, unpack_all
 from nnkit.autograd.engine.unpacking import FREED
 from nnkit.autograd.tensor import Tensor, wrap
-from nnkit.autograd.views.history import wrote
+from nnkit.autograd.views.writes import wrote
 from nnkit.backend.lazy import plain
 from nnkit.backend.memory import contiguous_format, has_order_of, is_view
 

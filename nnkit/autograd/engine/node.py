@@ -361,10 +361,6 @@ class AccumulateGrad(Node):
     def _hooks(self) -> Any:
         return leaf_hooks(self.variable)
 
-    def register_prehook(self, hook: Callable) -> RemovableHandle:
-        """Call ``hook(grad_outputs)`` before the leaf's gradient is accumulated."""
-        return RemovableHandle.add(self._hooks().pre, hook)
-
 
 def leaf_hooks(leaf: Any) -> LeafHooks:
     if leaf._hooks is None:

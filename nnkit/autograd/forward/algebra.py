@@ -31,8 +31,8 @@ from nnkit.autograd.op.promotion import on_one_device
 from nnkit.autograd.op.registry import LIFTED, OPS
 from nnkit.autograd.op.rule import without_forward
 from nnkit.autograd.tensor import Tensor, differentiable, on_its_own, wrap
-from nnkit.autograd.views.history import write, wrote
 from nnkit.autograd.views.overlap import shares_memory
+from nnkit.autograd.views.writes import write, wrote
 from nnkit.backend.algebra import CATALOGUE, FORMULAS, Primitive, reference_body
 from nnkit.backend.dtype import COMPLEX
 from nnkit.backend.formula import interpret

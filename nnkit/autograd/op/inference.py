@@ -15,8 +15,8 @@ from nnkit.autograd.grad_mode import MODE
 from nnkit.autograd.op.code import SAVED
 from nnkit.autograd.tensor import Tensor
 from nnkit.autograd.views.counters import InferenceWrites
-from nnkit.autograd.views.history import is_unseen
 from nnkit.autograd.views.replay import Rootless
+from nnkit.autograd.views.writes import is_unseen
 from nnkit.backend.algebra import Primitive
 from nnkit.backend.memory import has_expanded
 

@@ -11,17 +11,17 @@ from nnkit.autograd.grad_mode import MODE, is_grad_enabled
 from nnkit.autograd.op.promotion import ASKING, asking_among
 from nnkit.autograd.op.registry import OPS
 from nnkit.autograd.tensor import Tensor
-from nnkit.autograd.views.history import (
+from nnkit.autograd.views.history import end_history
+from nnkit.autograd.views.overlap import check_apart, check_memory, check_writable, resized_span
+from nnkit.autograd.views.refusals import UNSEEN
+from nnkit.autograd.views.writes import (
     check_cast,
     check_change,
     check_write,
-    end_history,
     wants_history,
     write,
     wrote,
 )
-from nnkit.autograd.views.overlap import check_apart, check_memory, check_writable, resized_span
-from nnkit.autograd.views.refusals import UNSEEN
 from nnkit.backend.algebra import FORMULAS
 from nnkit.backend.dtype import FLOATING, dtype
 from nnkit.backend.memory import order_of_result

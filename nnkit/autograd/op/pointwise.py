@@ -39,7 +39,8 @@ from nnkit.autograd.op.public import METHODS, PUBLIC, attach, known_as
 from nnkit.autograd.op.registry import OPS
 from nnkit.autograd.op.rule import Op, without_derivative
 from nnkit.autograd.tensor import Tensor, wrap
-from nnkit.autograd.views.history import check_cast, check_fits, refresh, write
+from nnkit.autograd.views.history import refresh
+from nnkit.autograd.views.writes import check_cast, check_fits, write
 from nnkit.backend.algebra import FORMULAS, register_formula
 from nnkit.backend.dtype import (
     BOOL,

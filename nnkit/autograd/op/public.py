@@ -10,7 +10,7 @@ from typing import Any
 from nnkit.autograd.arguments.annotations import held
 from nnkit.autograd.op.out import Out
 from nnkit.autograd.tensor import Tensor
-from nnkit.autograd.views.history import write
+from nnkit.autograd.views.writes import write
 
 PUBLIC: dict[str, Callable] = {}  # the functions of the module `nnkit`, by name
 # For sparse tensors, the compositions of other functions that replace a public function.
@@ -41,7 +41,7 @@ def public(
         in_place: also make ``<name>_`` a method of Tensor and a function of `nnkit`. If this is a
             function, it does the write; otherwise the result is computed and copied.
         prepare: checks the arguments of ``<name>_`` and makes those of the primitive of that name,
-            which then writes in place where nothing is recorded; see `views.history.write`.
+            which then writes in place where nothing is recorded; see `views.writes.write`.
         out: accept ``out=`` in the function form: the result is written into that tensor. An `Out`
             says what is asked of it, where that is not what most functions ask.
         lax: do not check the types of bool and str arguments, as torch does not for functions that

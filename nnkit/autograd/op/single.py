@@ -18,8 +18,9 @@ from nnkit.autograd.grad_mode import MODE, no_grad
 from nnkit.autograd.op.inference import refusal
 from nnkit.autograd.tensor import Tensor, wrap
 from nnkit.autograd.views.counters import SeenWrites, without_base
-from nnkit.autograd.views.history import is_unseen, refresh
+from nnkit.autograd.views.history import refresh
 from nnkit.autograd.views.replay import laid
+from nnkit.autograd.views.writes import is_unseen
 from nnkit.backend.dtype import FLOATING
 from nnkit.backend.memory import order_of
 

@@ -20,9 +20,9 @@ from nnkit.autograd.ops.elementwise.arithmetic import mul
 from nnkit.autograd.ops.random.inplace import need
 from nnkit.autograd.surface.generator import check_randomness, source_of
 from nnkit.autograd.tensor import Tensor, wrap
-from nnkit.autograd.views.history import check_change
 from nnkit.autograd.views.refusals import is_lost
 from nnkit.autograd.views.replay import Rootless
+from nnkit.autograd.views.writes import check_change
 from nnkit.backend.dtype import BOOL, COMPLEX, FLOATING, INTEGER, bool_
 
 _dropout = rule(

@@ -17,7 +17,7 @@ from nnkit.autograd.op.rule import check_constant, guarded, rule
 from nnkit.autograd.ops.creation.conversion import converted
 from nnkit.autograd.ops.shape.reshaping import reshape
 from nnkit.autograd.tensor import Tensor, wrap
-from nnkit.autograd.views.history import check_write, write, wrote
+from nnkit.autograd.views.writes import check_write, write, wrote
 from nnkit.backend.dtype import BOOL, COMPLEX, FLOATING, HALF, complex128, float32, float64
 from nnkit.backend.memory import CHANNELS_LAST, by_rows, format_of, is_ordered
 

@@ -21,7 +21,7 @@ from nnkit.autograd.sparse.table import FUNCTIONS, defines
 from nnkit.autograd.sparse.tensor import SparseTensor
 from nnkit.autograd.surface.metadata import result_type
 from nnkit.autograd.tensor import Tensor
-from nnkit.autograd.views.history import check_cast
+from nnkit.autograd.views.writes import check_cast
 
 # Element-wise functions that map 0 to 0
 

@@ -16,7 +16,7 @@ from nnkit.autograd.op.out import USUAL, write_out
 from nnkit.autograd.op.public import COMPOSED, PUBLIC
 from nnkit.autograd.surface.printing import OPTIONS, format_values
 from nnkit.autograd.tensor import Size, Tensor
-from nnkit.autograd.views.history import check_cast
+from nnkit.autograd.views.writes import check_cast
 from nnkit.backend.dtype import bool_, default_dtype, int64
 from nnkit.backend.memory import layout
 

@@ -16,7 +16,7 @@ from nnkit.autograd.op.single import single
 from nnkit.autograd.ops.creation.factories import empty_like, zeros_like
 from nnkit.autograd.ops.elementwise import activation as ops
 from nnkit.autograd.ops.softmax import softmax
-from nnkit.autograd.views.history import check_write, write
+from nnkit.autograd.views.writes import check_write, write
 from nnkit.backend.dtype import COMPLEX, INTEGER, to_float
 from nnkit.backend.memory import contiguous_format
 from nnkit.backend.warning import warn

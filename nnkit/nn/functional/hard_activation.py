@@ -12,7 +12,7 @@ from nnkit.autograd.op.out import Out
 from nnkit.autograd.op.public import public
 from nnkit.autograd.ops.elementwise import activation as ops
 from nnkit.autograd.surface.limits import check_numbers, finfo, fitting
-from nnkit.autograd.views.history import check_write, write
+from nnkit.autograd.views.writes import check_write, write
 from nnkit.backend.dtype import BOOL, COMPLEX, FLOATING, int64
 
 __all__ = [

@@ -11,7 +11,7 @@ from nnkit.autograd.ops.elementwise.activation import log_sigmoid
 from nnkit.autograd.ops.elementwise.bounds import clamp_min
 from nnkit.autograd.ops.loss import losses as ops
 from nnkit.autograd.views.counters import without_base
-from nnkit.autograd.views.history import check_cast
+from nnkit.autograd.views.writes import check_cast
 from nnkit.backend.dtype import FLOATING, int64
 from nnkit.nn.functional.reductions import (
     check_reduction,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from nnkit.autograd import Tensor
-from nnkit.autograd.views.history import check_cast
+from nnkit.autograd.views.writes import check_cast
 from nnkit.backend.warning import warn
 
 REDUCTIONS = ("none", "mean", "sum")

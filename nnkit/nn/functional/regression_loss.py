@@ -9,7 +9,7 @@ from nnkit.autograd.op.promotion import check_dtype, require, scalar
 from nnkit.autograd.op.rule import without_derivative
 from nnkit.autograd.ops.loss import losses as ops
 from nnkit.autograd.ops.loss.losses import paired
-from nnkit.autograd.views.history import check_cast
+from nnkit.autograd.views.writes import check_cast
 from nnkit.backend.dtype import to_float
 from nnkit.nn.functional.reductions import check_reduction, in_dtype_of, reduced, reduction_of
 

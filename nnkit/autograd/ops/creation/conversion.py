@@ -19,8 +19,8 @@ from nnkit.autograd.ops.creation.memory_format import in_format, ordered
 from nnkit.autograd.surface.limits import LARGEST, fitting
 from nnkit.autograd.surface.metadata import is_conj, is_neg
 from nnkit.autograd.tensor import Tensor, wrap
-from nnkit.autograd.views.history import write
 from nnkit.autograd.views.overlap import check_expanded
+from nnkit.autograd.views.writes import write
 from nnkit.backend.device import device as Device
 from nnkit.backend.device import located
 from nnkit.backend.dtype import (

@@ -22,7 +22,7 @@ from nnkit.autograd.ops.creation.conversion import contiguous
 from nnkit.autograd.surface.generator import source_of
 from nnkit.autograd.surface.limits import LARGEST, check_numbers, fitting, fitting_beside
 from nnkit.autograd.tensor import Tensor, wrap
-from nnkit.autograd.views.history import write
+from nnkit.autograd.views.writes import write
 from nnkit.backend.dtype import COMPLEX, FLOATING, INTEGER, float16
 
 

@@ -25,7 +25,7 @@ from nnkit.autograd.op.registry import OPS
 from nnkit.autograd.op.rule import rule
 from nnkit.autograd.surface.limits import LARGEST, check_numbers, fitting
 from nnkit.autograd.tensor import Tensor
-from nnkit.autograd.views.history import write
+from nnkit.autograd.views.writes import write
 from nnkit.backend.dtype import BOOL, COMPLEX, FLOATING, HALF, INTEGER, held, of_number
 
 THREE = ("input", "tensor1", "tensor2")

@@ -19,7 +19,7 @@ from nnkit.autograd.ops.creation.factories import complex_
 from nnkit.autograd.ops.shape.strided import imag, real
 from nnkit.autograd.surface.limits import LARGEST, finfo, fitting_beside, iinfo
 from nnkit.autograd.tensor import Tensor
-from nnkit.autograd.views.history import is_unseen, write
+from nnkit.autograd.views.writes import is_unseen, write
 from nnkit.backend.dtype import BOOL, COMPLEX, FLOATING, INTEGER, OF_ARRAY, python_number
 
 maximum = pointwise(

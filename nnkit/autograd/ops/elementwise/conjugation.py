@@ -20,7 +20,8 @@ from nnkit.autograd.op.single import single
 from nnkit.autograd.ops.creation.conversion import clone, composite_operands
 from nnkit.autograd.surface.metadata import is_conj, is_neg
 from nnkit.autograd.tensor import Tensor, wrap
-from nnkit.autograd.views.history import link_view, refresh, write
+from nnkit.autograd.views.history import link_view, refresh
+from nnkit.autograd.views.writes import write
 from nnkit.backend.algebra import CATALOGUE
 from nnkit.backend.dtype import bool_
 from nnkit.backend.lazy import LazyPlace, put_off

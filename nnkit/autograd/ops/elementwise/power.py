@@ -16,7 +16,7 @@ from nnkit.autograd.ops.elementwise.arithmetic import mul
 from nnkit.autograd.surface import return_types
 from nnkit.autograd.surface.limits import fitting_beside
 from nnkit.autograd.tensor import Tensor
-from nnkit.autograd.views.history import write
+from nnkit.autograd.views.writes import write
 from nnkit.backend.dtype import (
     BOOL,
     FLOATING,

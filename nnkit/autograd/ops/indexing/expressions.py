@@ -36,7 +36,6 @@ from nnkit.autograd.ops.shape import reshaping as shapes
 from nnkit.autograd.surface.limits import LARGEST, fitting
 from nnkit.autograd.tensor import Tensor, recast, wrap
 from nnkit.autograd.views.counters import Uncounted
-from nnkit.autograd.views.history import is_unseen, wants_history, write, wrote
 from nnkit.autograd.views.overlap import (
     check_apart,
     check_expanded,
@@ -44,6 +43,7 @@ from nnkit.autograd.views.overlap import (
     shares_memory,
     warn_expanded,
 )
+from nnkit.autograd.views.writes import is_unseen, wants_history, write, wrote
 from nnkit.backend.dtype import FLOATING, INTEGER, bool_, python_number
 from nnkit.backend.index import ALL, shape_mismatch, shape_of_indexed
 from nnkit.backend.memory import contiguous_format, has_expanded, steps_of

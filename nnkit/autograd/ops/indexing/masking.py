@@ -23,8 +23,8 @@ from nnkit.autograd.ops.shape import reshaping as shapes
 from nnkit.autograd.ops.shape.joining import cat
 from nnkit.autograd.surface.limits import LARGEST, fitting
 from nnkit.autograd.tensor import Tensor, wrap
-from nnkit.autograd.views.history import write
 from nnkit.autograd.views.overlap import check_positions
+from nnkit.autograd.views.writes import write
 from nnkit.backend.dtype import BOOL, int64
 
 

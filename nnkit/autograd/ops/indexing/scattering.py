@@ -17,7 +17,7 @@ from nnkit.autograd.ops.creation.memory_format import arranged, in_order_of
 from nnkit.autograd.ops.shape import reshaping as shapes
 from nnkit.autograd.surface.limits import fitting
 from nnkit.autograd.tensor import Tensor, on_its_own, wrap
-from nnkit.autograd.views.history import write
+from nnkit.autograd.views.writes import write
 from nnkit.backend.dtype import int64, python_number
 from nnkit.backend.memory import order_of_result
 from nnkit.backend.reproducibility import refuse

@@ -22,8 +22,8 @@ from nnkit.autograd.ops.indexing.scattering import (
 from nnkit.autograd.ops.shape import reshaping as shapes
 from nnkit.autograd.surface.limits import fitting
 from nnkit.autograd.tensor import Tensor, wrap
-from nnkit.autograd.views.history import write
 from nnkit.autograd.views.overlap import check_positions
+from nnkit.autograd.views.writes import write
 from nnkit.backend.dtype import COMPLEX, bool_, int64, of_number
 from nnkit.backend.warning import warn_once
 

@@ -26,7 +26,7 @@ from nnkit.autograd.ops.elementwise.arithmetic import factor_of
 from nnkit.autograd.ops.shape.reshaping import squeeze, unsqueeze
 from nnkit.autograd.surface.limits import fitting
 from nnkit.autograd.tensor import Tensor, on_its_own
-from nnkit.autograd.views.history import check_fits, write
+from nnkit.autograd.views.writes import check_fits, write
 from nnkit.backend.dtype import BOOL, FLOATING, promote_types
 from nnkit.backend.memory import by_rows
 

@@ -21,7 +21,7 @@ from nnkit.autograd.op.public import public
 from nnkit.autograd.op.rule import rule
 from nnkit.autograd.surface.generator import source_of
 from nnkit.autograd.tensor import Tensor
-from nnkit.autograd.views.history import check_write, write
+from nnkit.autograd.views.writes import check_write, write
 from nnkit.backend.dtype import (
     BOOL,
     COMPLEX,

@@ -21,7 +21,7 @@ from nnkit.autograd.ops.shape.joining import cat, stack
 from nnkit.autograd.ops.shape.strided import real
 from nnkit.autograd.surface import return_types
 from nnkit.autograd.tensor import Tensor
-from nnkit.autograd.views.history import write
+from nnkit.autograd.views.writes import write
 from nnkit.backend.dtype import BOOL, COMPLEX, FLOATING, int64
 
 

@@ -27,15 +27,10 @@ from nnkit.autograd.ops.shape import reshaping as shapes
 from nnkit.autograd.surface.limits import fitting
 from nnkit.autograd.surface.metadata import is_conj, strides_shown
 from nnkit.autograd.tensor import Tensor, wrap
-from nnkit.autograd.views.history import (
-    change_geometry,
-    check_change,
-    end_history,
-    reshape_in_place,
-    wrote,
-)
+from nnkit.autograd.views.history import change_geometry, end_history
 from nnkit.autograd.views.overlap import check_expanded, check_writable
 from nnkit.autograd.views.sharing import sharing
+from nnkit.autograd.views.writes import check_change, reshape_in_place, wrote
 from nnkit.backend.lazy import alike, memory_of
 from nnkit.backend.memory import (
     axes_of,

@@ -20,7 +20,7 @@ from nnkit.autograd.op.rule import check_source, rule
 from nnkit.autograd.ops.shape import reshaping as shapes
 from nnkit.autograd.ops.shape import strided
 from nnkit.autograd.tensor import Tensor, wrap
-from nnkit.autograd.views.history import write
+from nnkit.autograd.views.writes import write
 from nnkit.backend.dtype import int32, int64
 
 rule("tril", x=lambda B, g, offset: B.tril(g, offset))

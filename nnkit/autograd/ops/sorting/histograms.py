@@ -18,7 +18,8 @@ from nnkit.autograd.op.public import public
 from nnkit.autograd.ops.creation.ranges import linspace
 from nnkit.autograd.surface import return_types
 from nnkit.autograd.tensor import Tensor, wrap
-from nnkit.autograd.views.history import end_history, wants_history
+from nnkit.autograd.views.history import end_history
+from nnkit.autograd.views.writes import wants_history
 from nnkit.backend.dtype import FLOATING, INTEGER
 
 

@@ -14,7 +14,8 @@ from nnkit.autograd.op.promotion import check_dtype, on_one_device, promote
 from nnkit.autograd.op.public import public
 from nnkit.autograd.op.registry import OPS
 from nnkit.autograd.tensor import Tensor, wrap
-from nnkit.autograd.views.history import end_history, refresh, wants_history
+from nnkit.autograd.views.history import end_history, refresh
+from nnkit.autograd.views.writes import wants_history
 from nnkit.backend.dtype import BOOL, COMPLEX, INTEGER, int32, int64
 
 
