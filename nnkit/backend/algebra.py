@@ -136,10 +136,24 @@ def reference_body(primitive: Primitive) -> Callable[..., Any] | None:
     return getattr(module, primitive.name, None)
 
 
-class Backend:
-    """The door: an object whose attributes are the primitives of one device.
+class Algebra:
+    """An object whose attributes are primitives, each found on first use.
 
-    Each is looked up on first use and kept, so that later calls cost one attribute access.
+    It is kept then, so that later uses cost one attribute access.
+    """
+
+    _find: Any  # the function of a name
+
+    def __getattr__(self, name: str) -> Callable[..., Any]:
+        if name.startswith("__"):
+            raise AttributeError(name)
+        function = self._find(name)
+        setattr(self, name, function)
+        return function
+
+
+class Backend(Algebra):
+    """The door: the primitives of one device.
 
     Args:
         package: the package with a module of kernels for each subject.
@@ -165,13 +179,6 @@ class Backend:
         self.fuse = fuse
         self.plan = plan
         self.freeze = freeze
-
-    def __getattr__(self, name: str) -> Callable[..., Any]:
-        if name.startswith("__"):
-            raise AttributeError(name)
-        function = self._find(name)
-        setattr(self, name, function)
-        return function
 
     def _find(self, name: str) -> Callable[..., Any]:
         primitive = CATALOGUE.get(name)

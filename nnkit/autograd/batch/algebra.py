@@ -8,7 +8,6 @@ Tensors outside the level, which record their history there; so derivatives need
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from functools import partial
 from typing import Any
 
 from nnkit.autograd.batch.examples import (
@@ -30,6 +29,7 @@ from nnkit.autograd.batch.rules import (
     to_front,
     viewed,
 )
+from nnkit.autograd.forward.level import LevelAlgebra
 from nnkit.autograd.grad_mode import MODE
 from nnkit.autograd.op.registry import LIFTED, OPS
 from nnkit.autograd.surface.generator import get_rng_state, set_rng_state
@@ -40,23 +40,8 @@ from nnkit.backend.algebra import CATALOGUE, Primitive, reference_body
 from nnkit.backend.memory import extent
 
 
-class Batch:
+class Batch(LevelAlgebra):
     """The primitives of a backend, on the batched arrays of a level."""
-
-    def __init__(self, level: BatchLevel) -> None:
-        self.level = level
-
-    def __getattr__(self, name: str) -> Callable[..., Any]:
-        if name.startswith("__"):
-            raise AttributeError(name)
-        if name not in CATALOGUE:
-            raise AttributeError(f"no primitive {name!r} in the algebra")
-        primitive = CATALOGUE[name]
-        function = _WRITES.get(name) or (_write if primitive.writes else _compute)
-        bound = partial(function, self, primitive)
-        bound = self.level.lowered(bound) if primitive.writes else bound
-        setattr(self, name, bound)
-        return bound
 
     def of(self, value: Any) -> Any:
         """An array of any kind as a batched one; numbers and None unchanged."""
@@ -291,4 +276,5 @@ def _fill(B: Batch, primitive: Primitive, x: Batched, value: Any) -> Batched:
     return x
 
 
-_WRITES = {"copy_": _copy, "fill_": _fill}
+Batch._compute, Batch._write = _compute, _write
+Batch._writes = {"copy_": _copy, "fill_": _fill}

@@ -8,7 +8,6 @@ differentiated backwards can be differentiated forwards.
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from functools import partial, reduce
 from typing import Any
 
@@ -25,6 +24,7 @@ from nnkit.autograd.forward.dual import (
     laid_out,
     read_only_zeros_like,
 )
+from nnkit.autograd.forward.level import LevelAlgebra
 from nnkit.autograd.grad_mode import MODE
 from nnkit.autograd.op.code import GRAD, INPUT, OUTPUT, SAVED, STATIC, identity, read_of
 from nnkit.autograd.op.promotion import on_one_device
@@ -40,26 +40,8 @@ from nnkit.backend.lazy import is_zero
 from nnkit.backend.memory import owner
 
 
-class Forward:
+class Forward(LevelAlgebra):
     """The primitives of a backend, on the duals of a level."""
-
-    def __init__(self, level: ForwardLevel) -> None:
-        self.level = level
-
-    def __getattr__(self, name: str) -> Callable[..., Any]:
-        if name.startswith("__"):
-            raise AttributeError(name)
-        bound = self._find(name)
-        setattr(self, name, bound)
-        return bound
-
-    def _find(self, name: str) -> Callable[..., Any]:
-        if name not in CATALOGUE:
-            raise AttributeError(f"no primitive {name!r} in the algebra")
-        primitive = CATALOGUE[name]
-        function = _WRITES.get(name) or (_write if primitive.writes else _compute)
-        bound = partial(function, self, primitive)
-        return self.level.lowered(bound) if primitive.writes else bound
 
     def primal(self, value: Any) -> Any:
         """The tensor below a dual or an array; anything else as it is."""
@@ -366,4 +348,5 @@ def _fill(B: Forward, primitive: Primitive, x: Dual, value: Any) -> Dual:
     return _clear_tangent(x) if MODE.carries else x
 
 
-_WRITES = {"copy_": _copy, "fill_": _fill}
+Forward._compute, Forward._write = _compute, _write
+Forward._writes = {"copy_": _copy, "fill_": _fill}

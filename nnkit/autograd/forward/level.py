@@ -18,6 +18,7 @@ from nnkit.autograd.grad_mode import MODE, capturing
 from nnkit.autograd.tensor import Tensor, wrap
 from nnkit.autograd.views.counters import counter_of
 from nnkit.autograd.views.replay import replay, strided
+from nnkit.backend.algebra import CATALOGUE, Algebra
 from nnkit.backend.device import device
 
 # The ids of the levels that any thread has entered, and by their ids the views made meanwhile.
@@ -136,6 +137,30 @@ class Level(device):
     def lower(self, value: Tensor) -> tuple[Tensor, Any]:
         """The tensor outside the level that one of the level holds, and the rest that it holds."""
         raise NotImplementedError
+
+
+class LevelAlgebra(Algebra):
+    """The primitives on what the tensors of a level hold in place of arrays.
+
+    Its module sets the functions for them, which get the algebra, the primitive and the arguments:
+    those of some writes by name, one for all other writes, and one that computes the rest.
+    """
+
+    _writes: dict[str, Callable[..., Any]]
+    _write: Callable[..., Any]
+    _compute: Callable[..., Any]
+
+    def __init__(self, level: Any) -> None:
+        self.level = level
+
+    def _find(self, name: str) -> Callable[..., Any]:
+        if name not in CATALOGUE:
+            raise AttributeError(f"no primitive {name!r} in the algebra")
+        primitive, kind = CATALOGUE[name], type(self)
+        if not primitive.writes:
+            return partial(kind._compute, self, primitive)
+        write = kind._writes.get(name, kind._write)
+        return self.level.lowered(partial(write, self, primitive))
 
 
 def give_place(x: Tensor, y: Tensor) -> None:
