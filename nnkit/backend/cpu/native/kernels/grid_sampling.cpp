@@ -166,7 +166,8 @@ private:
         }
     }
 
-    void read(Index n, Index first, Index count, Taps<T, each>* taps) const {
+    // Compiled once for its three uses: it is long.
+    [[gnu::noinline]] void read(Index n, Index first, Index count, Taps<T, each>* taps) const {
         const T* at = grid_ + (n * call_.places + first) * axes;
         for (int a = 0; a < axes; ++a) {
             T coordinate[block_of_places];
