@@ -208,7 +208,7 @@ private:
                                     -far_slope(rest + 1)};
                 for (int k = 0; k < most_taps; ++k) {
                     T unused = 1;
-                    const T index = held<padding, aligned>(first + static_cast<T>(k - 1), n, unused);
+                    const T index = held<padding, aligned>(first + T(k - 1), n, unused);
                     set(k, p, std::rint(index), weights[k], slopes[k] * scale);
                 }
                 continue;
