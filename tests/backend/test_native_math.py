@@ -89,6 +89,13 @@ def test_single_precision_is_rounded_once(name):
     assert np.mean(result == expected.astype(np.float32)) > (0.97 if name == "exp2" else 0.996)
 
 
+def test_zeros_of_the_gamma_function_s_logarithm():
+    near = np.nextafter(np.float32(2), np.float32(3))
+    x = np.resize(np.array([1, 2, near], np.float32), 64)  # all positive, for which blocks are fast
+    np.testing.assert_array_equal(BACKEND.lgamma(x), special.lgamma(x.astype("f8")).astype("f4"))
+    assert not BACKEND.lgamma(x)[[0, 1]].any()
+
+
 @pytest.mark.parametrize("name", ["exp", "expm1", "log", "log1p", "tanh", "sigmoid", "erf"])
 def test_double_precision(name):
     mpmath = pytest.importorskip("mpmath")

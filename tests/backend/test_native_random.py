@@ -156,3 +156,19 @@ def test_philox_has_words_of_its_own():
         getattr(B, name)(ours, 0.0, 1.0, Generator(engine="philox").manual_seed(1))
         getattr(B, name).twin(theirs, 0.0, 1.0, Generator(engine="philox").manual_seed(1))
         np.testing.assert_array_equal(ours, theirs)
+
+
+@pytest.mark.parametrize("kind", "fde")
+def test_multinomial(kind):
+    random = np.random.RandomState(0)
+    for shape, count in (((1,), 3), ((5,), 1), ((700,), 1000), ((3, 4), 7), ((40, 1100), 5)):
+        p = (random.random_sample(shape) * (random.random_sample(shape) < 0.7)).astype(kind)
+        p[..., -1] += 1e-3
+        for generator in generators():
+            check("multinomial", [p], (count, True), generator)
+            check("multinomial", [p[..., ::-1]], (min(count, shape[-1]), False), generator)
+    assert B.multinomial(np.eye(3, dtype=kind), 4, True, Generator()).tolist() == [
+        [0] * 4, [1] * 4, [2] * 4
+    ]  # fmt: skip
+    with pytest.raises(RuntimeError, match="element < 0"):
+        B.multinomial(np.array([1, -1], kind), 1, True, Generator())

@@ -13,9 +13,12 @@ MOST_OPERANDS = 8  # formula.h: most_operands, arrays and scalars
 MOST_ARRAYS, MOST_SCALARS = 10, 16  # update.h: most_arrays_of_update, most_scalars_of_update
 
 
-# Functions that are computed faster for blocks of numbers within a bound: `math::with_circle` and
-# `math::with_inverse` find those.
-BOUNDED = {"sin": "circle", "cos": "circle", "tan": "circle", "erfinv": "inverse"}
+# Functions that are computed faster for blocks of numbers within a bound: `math::with_circle`,
+# `math::with_inverse` and `math::with_gamma` find those.
+BOUNDED = {
+    "sin": "circle", "cos": "circle", "tan": "circle", "erfinv": "inverse", "lgamma": "gamma",
+    "digamma": "gamma",
+}  # fmt: skip
 
 
 class LoopStatements(Statements):

@@ -102,3 +102,4 @@ inline T zeros_like(T) { return T(0); }
 }  // namespace nnkit::math
 
 #include "functions.h"
+#include "math_gamma.h"  // which takes digamma from there

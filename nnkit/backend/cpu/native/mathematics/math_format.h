@@ -72,13 +72,13 @@ inline T where(bool condition, T yes, T no) {
 }
 
 // Calls `loop(functions, start, stop)` for blocks of the numbers x: with `near`, whose functions are
-// faster, where all of a block are within the bound, else with `far`.
-template <std::ptrdiff_t block, class T, class Near, class Far, class Loop>
-inline void in_blocks(const T* x, std::ptrdiff_t count, T bound, Near near, Far far, Loop loop) {
+// faster, where all of a block are as `fits(number)` says, else with `far`.
+template <std::ptrdiff_t block, class T, class Fits, class Near, class Far, class Loop>
+inline void in_blocks(const T* x, std::ptrdiff_t count, Fits fits, Near near, Far far, Loop loop) {
     for (std::ptrdiff_t start = 0; start < count; start += block) {
         const std::ptrdiff_t stop = std::min(start + block, count);
         typename Format<T>::Bits beyond = 0;  // GCC does not vectorise this with a bool
-        for (std::ptrdiff_t i = start; i < stop; ++i) beyond |= !(std::fabs(x[i]) < bound);
+        for (std::ptrdiff_t i = start; i < stop; ++i) beyond |= !fits(x[i]);
         if (beyond) loop(far, start, stop);
         else loop(near, start, stop);
     }

@@ -130,8 +130,10 @@ struct WholeOfErf {
 // Calls `loop(inverse, start, stop)` for blocks of the numbers x: few are near 1, so they are short.
 template <class T, class LoopOfInverse>
 inline void with_inverse(const T* x, std::ptrdiff_t count, LoopOfInverse loop) {
-    constexpr T bound = sizeof(T) == sizeof(float) ? T(0.9966) : T(0.999);
-    in_blocks<32>(x, count, bound, MiddleOfErf(), WholeOfErf(), loop);
+    const auto fits = [](T y) {
+        return std::fabs(y) < (sizeof(T) == sizeof(float) ? T(0.9966) : T(0.999));
+    };
+    in_blocks<32>(x, count, fits, MiddleOfErf(), WholeOfErf(), loop);
 }
 
 // log |Gamma(x)|

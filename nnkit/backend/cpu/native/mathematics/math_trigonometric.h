@@ -106,7 +106,8 @@ inline void with_circle(const T* x, std::ptrdiff_t count, LoopOfCircle loop) {
     if constexpr (sizeof(T) > sizeof(float)) {
         loop(Circle<Angle>(), 0, count);
     } else {
-        in_blocks<2048>(x, count, NearAngle::bound, Circle<NearAngle>(), Circle<Angle>(), loop);
+        const auto fits = [](T angle) { return std::fabs(angle) < NearAngle::bound; };
+        in_blocks<2048>(x, count, fits, Circle<NearAngle>(), Circle<Angle>(), loop);
     }
 }
 
