@@ -69,6 +69,12 @@ ASKED: dict[str, Callable[[Any, Any, str], Any]] = {
     "a part": lambda T, x, p: T.UntypedStorage.from_file(p, nbytes=4).tolist(),
     "too much": lambda T, x, p: T.UntypedStorage.from_file(p, False, 100),
     "no file": lambda T, x, p: T.UntypedStorage.from_file(p + "no", False, 4),
+    "the file that is written to": lambda T, x, p: [
+        kind.from_file(p, shared, 1).filename == p
+        for kind in (T.UntypedStorage, T.LongStorage)
+        for shared in (True, False)
+    ],
+    "the size of a file's": lambda T, x, p: T.UntypedStorage.from_file(p, False, 4).resizable(),
     "numbers": lambda T, x, p: T.TypedStorage([1, 2], dtype=T.float64).tolist(),
     "wrapped": lambda T, x, p: T.TypedStorage(wrap_storage=x.untyped_storage(), dtype=T.int32)[0],
     "FloatStorage": lambda T, x, p: (T.FloatStorage([1, 2]).tolist(), T.FloatStorage(3).size()),

@@ -43,7 +43,7 @@ class Storage:
 
     _memory: Tensor
     _is_part = False  # of another storage: it does not grow with that
-    filename: str | None = None  # of the file that it is a map of
+    filename: str | None = None  # of the file that writes go to
 
     @classmethod
     def _of(cls, memory: Tensor, is_part: bool = False) -> Self:
@@ -132,7 +132,7 @@ class Storage:
     def resizable(self) -> bool:
         """Whether `resize_` can make it larger: a map of a file, and what NumPy looks into, keep
         their size."""
-        return self.filename is None and not is_lent(memory_of(self._memory._array))
+        return not is_lent(memory_of(self._memory._array))
 
     def cpu(self) -> Self:
         """This storage, or a copy of it, on the CPU."""
@@ -315,7 +315,7 @@ class UntypedStorage(Storage):
             RuntimeError: the file cannot be opened, or is shorter.
         """
         self = cls._of(map_file(filename, shared, nbytes, uint8))
-        self.filename = str(filename)
+        self.filename = str(filename) if shared else None
         return self
 
     @property
@@ -438,7 +438,7 @@ class StorageType(type):
     def from_file(cls, filename: Any, shared: bool, size: int = 0) -> TypedStorage:
         """The first numbers of a file, in memory that maps it."""
         found = TypedStorage._of(map_file(filename, shared, size, cls.dtype))
-        found.filename = str(filename)
+        found.filename = str(filename) if shared else None
         return found
 
     def from_buffer(cls, *args: Any, **options: Any) -> TypedStorage:
