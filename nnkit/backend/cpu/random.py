@@ -206,6 +206,8 @@ def randperm(n, dtype, generator):
     The steps are not run one by one. What step i finds at its target is what the step before with
     that target had left there: its own place's value. So every value is found by following links.
     """
+    if dtype != np.int64:
+        return _permutation(n, np.dtype(np.int64), generator).astype(dtype)
     if n < 2:
         return np.zeros(n, dtype)
     step = np.arange(n - 1)
@@ -227,7 +229,7 @@ def randperm(n, dtype, generator):
     out[n - 1] = link[n - 1]
     moved = before >= 0
     out[moved] = link[before[moved]]
-    return out.astype(dtype)
+    return out
 
 
 @_drawing
@@ -281,6 +283,7 @@ def _cumulative(p: np.ndarray) -> np.ndarray:
 
 _uniform = native.bind("uniform_", uniform_)
 _exponential = native.bind("exponential_", exponential_)
+_permutation = native.bind("randperm", randperm)
 _searchsorted = native.bind("searchsorted", sorting.searchsorted)
 _argsort = native.bind("argsort", sorting.argsort)
 
