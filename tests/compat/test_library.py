@@ -41,10 +41,19 @@ torch.library.define("theirs::g", "(Tensor(a!) x) -> ()")
 def g(x): x.add_(1)
 z = torch.zeros(1)
 print(torch.autograd.grad(torch.ops.theirs.f(x).sum(), x)[0].tolist(), torch.ops.theirs.g(z), z)
+
+torch.library.define("theirs::h", "(Tensor x) -> Tensor")
+torch.library.define("theirs::h.out", "(Tensor x, Tensor(a!) out) -> ()")
+@torch.library.register_kernel("theirs::h", "default")
+def h(x): return x + 1
+@torch.library.register_kernel("theirs::h.out", "cpu")
+def h_out(x, out): out.copy_(x + 2)
+h = torch.ops.theirs.h
+print(h(z), h.default(z), h.out(z, z), z)
 """
     assert run(program).splitlines() == [
         "True True own.sin <CustomOpDef(own::sin)>", "[6.0, 9.0, 12.0]",
-        "[2.0, 2.0, 2.0] None tensor([1.])",
+        "[2.0, 2.0, 2.0] None tensor([1.])", "tensor([2.]) tensor([2.]) None tensor([3.])",
     ]  # fmt: skip
 
 

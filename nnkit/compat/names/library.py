@@ -157,13 +157,14 @@ class CustomOpDef:
         return nested(type(name, (nnkit.autograd.Function,), rules).apply(*leaves))
 
     def register_kernel(self, device_types: Any, func: Callable | None = None, /) -> Callable:
-        """Register the operator's kernel for some kinds of devices; None means all."""
+        """Register the operator's kernel for some kinds of devices; None and "default" mean all
+        that have none of their own."""
         if func is None:
             return lambda f: self.register_kernel(device_types, f)
         if device_types is None or isinstance(device_types, str):
             device_types = [device_types]
         for kind in device_types:
-            self._kernels[kind] = func
+            self._kernels[None if kind == "default" else kind] = func
         return func
 
     def register_autograd(self, backward: Callable, /, *, setup_context: Any = None) -> None:
@@ -201,16 +202,27 @@ def _stacked(rows: Sequence[Any]) -> Any:
 
 def _defined(name: str) -> CustomOpDef | None:
     """The operator that a program has defined by a name such as ``mine::f``."""
+    packets, inner, overload = _place(name)
+    packet = packets.get(inner)
+    found = vars(packet).get(overload) if packet is not None else None
+    return found if isinstance(found, CustomOpDef) else getattr(packet, "_function", None)
+
+
+def _place(name: str) -> tuple[dict[str, Any], str, str]:
+    """The operators of a library, a name among them and that of the overload, such as "out"."""
     space, _, inner = name.partition("::")
-    packet = vars(getattr(ops, space)).get(inner.partition(".")[0])
-    return getattr(packet, "_function", None)
+    inner, _, overload = inner.partition(".")
+    return vars(getattr(ops, space)), inner, overload
 
 
 def _declare(name: str, schema: str = "") -> CustomOpDef:
-    space, _, inner = name.partition("::")
     made = CustomOpDef(name)
     made._signature = _signature(schema)
-    vars(getattr(ops, space))[inner.partition(".")[0]] = OpOverloadPacket(name, made)
+    packets, inner, overload = _place(name)
+    if overload and inner in packets:  # beside the first, which the operator itself calls
+        vars(packets[inner])[overload] = made
+    else:
+        packets[inner] = OpOverloadPacket(name, made)
     return made
 
 
@@ -291,8 +303,7 @@ def _register(name: str, kind: str, function: Callable) -> None:
     if kind.startswith(_AUTOGRAD):
         found._kernels[_AUTOGRAD] = function
     else:
-        everywhere = kind == "default" or kind.startswith("composite")
-        found.register_kernel(None if everywhere else kind, function)
+        found.register_kernel(None if kind.startswith("composite") else kind, function)
 
 
 def register_kernel(op: Any, device_types: Any, func: Any = None, /, *, lib: Any = None) -> Any:
