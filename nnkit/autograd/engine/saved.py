@@ -94,9 +94,9 @@ class PackedValue:
         else:
             self.index, self.first = saved.index, saved.first
 
-    def pack(self, saved: Tensor, hooks: Hooks) -> None:
+    def pack(self, saved: Tensor, pack: Callable, unpack: Callable) -> None:
         """Keep the result of the pack hook for the unpack hook."""
-        pack, self.unpack = hooks
+        self.unpack = unpack
         version = saved._writes[0]
         with no_grad():
             self.packed = pack(saved)
@@ -177,5 +177,5 @@ def _packed(value: Any, node: Any, outputs: tuple, hooks: Hooks) -> Any:
         return value
     saved = value[0]
     packed = PackedValue(saved, node.device)
-    packed.pack(saved if isinstance(saved, Tensor) else outputs[saved.index], hooks)
+    packed.pack(saved if isinstance(saved, Tensor) else outputs[saved.index], *hooks)
     return packed, None

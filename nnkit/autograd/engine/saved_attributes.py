@@ -47,7 +47,7 @@ class SavedTensor:
         packed = PackedValue(saved, self._node.device)
         shown = wrap(saved._array, self._node.device)
         shown._writes = saved._writes
-        packed.pack(shown, (pack_hook, unpack_hook))
+        packed.pack(shown, pack_hook, unpack_hook)
         changed = [*values]
         changed[self._place] = packed, None
         self._node.values = tuple(changed)
