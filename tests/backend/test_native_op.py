@@ -150,6 +150,27 @@ def test_a_number_before_a_tensor() -> None:
             sub(*operands)
 
 
+def test_a_number_beside_integers_or_complex_numbers() -> None:
+    """It becomes an array of their dtype, if that holds it, by a primitive."""
+    for dtype in ("int8", "uint8", "int16", "int32", "int64", "complex64", "complex128"):
+        x = nnkit.tensor([1, 2, 3]).to(getattr(nnkit, dtype))
+        bound = alone("add", (x._array.dtype,), 3)
+        limits = np.iinfo(dtype) if dtype[0] != "c" else None
+        taken = (0, 5, limits.max, limits.min) if limits else (5, 2.5, -1e30, -(2**63))
+        for number in map(type(taken[1]), taken):
+            for operands in ((x, number), (number, x)):
+                with standing(Recorder, cpu) as recorder:
+                    out = bound(*operands)
+                np.testing.assert_array_equal(out.numpy(), np.asarray(number, dtype) + x._array)
+                assert out._array.dtype == x._array.dtype
+                called = [name for name, _, _ in recorder.calls]
+                assert called == (["full", "add"] if limits else ["add"])
+        left = (limits.max + 1, limits.min - 1, 2.5, True) if limits else (1e300,)
+        for number in left if dtype != "complex128" else (True, 2j):
+            with pytest.raises((TwinError, OverflowError)):
+                bound(x, number)
+
+
 def test_history() -> None:
     x, y = example(grad=True), example()
     out = add(x, y)

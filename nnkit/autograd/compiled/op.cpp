@@ -6,7 +6,8 @@
 
 #include <structmember.h>
 
-#include <cstring>
+#include <cfloat>
+#include <cmath>
 
 #include "formula.h"
 #include "gpu_array.h"
@@ -25,6 +26,7 @@ struct Names {
     PyObject* shape = PyUnicode_InternFromString("shape");
     PyObject* dtype = PyUnicode_InternFromString("dtype");
     PyObject* meta = PyUnicode_InternFromString("meta");
+    PyObject* full = PyUnicode_InternFromString("full");
     PyObject* one = PyLong_FromLong(1);
 };
 
@@ -83,10 +85,9 @@ struct Look {
     PyObject* dtype = nullptr;
     const Py_ssize_t* shape;
     Py_ssize_t ndim;
-    bool is_numpy;
 
-    explicit Look(PyObject* operand) : is_numpy(PyArray_CheckExact(operand)) {
-        if (is_numpy) {
+    explicit Look(PyObject* operand) {
+        if (PyArray_CheckExact(operand)) {
             Array array(operand);
             dtype = reinterpret_cast<PyObject*>(array.descriptor());
             shape = array.shape();
@@ -103,13 +104,10 @@ struct Look {
     }
     int number() const { return reinterpret_cast<PyArray_Descr*>(dtype)->type_num; }
     bool is_half() const { return number() == NPY_HALF || number() == bfloat16_number; }
-    bool is_complex() const { return PyTypeNum_ISCOMPLEX(number()); }
-    // Whether a number beside it is to become a number of its dtype.
-    bool makes_numbers() const { return PyTypeNum_ISINTEGER(number()) || is_complex(); }
+    bool is_integer() const { return PyTypeNum_ISINTEGER(number()); }
     bool takes(PyObject* beside) const {
         if (number() == NPY_FLOAT || number() == NPY_DOUBLE || is_half()) return true;
-        if (!is_numpy || !makes_numbers()) return false;
-        return is_complex() || PyLong_CheckExact(beside);
+        return PyTypeNum_ISCOMPLEX(number()) || (is_integer() && PyLong_CheckExact(beside));
     }
 };
 
@@ -147,24 +145,13 @@ PyObject* rounded_to_half(PyObject* number, int type) {
                                                : widen(narrow_bfloat16(value)));
 }
 
-// A number as an array of integers, which takes its lowest bits, or of complex numbers.
-PyObject* made_alike(PyObject* number, const Look& look) {
-    auto* descriptor = reinterpret_cast<PyArray_Descr*>(Py_NewRef(look.dtype));
-    PyObject* made = PyArray_NewFromDescr(&PyArray_Type, descriptor, 0, nullptr, nullptr, nullptr, 0,
-                                          nullptr);
-    if (made == nullptr) return nullptr;
-    void* place = PyArray_DATA(reinterpret_cast<PyArrayObject*>(made));
-    if (look.is_complex()) {
-        const double value = PyFloat_AsDouble(number);
-        const float single[] = {static_cast<float>(value), 0};
-        const double both[] = {value, 0};
-        if (look.number() == NPY_CFLOAT) std::memcpy(place, single, sizeof single);
-        else std::memcpy(place, both, sizeof both);
-    } else {
-        const std::int64_t value = PyLong_AsLongLong(number);
-        std::memcpy(place, &value, PyArray_ITEMSIZE(reinterpret_cast<PyArrayObject*>(made)));
-    }
-    return made;
+// Whether an integer dtype holds a number.
+bool holds(const Look& look, std::int64_t value) {
+    const auto* descriptor = reinterpret_cast<PyArray_Descr*>(look.dtype);
+    const bool is_signed = PyTypeNum_ISSIGNED(look.number());
+    if (value < 0 && !is_signed) return false;
+    const int bits = 8 * static_cast<int>(PyDataType_ELSIZE(descriptor)) - (is_signed ? 1 : 0);
+    return bits > 62 || (value >= -(std::int64_t{1} << bits) && value < std::int64_t{1} << bits);
 }
 
 // Whether a write to a tensor could become history, or be part of one.
@@ -315,16 +302,29 @@ private:
     bool prepare_number(int number, int array) {
         Look beside(values_[array]);
         PyObject* made;
-        if (beside.makes_numbers()) {
-            made = made_alike(values_[number], beside);
+        if (beside.is_integer()) {
+            if (!holds(beside, PyLong_AsLongLong(values_[number]))) return false;
+            made = make_array(values_[number], beside.dtype);
         } else if (beside.is_half() && !(op_->exact && number == 1)) {
             made = rounded_to_half(values_[number], beside.number());
         } else {
-            return true;
+            // Beside complex64 it may be too large.
+            return beside.number() != NPY_CFLOAT ||
+                   !(std::fabs(PyFloat_AsDouble(values_[number])) > FLT_MAX);
         }
         if (made == nullptr) return false;
         Py_SETREF(values_[number], made);
         return true;
+    }
+
+    // A number as an array: made by a primitive, as all arrays are.
+    PyObject* make_array(PyObject* number, PyObject* dtype) const {
+        Owned backend(PyObject_GetAttr(device_, names().backend));
+        if (!backend) return nullptr;
+        Owned full(PyObject_GetAttr(backend.object(), names().full)), shape(PyTuple_New(0));
+        if (!full || !shape) return nullptr;
+        PyObject* values[] = {shape.object(), number, dtype};
+        return PyObject_Vectorcall(full.object(), values, 3, nullptr);
     }
 
     // Whether nothing but the array of the first operand and its counter changes.
