@@ -81,6 +81,14 @@ NNKIT_INLINE T logaddexp2(T x, T y) {
 
 // ---- derivatives of the gamma function's logarithm
 
+// Of digamma(x) = log x - 1 / (2 x) - y s(y) with y = 1 / x^2, for x from 8 on.
+NNKIT_INLINE double digamma_series(double y) {
+    return polynomial(
+        y, -0.4432598039215686, 0.08333333333333333, -0.02109279609279609,
+        0.007575757575757576, -0.004166666666666667, 0.003968253968253968,
+        -0.008333333333333333, 0.08333333333333333);
+}
+
 // The derivative of lgamma: between 1 and 2 a polynomial that keeps its precision at the root,
 // shifted there by digamma(x + 1) = digamma(x) + 1 / x; from 10 on the asymptotic series; on the
 // left the reflection formula. Infinite at 0, NaN at the negative integers.
@@ -92,11 +100,7 @@ NNKIT_INLINE double digamma(double x) {
     }
     if (!(x < 10.0)) {
         const double square = 1.0 / (x * x);
-        const double series = polynomial(
-            square, -0.4432598039215686, 0.08333333333333333, -0.02109279609279609,
-            0.007575757575757576, -0.004166666666666667, 0.003968253968253968,
-            -0.008333333333333333, 0.08333333333333333);
-        return ::log(x) - 0.5 / x - square * series;
+        return ::log(x) - 0.5 / x - square * digamma_series(square);
     }
     const double n = ::floor(x), f = x - n;
     const double series = polynomial(

@@ -24,12 +24,8 @@ struct GammaOfPositive {
     }
     static float digamma(float x) {
         const Raised raised(x);
-        const double y = raised.y, square = 1.0 / (y * y);
-        const double series = polynomial(
-            square, -0.4432598039215686, 0.08333333333333333, -0.02109279609279609,
-            0.007575757575757576, -0.004166666666666667, 0.003968253968253968,
-            -0.008333333333333333, 0.08333333333333333);
-        return float(log_of_normal(y) - 0.5 / y - square * series - raised.slope / raised.product);
+        const double y = raised.y, square = 1.0 / (y * y), rest = square * digamma_series(square);
+        return float(log_of_normal(y) - 0.5 / y - rest - raised.slope / raised.product);
     }
     static double lgamma(double x) { return math::lgamma(x); }
     static double digamma(double x) { return math::digamma(x); }
