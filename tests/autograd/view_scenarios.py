@@ -228,3 +228,37 @@ def complex_gradient(fw):
     (z * r).abs().sum().backward()
     return [[complex(round(v.real, 5), round(v.imag, 5)) for v in z.grad.tolist()],
             [round(v, 5) for v in r.grad.tolist()]]  # fmt: skip
+
+
+@scenario
+def put_into_views_of_several_kinds(fw):
+    whole = fw.arange(6.0)
+    turned, part = whole.view(2, 3).t(), whole[1:4]
+    part.put_(fw.tensor([0, -1]), fw.tensor([7.0, 8.0]))
+    turned.put_(fw.tensor([-1, 0, 0]), fw.tensor([9.0, 1.0, 2.0]), accumulate=True)
+    wrong = [
+        raised(lambda: whole.put_(fw.tensor([0, 1]), whole[2:4])),
+        raised(lambda: whole.put_(fw.tensor([6]), fw.tensor([1.0]))),
+        raised(lambda: fw.zeros(1).expand(4).put_(fw.tensor([1]), fw.tensor([9.0]))),
+    ]
+    x = leaf(fw, 1.0, 2.0, 3.0, 4.0)
+    y = x * 2
+    y.view(2, 2).put_(fw.tensor([2]), fw.tensor([5.0]))
+    (y * y).sum().backward()
+    return [whole.tolist(), turned.stride(), whole._version, wrong, y.tolist(), x.grad.tolist()]
+
+
+@scenario
+def numbers_beside_integers_and_complex_numbers(fw):
+    small, z = fw.tensor([250, 3], dtype=fw.uint8), fw.tensor([1 + 2j, 3 - 1j], requires_grad=True)
+    found = [
+        (small + 10).tolist(),
+        (1 - small).tolist(),
+        (small % 7).tolist(),
+        (small == 506).any(),
+    ]
+    small += 5
+    power = 2.5 * z / 2 + z * z - 1
+    power.abs().sum().backward()
+    parts = [round(v, 4) for c in z.grad.tolist() for v in (c.real, c.imag)]
+    return [found[:3], bool(found[3]), small.tolist(), (small * 2.5).tolist(), parts]
