@@ -28,7 +28,7 @@ from nnkit.autograd.ops.creation.ranges import arange
 from nnkit.autograd.ops.elementwise.conjugation import conj, conj_physical
 from nnkit.autograd.ops.fourier import transforms as rules
 from nnkit.autograd.ops.fourier.transforms import scale_of, transformable
-from nnkit.autograd.ops.indexing.expressions import narrow
+from nnkit.autograd.ops.indexing.narrowing import narrow
 from nnkit.autograd.ops.padding import constant_pad_nd
 from nnkit.autograd.ops.shape.joining import cat
 from nnkit.autograd.ops.shape.rearranging import roll

@@ -262,3 +262,21 @@ def numbers_beside_integers_and_complex_numbers(fw):
     power.abs().sum().backward()
     parts = [round(v, 4) for c in z.grad.tolist() for v in (c.real, c.imag)]
     return [found[:3], bool(found[3]), small.tolist(), (small * 2.5).tolist(), parts]
+
+
+@scenario
+def parts_assigned_to_themselves(fw):
+    x, expanded = fw.arange(12.0).view(3, 4), fw.ones(1, 3).expand(4, 3)
+    x[1] += fw.ones(4)
+    x[:, 1:3] *= 2
+    x[0] = x.t()[:, 0]
+    expanded[1:3] = expanded[1:3]
+    found = [x.tolist(), x._version, expanded.tolist()]
+    x[0] = x[0].flip(0)
+    found.append(raised(lambda: x.__setitem__(slice(1, None), x[:2])))
+    y = leaf(fw, 1.0, 2.0, 3.0) * 2
+    with fw.no_grad():
+        y[1:] += 1
+    y[0] += 1
+    y[1:] = y[1:]
+    return [*found, x.tolist(), x._version, y.tolist(), y._version, y.grad_fn.name()]

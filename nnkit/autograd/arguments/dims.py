@@ -224,6 +224,8 @@ def expanded_shape(name: str, shape: tuple[int, ...], wanted: tuple[int, ...]) -
 
 def broadcasts(shape: tuple, target: tuple) -> bool:
     """Whether an array of ``shape`` can be expanded to ``target``."""
+    if shape == target:
+        return True
     pairs = zip(reversed(shape), reversed(target), strict=False)
     return len(shape) <= len(target) and all(n in (1, m) for n, m in pairs)
 

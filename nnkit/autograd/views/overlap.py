@@ -158,9 +158,15 @@ def is_same(x: Tensor, source: Any) -> bool:
     """Whether both are the same elements in memory, so that copying would change nothing."""
     if not (isinstance(source, Tensor) and shares_memory(x, source)):
         return False
-    a, b, B = x._array, source._array, x._device.backend
-    same = a.shape == b.shape and a.dtype == b.dtype and steps_of(a) == steps_of(b)
-    return same and B.data_pointer(a) == B.data_pointer(b)
+    return has_same_elements(x._device.backend, x._array, source._array)
+
+
+def has_same_elements(B: Any, a: Any, b: Any) -> bool:
+    """Whether two arrays of one storage are the same elements in the same order."""
+    if a.shape != b.shape or a.dtype != b.dtype:
+        return False
+    alike = a.strides == b.strides or steps_of(a) == steps_of(b)
+    return alike and B.data_pointer(a) == B.data_pointer(b)
 
 
 def shares_memory(x: Tensor, y: Tensor) -> bool:

@@ -10,26 +10,22 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from nnkit.autograd.arguments.dims import broadcasts, check_tensor, expanded_shape, normalize_dim
+from nnkit.autograd.arguments.dims import broadcasts, check_tensor, expanded_shape
 from nnkit.autograd.arguments.overriding import ENTERED, NOBODY, PLAIN, ask
-from nnkit.autograd.arguments.sizes import integer
 from nnkit.autograd.batch.examples import beside, join_index
 from nnkit.autograd.forward.dual import array_of, positions_on
 from nnkit.autograd.grad_mode import MODE
-from nnkit.autograd.op.inference import copied_without_history
-from nnkit.autograd.op.out import Out
 from nnkit.autograd.op.promotion import (
     ASKING,
     asking_among,
     beside_asking,
-    cast_inside,
     kernel_asked,
 )
 from nnkit.autograd.op.public import METHODS, attach, public
 from nnkit.autograd.op.registry import OPS
-from nnkit.autograd.op.rule import check_source, real_gradient, rule
+from nnkit.autograd.op.rule import rule
 from nnkit.autograd.op.single import seen
-from nnkit.autograd.ops.creation.conversion import clone, fill_with
+from nnkit.autograd.ops.creation.conversion import fill_with
 from nnkit.autograd.ops.indexing.index import Index
 from nnkit.autograd.ops.indexing.masking import check_fill
 from nnkit.autograd.ops.shape import reshaping as shapes
@@ -40,13 +36,14 @@ from nnkit.autograd.views.overlap import (
     check_apart,
     check_expanded,
     check_positions,
+    has_same_elements,
     shares_memory,
     warn_expanded,
 )
 from nnkit.autograd.views.writes import is_unseen, wants_history, write, wrote
-from nnkit.backend.dtype import FLOATING, INTEGER, bool_, python_number
+from nnkit.backend.dtype import FLOATING, bool_, python_number
 from nnkit.backend.index import ALL, shape_mismatch, shape_of_indexed
-from nnkit.backend.memory import contiguous_format, has_expanded, steps_of
+from nnkit.backend.memory import has_expanded, steps_of
 
 
 def _inserts(index: tuple) -> bool:
@@ -64,13 +61,12 @@ def _to_viewed(B: Any, g: Any, index: tuple, x_shape: tuple) -> Any:
 
 # The ops for the basic part, by the class of its last item: they differ in torch's name of the
 # node.
-_VIEWS = {
+VIEWS = {
     last: rule("getitem", node=f"{node}Backward0", view=True, x=_to_viewed)
     for last, node in {
         type(...): "Alias", type(None): "Unsqueeze", int: "Select", slice: "Slice",
     }.items()
 }  # fmt: skip
-_alias, _slice, _select = _VIEWS[type(...)], _VIEWS[slice], _VIEWS[int]
 rule("getitem_adjoint", y=lambda B, g, index: B.getitem(g, index))
 
 _index = rule(
@@ -93,13 +89,6 @@ _index_put = rule(
     linear=True,
     x=_index_put_to_input,
     value=lambda B, g, positions: B.index(g, positions),
-)
-_slice_scatter = rule(
-    "slice_scatter",
-    alone="written",
-    apart=copied_without_history,
-    x=lambda B, g, index: B.slice_scatter(g, B.zeros_like(B.getitem(g, index)), index),
-    y=lambda B, g, index: B.getitem(g, index),
 )
 
 
@@ -134,8 +123,8 @@ def getitem(self: Tensor, index: Any) -> Tensor:
         self = beside(self, index)
     found = Index(index, self)
     if found.advanced is None:
-        return _VIEWS[found.last](self, found.basic)
-    view = self if found.last is type(...) else _VIEWS[found.last](self, found.basic)
+        return VIEWS[found.last](self, found.basic)
+    view = self if found.last is type(...) else VIEWS[found.last](self, found.basic)
     return _index(beside_asking(view, found.advanced) if ASKING else view, found.advanced)
 
 
@@ -153,7 +142,7 @@ def as_subclass(self: Tensor, cls: type) -> Any:
             f"as_subclass(): Creating a Tensor subclass from a class that does not inherit from "
             f"Tensor is not possible: got {cls.__name__}"
         )
-    return recast(_alias(self, (Ellipsis,)), cls)
+    return recast(VIEWS[type(...)](self, (Ellipsis,)), cls)
 
 
 def setitem(self: Tensor, index: Any, value: Any) -> None:
@@ -203,20 +192,34 @@ def setitem(self: Tensor, index: Any, value: Any) -> None:
             raise _wrong_dtype(self, place, advanced, value)
         check_fill("masked_fill_", self, value)
         value = OPS["cast"](value, self._array.dtype)  # a basic index needs no cast: copying casts
-    if _is_plain(self, given, value, tensors):
-        _write_plainly(self, found, tensors, value)
+    shared = isinstance(given, Tensor) and shares_memory(self, given)
+    is_there = shared and _is_part(self, found, given)
+    if _is_plain(self, shared and not is_there, value, tensors):
+        _write_plainly(self, found, tensors, None if is_there else value)
     elif advanced is None:
         _write_part(_view(self, found), value, inferred and not self._is_inference())
     else:
         _write_positions(_view(self, found), advanced, tensors, value, fills)
 
 
-def _is_plain(self: Tensor, given: Any, value: Tensor, tensors: list[Tensor]) -> bool:
-    """Whether a write need not be recorded, and reads nothing that it writes."""
+def _is_part(self: Tensor, index: Index, value: Tensor) -> bool:
+    """Whether a value is the indexed part itself, as ``x[i] += y`` assigns it once it is added."""
+    if index.advanced is not None or value._device is not self._device or self._device.depth:
+        return False
+    B = self._device.backend
+    return has_same_elements(B, B.getitem(self._array, index.basic), value._array)
+
+
+def _is_plain(self: Tensor, shared: bool, value: Tensor, tensors: list[Tensor]) -> bool:
+    """Whether a write need not be recorded, and reads nothing that it writes.
+
+    Args:
+        shared: whether the value lies in the memory that is written.
+    """
     # A view of an Uncounted tensor is an error, which must come before the write.
     if value._device is not self._device or self._writes.__class__ is Uncounted:
         return False
-    if MODE.captures is not None or (isinstance(given, Tensor) and shares_memory(self, given)):
+    if MODE.captures is not None or shared:
         return False
     for t in tensors:
         if t._array.dtype is self._array.dtype and shares_memory(self, t):
@@ -224,22 +227,23 @@ def _is_plain(self: Tensor, given: Any, value: Tensor, tensors: list[Tensor]) ->
     return not wants_history(self, (value, *tensors))
 
 
-def _write_plainly(self: Tensor, index: Index, tensors: list[Tensor], value: Tensor) -> None:
-    """Write a value into the indexed part, on arrays."""
-    asking = asking_among((self, tensors)) if ASKING else None
-    B, data = (asking or self._device).backend, self._array
-    place = data if index.last is type(...) else B.getitem(data, index.basic)
-    if value._array.ndim:
-        value = _without_leading_ones(value)
-    if index.advanced is None:
-        check_expanded("setitem", place)
+def _write_plainly(self: Tensor, index: Index, tensors: list[Tensor], value: Tensor | None) -> None:
+    """Write a value into the indexed part, on arrays; None for what it holds already."""
+    if value is not None:
+        asking = asking_among((self, tensors)) if ASKING else None
+        B, data = (asking or self._device).backend, self._array
+        place = data if index.last is type(...) else B.getitem(data, index.basic)
         if value._array.ndim:
-            _check_broadcast(value, place.shape)
-        B.copy_(place, value._array)
-    else:
-        if has_expanded(place):
-            warn_expanded("index_put_")
-        B.index_put_(place, value._array, positions_on(self._device, index.advanced), False)
+            value = _without_leading_ones(value)
+        if index.advanced is None:
+            check_expanded("setitem", place)
+            if value._array.ndim:
+                _check_broadcast(value, place.shape)
+            B.copy_(place, value._array)
+        else:
+            if has_expanded(place):
+                warn_expanded("index_put_")
+            B.index_put_(place, value._array, positions_on(self._device, index.advanced), False)
     # torch writes to a view, which for an inference tensor may have no counter.
     wrote(_view(self, index) if self._is_inference() else self, "setitem")
 
@@ -282,7 +286,7 @@ def _write_positions(
 
 def _view(x: Tensor, index: Index) -> Tensor:
     """The tensor after the basic part of an index: a view of it."""
-    return x if index.last is type(...) else _VIEWS[index.last](x, index.basic)
+    return x if index.last is type(...) else VIEWS[index.last](x, index.basic)
 
 
 def _check_broadcast(value: Tensor, shape: tuple) -> None:
@@ -466,123 +470,6 @@ def _put_at(
         place = shape_of_indexed(input._array, tuple(map(array_of, positions)))
         expanded_shape("index_put", values._array.shape, place)
     return _index_put(input, values, positions, accumulate)
-
-
-# One dimension, by slices
-
-
-@public
-def select(input: Tensor, dim: int, index: int) -> Tensor:
-    """The slice at ``index`` of dimension ``dim``, which is dropped; a view.
-
-    Example:
-        >>> import nnkit
-        >>> nnkit.select(nnkit.tensor([[1, 2], [3, 4]]), 1, 0)
-        tensor([1, 3])
-    """
-    check_tensor("select", input)
-    if not input.ndim:
-        raise IndexError("select() cannot be applied to a 0-dim tensor")
-    axis = normalize_dim(dim, input.ndim, "select")
-    size = input._array.shape[axis]
-    position = integer("select", "index", index)
-    if not -size <= position < size:
-        raise IndexError(
-            f"select(): index {index} out of range for tensor of size {list(input._array.shape)} "
-            f"at dimension {axis}"
-        )
-    return _select(input, (*(ALL,) * axis, position, ...))
-
-
-@public
-def narrow(input: Tensor, dim: int, start: Tensor | int, length: int) -> Tensor:
-    """The ``length`` slices from ``start`` on along ``dim``; a view.
-
-    Example:
-        >>> import nnkit
-        >>> nnkit.arange(5).narrow(0, 1, 3)
-        tensor([1, 2, 3])
-    """
-    check_tensor("narrow", input)
-    if not input.ndim:
-        raise RuntimeError("narrow() cannot be applied to a 0-dim tensor")
-    if integer("narrow", "length", length) < 0:
-        raise RuntimeError(f"narrow(): length must be non-negative, got {length}")
-    axis = normalize_dim(dim, input.ndim, "narrow")
-    size = input._array.shape[axis]
-    if isinstance(start, Tensor) and (start.ndim or start.dtype.category != INTEGER):
-        raise RuntimeError(f"narrow(): start must be a 0-dim integral Tensor, got {start.dtype}")
-    first = integer("narrow", "start", start)
-    if not -size <= first <= size:
-        raise IndexError(
-            f"start out of range (expected to be in range of [{-size}, {size}], but got {first})"
-        )
-    first += size if first < 0 else 0
-    if first + length > size:
-        raise RuntimeError(
-            f"narrow(): start ({first}) + length ({length}) exceeds dimension size ({size})"
-        )
-    return _slice(input, (*(ALL,) * axis, slice(first, first + length), ...))
-
-
-@public(out=Out(dtype="same", warning=""))
-def narrow_copy(input: Tensor, dim: int, start: int, length: int) -> Tensor:
-    """A copy of `narrow`.
-
-    Example:
-        >>> import nnkit
-        >>> nnkit.narrow_copy(nnkit.arange(5), 0, 1, 2)
-        tensor([1, 2])
-    """
-    if dim >= input.ndim:
-        raise RuntimeError(f"narrow_copy(): dim {dim} is not less than {input.ndim}, that of input")
-    return clone(narrow(input, dim, start, length), memory_format=contiguous_format)
-
-
-@public
-def select_scatter(input: Tensor, src: Tensor, dim: int, index: int) -> Tensor:
-    """A copy of ``input`` with ``src`` at ``index`` of dimension ``dim``.
-
-    Example:
-        >>> import nnkit
-        >>> nnkit.select_scatter(nnkit.zeros(2, 2), nnkit.ones(2), dim=0, index=1)
-        tensor([[0., 0.],
-                [1., 1.]])
-    """
-    expected = select(input.detach(), dim, index)._array.shape
-    axis = normalize_dim(dim, input.ndim, "select_scatter")
-    return _scattered("select_scatter", input, src, (*(ALL,) * axis, index, ...), expected)
-
-
-@public(out=Out(dtype="same"))
-def slice_scatter(
-    input: Tensor, src: Tensor, dim: int = 0,
-    start: int | None = None, end: int | None = None, step: int = 1,
-) -> Tensor:  # fmt: skip
-    """A copy of ``input`` with ``src`` in ``start:end:step`` of dimension ``dim``.
-
-    Example:
-        >>> import nnkit
-        >>> nnkit.slice_scatter(nnkit.zeros(4), nnkit.ones(2), dim=0, start=1, end=3)
-        tensor([0., 1., 1., 0.])
-    """
-    check_tensor("slice_scatter", input)
-    axis = normalize_dim(dim, input.ndim, "slice_scatter")
-    if step <= 0:
-        raise RuntimeError(f"slice_scatter(): slice step must be positive, got {step}")
-    index = (*(ALL,) * axis, slice(start, end, step), ...)
-    expected = input._device.backend.getitem(input._array, index).shape
-    return _scattered("slice_scatter", input, src, index, expected)
-
-
-def _scattered(name: str, input: Tensor, src: Any, index: tuple, expected: tuple) -> Tensor:
-    check_tensor(name, src, "src")
-    if src._array.shape != expected:
-        raise RuntimeError(
-            f"{name}(): expected src to have size {list(expected)}, got {list(src._array.shape)}"
-        )
-    check_source(name, input, src)
-    return real_gradient(name, _slice_scatter(input, cast_inside(src, input.dtype), index))
 
 
 getitem.__name__, setitem.__name__ = "__getitem__", "__setitem__"

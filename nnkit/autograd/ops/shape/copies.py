@@ -13,7 +13,7 @@ from nnkit.autograd.op.public import public
 from nnkit.autograd.op.rule import real_gradient, without_derivative
 from nnkit.autograd.ops.creation.conversion import clone, converted
 from nnkit.autograd.ops.elementwise.conjugation import resolve_conj, resolve_neg
-from nnkit.autograd.ops.indexing import expressions
+from nnkit.autograd.ops.indexing.narrowing import select
 from nnkit.autograd.ops.shape import joining, reshaping, strided
 from nnkit.autograd.tensor import Tensor, on_its_own
 from nnkit.backend.memory import contiguous_format
@@ -91,7 +91,7 @@ def permute_copy(input: Tensor, dims: Sequence[int]) -> Tensor:
 
 
 def select_copy(input: Tensor, dim: int, index: int) -> Tensor:
-    return real_gradient("select_copy", _copied(expressions.select(input, dim, index)))
+    return real_gradient("select_copy", _copied(select(input, dim, index)))
 
 
 def slice_copy(

@@ -1,4 +1,5 @@
-// Views whose strides are torch's along dimensions of size 1 too, and pieces of an array.
+// Views whose strides are torch's along dimensions of size 1 too, pieces of an array, and where one
+// lies.
 #include "indexing.h"
 #include "layout.h"
 
@@ -287,7 +288,15 @@ PyObject* unfold(Arguments arguments) {
     return view_of(x, ndim + 1, shape, strides);
 }
 
+// data_pointer(x): the address of the first element, which NumPy tells by way of a dict.
+PyObject* data_pointer(Arguments arguments) {
+    Array x = arguments.array(0);
+    if (!x) return decline();
+    return PyLong_FromVoidPtr(x.size() > 0 ? x.data<void>() : nullptr);
+}
+
 Registration registrations[] = {
+    {"data_pointer", data_pointer},
     {"reshape", reshape},
     {"view", reshape},
     {"unsqueeze", unsqueeze},
