@@ -185,3 +185,43 @@ def test_windows_of_a_view_are_those_of_the_twin():
             ours, theirs = B.unfold(layout, *arguments), B.unfold.twin(layout, *arguments)
             assert (ours.shape, ours.strides) == (theirs.shape, theirs.strides)
             assert ours.ctypes.data == theirs.ctypes.data
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float16, np.complex128])
+def test_geometries_over_a_storage_are_those_of_the_twin(dtype):
+    cases = (
+        ((2, 3), (1, 2), 0), ((2, 3), (1, 2), 3), ((), (), 5), ((4,), (0,), 1),
+        ((2, 1), (5, 90), 2), ((2, 1), (1, (1 << 59) - 1), 0),
+        ((3, 2), (4, 1), 1), ((0, 2), (1, 1), 3), ((7,), (1,), 0), ((2,), (4,), 99),
+        ((3, 2), (1 << 40, 1), 0), ((2, 2), (1 << 62, 1 << 62), 0), ((1 << 40, 1), (1, 1), 0),
+    )  # fmt: skip
+    for layout in [*layouts(make((3, 4), dtype)), np.zeros((3, 0), dtype), make((5,), dtype)[3:3]]:
+        assert B.storage_offset(layout) == B.storage_offset.twin(layout)
+        assert B.data_pointer(layout) == B.data_pointer.twin(layout)
+        for shape, strides, offset in cases:
+            arguments = layout, shape, strides, offset, (layout.shape, (), 0)
+            try:
+                theirs = B.as_strided.twin(*arguments)
+            except RuntimeError:
+                with pytest.raises(RuntimeError, match="out of bounds"):
+                    B.as_strided(*arguments)
+                continue
+            ours = B.as_strided(*arguments)
+            assert (ours.shape, ours.strides) == (theirs.shape, theirs.strides)
+            assert ours.flags.writeable == theirs.flags.writeable
+            np.testing.assert_array_equal(ours, theirs)
+            assert not ours.size or ours.ctypes.data == theirs.ctypes.data
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_pairs_as_complex_numbers_are_those_of_the_twin(dtype):
+    x = make((3, 4, 2), dtype)
+    for layout in (x, x[::2], x[:, 1:], x.transpose(1, 0, 2), x[1, 2], np.zeros((0, 2), dtype)):
+        ours, theirs = B.view_as_complex(layout), B.view_as_complex.twin(layout)
+        assert (ours.dtype, ours.shape) == (theirs.dtype, theirs.shape)
+        assert not layout.size or ours.strides == theirs.strides
+        assert np.shares_memory(ours, layout) == bool(layout.size)
+        back, twin = B.view_as_real(ours), B.view_as_real.twin(ours)
+        assert (back.dtype, back.shape) == (twin.dtype, twin.shape) == (layout.dtype, layout.shape)
+        assert not layout.size or back.strides == twin.strides == layout.strides
+        np.testing.assert_array_equal(back, layout)

@@ -91,7 +91,7 @@ def test_names_of_operators(function: Any, names: str) -> None:
 @pytest.mark.parametrize("row", ROWS.values(), ids=lambda row: row.name)
 def test_a_mode_that_calls_each_operator_changes_nothing(row: OpRow) -> None:
     with BaseTorchDispatchMode():
-        for case in (*cases.forward(row), *cases.gradient(row)):
+        for case in cases.gradient(row):  # values and gradients
             checks.parity(nnkit, case, SUBJECT[row.name])
 
 

@@ -315,4 +315,32 @@ for x in x1:
 x2 = x0[2].sum_to_size(1, 2)
 x2.sum().backward()
 """,
+    "what an instance norm gives is a view": """
+x0 = T.randn((3, 3, 3, 1))
+x1 = T.nn.functional.instance_norm(x0)
+x2 = T.nn.functional.instance_norm(x0, T.zeros(3), T.ones(3), use_input_stats=False)
+x3 = [x1._is_view(), x2._is_view(), x1.is_contiguous()]
+x4 = x0.clone().requires_grad_()
+x5 = T.nn.functional.instance_norm(x4)
+x5.mul_(2)
+x6 = [x5.grad_fn.name(), T.nn.functional.instance_norm(x4).grad_fn.next_functions[0][0].name()]
+x5.cos().sum().backward()
+x7 = x4.grad
+x1[...] *= T.tensor(0.25, requires_grad=True)
+""",
+    "numbers around what inference mode made are drawn, scaled and moved in steps": """
+with T.inference_mode():
+    x0 = T.tensor([0.5], requires_grad=True)
+    x1 = T.tensor([2.0], requires_grad=True)
+x2, x3, x4 = T.normal(x0, 1.0), T.normal(0.5, x1), T.normal(x0, x1)
+(x2 + x4).sum().backward()
+x5 = x0.grad, x2.grad_fn.name(), x3.grad_fn.name(), x4.grad_fn.name()
+T.normal(x0 + 1, -1.0)
+""",
+    "a loss looks at its scores before it looks at labels": """
+x0 = T.ones(2, requires_grad=True) * 2
+with T.inference_mode(): x1 = x0.view(2, 1)
+x0.put_(T.tensor([0]), T.tensor([1.0]))
+T.nn.functional.cross_entropy(x1, T.zeros(1))
+""",
 }

@@ -63,7 +63,7 @@ def _grad_group_norm(
 
 # torch's is a batch norm of its input by rows.
 _instance_norm = rule(
-    "group_norm", alone="recorded", node="ViewBackward0", nondifferentiable=STATISTICS,
+    "group_norm", alone="recorded", node="NativeBatchNormBackward0", nondifferentiable=STATISTICS,
     joint=_grad_group_norm,
 )
 _group_norm = rule(
@@ -528,7 +528,8 @@ def instance_norm(
     )
     if not use_input_stats:
         running = _running_statistics(input, weight, bias, running_mean, running_var, dtype)
-        return batch_norm(input, weight, bias, *running, False, momentum, eps, cudnn_enabled)
+        out = batch_norm(input, weight, bias, *running, False, momentum, eps, cudnn_enabled)
+        return reshape(out, input.shape)
     check_tensor("instance_norm", input)
     channels = size_at("instance_norm", input, 1)
     if not input._array.size:
@@ -554,7 +555,6 @@ def instance_norm(
         weight, bias = (p if p is None else p.repeat(shape[0]) for p in (weight, bias))
         rows = reshape(input, (1, shape[0] * channels, math.prod(shape[2:])))
         out, mean, variance = _batch_norm(rows, weight, bias, eps)
-        out = reshape(out, shape)
     else:
         out, mean, variance = _instance_norm(input, weight, bias, channels, eps)
     if running_mean is not None and running_var is not None:
@@ -563,4 +563,4 @@ def instance_norm(
         found = (B.reshape(s._array, (shape[0], channels, 1, 1)) for s in (mean, variance))
         average, spread = (B.mean(s, (0,), False) for s in found)
         _update(running_mean, running_var, average, spread, momentum, count)
-    return out
+    return reshape(out, shape)  # a view of it, as torch's is

@@ -17,6 +17,7 @@ from nnkit.autograd.op.rule import check_constant, rule
 from nnkit.autograd.ops.elementwise.transcendental import times_log, times_log_grad
 from nnkit.autograd.ops.softmax import log_softmax
 from nnkit.autograd.tensor import Tensor
+from nnkit.autograd.views.history import refresh
 from nnkit.backend.dtype import FLOATING, int64, uint8
 from nnkit.backend.strict import complain
 
@@ -281,6 +282,7 @@ def cross_entropy(
             check_floating("cross_entropy", input)
         if weight is not None and x.ndim > 2 and not label_smoothing:
             weight = weight.reshape(-1)  # whose shape torch does not look at
+        refresh(input)  # as in torch, which has computed the log_softmax before it looks at labels
         target = _check_labels("cross_entropy", input, target, weight)
         if label_smoothing and weight is not None and target.dtype is uint8:
             raise RuntimeError(

@@ -18,6 +18,7 @@ from nnkit.autograd.arguments.factory import (
 )
 from nnkit.autograd.arguments.sizes import check_shape, integer
 from nnkit.autograd.batch.examples import check_alike, empty_of_each, lowest, of_each
+from nnkit.autograd.grad_mode import MODE
 from nnkit.autograd.op.out import Out, check_out, write_out
 from nnkit.autograd.op.promotion import scalar
 from nnkit.autograd.op.public import public
@@ -26,6 +27,7 @@ from nnkit.autograd.ops.random.inplace import bernoulli_, need, normal_, number
 from nnkit.autograd.ops.shape.reshaping import broadcast_tensors
 from nnkit.autograd.surface.generator import source_of
 from nnkit.autograd.tensor import Tensor, wrap
+from nnkit.autograd.views.writes import is_unseen
 from nnkit.backend.dtype import COMPLEX, FLOATING, bfloat16, float16
 
 
@@ -138,6 +140,9 @@ def normal(
         return write_out(out, drawn, "normal", Out(dtype="same"), (mean, std))
     if math.prod(shape):
         need("normal", tensors[0].dtype, (FLOATING, COMPLEX), NotImplementedError)
+    if is_unseen(tensors) and not MODE.inference:  # torch records the steps
+        memory = empty_of_each(shape, tensors[0]._array.dtype, tensors[0]._device)
+        return _normal_into(memory, mean, std, generator)
     if not isinstance(std, Tensor):
         result = _normal_around(of_each(tensors[0]), std, source)
     elif not isinstance(mean, Tensor):
@@ -149,9 +154,15 @@ def normal(
 
 def _normal_like(out: Tensor, mean: Any, std: Any, generator: Any) -> Tensor:
     """The numbers that ``normal`` writes into ``out``: drawn, scaled and moved in its dtype."""
-    scaled, moved = isinstance(std, Tensor), isinstance(mean, Tensor)
+    scaled = isinstance(std, Tensor)
     shapes = [v.shape for v in (mean, std if scaled else out) if isinstance(v, Tensor)]
     x = _like_out("normal", broadcast_shape("normal", shapes), out, FILLED)
+    return _normal_into(x, mean, std, generator)
+
+
+def _normal_into(x: Tensor, mean: Any, std: Any, generator: Any) -> Tensor:
+    """Numbers drawn into ``x``, then scaled and moved there by ops that autograd records."""
+    scaled, moved = isinstance(std, Tensor), isinstance(mean, Tensor)
     normal_(x, 0.0, 1.0 if scaled else std, generator=generator)
     x = x.mul_(std) if scaled else x
     return x.add_(mean) if moved or mean else x

@@ -222,7 +222,7 @@ def as_strided(
     if storage_offset is not None:
         offset = integer("as_strided", "storage_offset", storage_offset)
     check_strided("as_strided", shape, strides, offset)
-    strides = tuple(min(s, MOST_ELEMENTS) for s in strides)  # larger ones lead nowhere
+    strides = tuple([min(s, MOST_ELEMENTS - 1) for s in strides])  # larger ones lead nowhere
     return _as_strided(input, shape, strides, offset, source)
 
 

@@ -288,6 +288,69 @@ PyObject* unfold(Arguments arguments) {
     return view_of(x, ndim + 1, shape, strides);
 }
 
+// view_as_complex(x) and view_as_real(x): pairs that lie side by side as numbers, and back.
+PyObject* view_as_complex(Arguments arguments) {
+    Array x = arguments.array(0);
+    const bool single = x && x.number() == NPY_FLOAT;
+    if (!is_seen(x) || x.ndim() == 0 || !(single || x.number() == NPY_DOUBLE)) return decline();
+    const int last = x.ndim() - 1;
+    if (x.shape(last) != 2 || x.strides()[last] != item_bytes(x)) return decline();
+    PyArray_Descr* pair = PyArray_DescrFromType(single ? NPY_CFLOAT : NPY_CDOUBLE);
+    return view_of(x, last, x.shape(), x.strides(), 0, pair);
+}
+
+PyObject* view_as_real(Arguments arguments) {
+    Array x = arguments.array(0);
+    const bool single = x && x.number() == NPY_CFLOAT;
+    if (!is_seen(x) || !(single || x.number() == NPY_CDOUBLE)) return decline();
+    const int ndim = x.ndim();
+    npy_intp shape[most_axes], strides[most_axes];
+    std::copy_n(x.shape(), ndim, shape);
+    std::copy_n(x.strides(), ndim, strides);
+    shape[ndim] = 2;
+    strides[ndim] = item_bytes(x) / 2;
+    PyArray_Descr* part = PyArray_DescrFromType(single ? NPY_FLOAT : NPY_DOUBLE);
+    return view_of(x, ndim + 1, shape, strides, 0, part);
+}
+
+// The array that the memory of another was made for: what torch calls its storage.
+Array owner_of(Array x) {
+    for (;;) {
+        PyObject* base = PyArray_BASE(reinterpret_cast<PyArrayObject*>(x.object()));
+        if (base == nullptr || !PyArray_Check(base)) return x;
+        x = Array(base);
+    }
+}
+
+// as_strided(x; shape, strides, offset, source): a geometry in elements that stays in the storage.
+PyObject* as_strided(Arguments arguments) {
+    Array x = arguments.array(0);
+    npy_intp shape[most_axes], strides[most_axes];
+    const int ndim = read_integers(arguments[1], shape, most_axes);
+    const Index offset = arguments.integer(3), bytes = x ? item_bytes(x) : 0;
+    if (!is_seen(x) || ndim < 0) return decline();
+    if (read_integers(arguments[2], strides, most_axes) != ndim) return decline();
+    Array storage = owner_of(x);
+    auto* memory = reinterpret_cast<PyArrayObject*>(storage.object());
+    Index left = static_cast<Index>(PyArray_NBYTES(memory)) / bytes;
+    if (!PyArray_ISONESEGMENT(memory) || offset < 0 || offset >= left) return decline();
+    left -= offset + 1;  // elements behind the first
+    for (int i = 0; i < ndim; ++i) {
+        if (shape[i] < 1 || strides[i] < 0 || strides[i] > PTRDIFF_MAX / bytes) return decline();
+        if (shape[i] > 1 && strides[i] > left / (shape[i] - 1)) return decline();
+        left -= (shape[i] - 1) * strides[i];
+        strides[i] *= bytes;
+    }
+    return view_of(x, ndim, shape, strides, storage.bytes() + offset * bytes - x.bytes());
+}
+
+// storage_offset(x): in elements, from the first of the storage.
+PyObject* storage_offset(Arguments arguments) {
+    Array x = arguments.array(0);
+    if (!x || item_bytes(x) == 0) return decline();
+    return PyLong_FromSsize_t((x.bytes() - owner_of(x).bytes()) / item_bytes(x));
+}
+
 // data_pointer(x): the address of the first element, which NumPy tells by way of a dict.
 PyObject* data_pointer(Arguments arguments) {
     Array x = arguments.array(0);
@@ -296,7 +359,6 @@ PyObject* data_pointer(Arguments arguments) {
 }
 
 Registration registrations[] = {
-    {"data_pointer", data_pointer},
     {"reshape", reshape},
     {"view", reshape},
     {"unsqueeze", unsqueeze},
@@ -310,6 +372,11 @@ Registration registrations[] = {
     {"squeeze", squeeze},
     {"diagonal", diagonal},
     {"unfold", unfold},
+    {"view_as_complex", view_as_complex},
+    {"view_as_real", view_as_real},
+    {"as_strided", as_strided},
+    {"storage_offset", storage_offset},
+    {"data_pointer", data_pointer},
 };
 
 }  // namespace
