@@ -468,7 +468,10 @@ RULES: dict[str, Callable[[Difference], bool]] = {
     ),
     "torch has written a part when it refuses": lambda d: (
         None not in d.errors
-        and in_statement(r"masked_scatter_\(|load_state_dict\(", "values", "version")(d)
+        and in_statement(
+            r"masked_scatter_\(|load_state_dict\(|(fmod|remainder|floor_divide|div)_\(|%=|//=",
+            "values", "version",
+        )(d)
     ),
     "torch lets fill_ and masked_fill_ make an integer tensor that requires grad": (
         _integer_of_history

@@ -199,6 +199,11 @@ RULES: dict[str, Callable[[Difference], bool]] = {
         and not np.isfinite(d.actual).all()
         and not np.isfinite(d.expected).all()
     ),
+    "what the steps of a Fourier transform make of NaN and infinities": lambda d: (
+        in_statement(r"fft|stft", "values")(d)
+        and not np.isfinite(d.actual).all()
+        and not np.isfinite(d.expected).all()
+    ),
     "losses of no transform in torch, which writes into what it has made": lambda d: (
         re.search(r"(soft_margin_loss|pairwise_distance|hessian)\(", d.statement) is not None
         and re.search(r"T\.func\.|functional\.", d.statement) is not None

@@ -343,4 +343,25 @@ with T.inference_mode(): x1 = x0.view(2, 1)
 x0.put_(T.tensor([0]), T.tensor([1.0]))
 T.nn.functional.cross_entropy(x1, T.zeros(1))
 """,
+    "a template that inference mode made, of what it made": """
+with T.inference_mode(), T.enable_grad():
+    x0 = T.tensor([1.5], requires_grad=True)
+    x1 = T.ones(1, 1)
+x0.resize_as_(x1)
+x2 = x0.shape
+x0.resize_as_(T.ones(2))
+""",
+    "the gradient of a product of nothing is constant within transforms": """
+x0 = T.zeros((2, 0), requires_grad=True)
+x1 = T.func.grad(lambda t: t.prod())(x0)
+x2 = [T.func.grad(lambda t: t.prod(d).sum())(x0) for d in (0, 1)]
+x3 = T.func.jvp(T.func.grad(lambda t: T.prod(t)), (x0,), (x0,))
+x4 = T.autograd.grad(x0.prod(), x0, create_graph=True)
+""",
+    "unsafe pieces of inference mode count writes by themselves": """
+import copy
+x0 = copy.deepcopy(T.ones((4, 3), requires_grad=True))
+with T.inference_mode(): x1 = T.unsafe_chunk(x0, 2), T.unsafe_split(x0, 2), T.chunk(x0, 2)
+x2 = [x._version for y in x1 for x in y]
+""",
 }

@@ -63,6 +63,8 @@ def _grad_prod(B: Any, g: Any, x: Any, out: Any, axis: Any, keepdims: bool) -> A
         flat = on_its_own(flat) if isinstance(flat, Tensor) else flat
         several = B.gt(B.sum(B.eq(x, 0), None, False), 1)
         return flat if MODE.enabled or MODE.transforms else B.where(several, 0.0, flat)
+    if MODE.transforms and 0 in shape:
+        return B.zeros_like(x)
     if MODE.transforms and shape[axis] == 1:  # the same for all examples if the gradient is
         return B.expand_reduced(g, shape, axis, keepdims)
     turned = B.flip(x, (axis,))

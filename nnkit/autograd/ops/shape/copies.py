@@ -185,10 +185,13 @@ for _function in (
 
 def _pieces(name: str, split: Callable, input: Tensor, sizes: Any, dim: int) -> tuple[Tensor, ...]:
     """The pieces, each by itself, of a tensor in which nothing is put off any more; what inference
-    mode looks into stays a view."""
+    mode looks into stays a view, with a write counter of its own."""
     check_tensor(name, input)
     views = split(resolve_neg(resolve_conj(input)), sizes, dim)
     if MODE.inference:
+        for view in views:
+            if not view._is_inference():
+                view._writes = [0, None, MODE.origin]
         return views
     return tuple(on_its_own(view if MODE.enabled else view.detach()) for view in views)
 

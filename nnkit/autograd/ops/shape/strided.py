@@ -30,7 +30,7 @@ from nnkit.autograd.tensor import Tensor, wrap
 from nnkit.autograd.views.history import change_geometry, end_history
 from nnkit.autograd.views.overlap import check_expanded, check_writable
 from nnkit.autograd.views.sharing import sharing
-from nnkit.autograd.views.writes import check_change, reshape_in_place, wrote
+from nnkit.autograd.views.writes import check_change, is_unseen, reshape_in_place, wrote
 from nnkit.backend.lazy import alike, memory_of
 from nnkit.backend.memory import (
     axes_of,
@@ -496,7 +496,8 @@ def _reread(B: Any, array: Any, dtype: Any) -> Any:
 def resize_as_(input: Tensor, the_template: Tensor, memory_format: Any = None) -> Tensor:
     """``input.resize_(the_template.shape)``, by default in its own order of memory."""
     check_tensor("resize_as_", the_template, "the_template")
-    if input.requires_grad and not (MODE.inference or input is the_template):
+    seen = not MODE.inference and not is_unseen((input, the_template))
+    if input.requires_grad and seen and input is not the_template:
         raise RuntimeError("resize_as_(): cannot resize variables that require grad")
     if memory_format is preserve_format and not the_template.is_contiguous():
         memory_format = {4: channels_last, 5: channels_last_3d}.get(the_template.ndim)
