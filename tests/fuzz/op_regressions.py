@@ -364,4 +364,10 @@ x0 = copy.deepcopy(T.ones((4, 3), requires_grad=True))
 with T.inference_mode(): x1 = T.unsafe_chunk(x0, 2), T.unsafe_split(x0, 2), T.chunk(x0, 2)
 x2 = [x._version for y in x1 for x in y]
 """,
+    "what is made like a dual tensor of a batch, in another dtype, has an element for each": """
+x0 = T.eye(3)
+def tangents(f): return T.func.vmap(lambda t: T.func.jvp(f, (t,), (T.ones_like(t),)))(x0)
+x1 = tangents(T.isreal), tangents(lambda t: T.zeros_like(t, dtype=T.float64))
+x2 = tangents(lambda t: T.full_like(t, 2, dtype=T.int64)), tangents(T.ones_like)
+""",
 }

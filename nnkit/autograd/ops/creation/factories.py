@@ -207,8 +207,9 @@ def _like(
     x = input._array
     if memory_format is not None and memory_format is not preserve_format:
         data = empty_in_order(B, x.shape, d.array, axes_of(memory_format, x.ndim))
-    elif d is input.dtype and place is input._device:
+    elif place is input._device and (d is input.dtype or place.depth):
         data = unwritten(B, B.empty_like(x))  # in the order of the input's strides
+        data = data if d is input.dtype else B.cast(data, d.array)
     else:
         data = empty_in_order(B, x.shape, d.array, order_of(x))
     if value is not None:
