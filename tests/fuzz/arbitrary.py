@@ -550,14 +550,14 @@ RULES: dict[str, Callable[[Difference], bool]] = {
         is not None
     ),
     "the step of a dimension of size 1 decides whether all or part of the memory is shared, and "
-    "whether it can be read as another dtype": lambda d: (
+    "whether it can be read as another dtype, as any step does where there is nothing": lambda d: (
         set(d.errors) == {None, "RuntimeError"}
         and (
             re.match(r"(x\d+)\[.*\] = \1\[.*None", d.statement) is not None
             or (into := re.match(r"(x\d+)\[None.*\] = (x\d+)\b", d.statement)) is not None
             and d.seen("identity", d.before, into[1]) == d.seen("identity", d.before, into[2])
             or re.search(r"\.view\(T\.", d.statement) is not None
-            and any(1 in d.seen("shape", d.before, name) for name in d.named())
+            and any({0, 1} & {*d.seen("shape", d.before, name)} for name in d.named())
         )
     ),
     "torch writes the memory of a conjugate anew, by rows, when a dimension of it is squeezed": (

@@ -20,7 +20,7 @@ from nnkit.autograd.ops.shape.reshaping import broadcast_shapes
 from nnkit.autograd.surface import return_types
 from nnkit.autograd.surface.limits import finfo
 from nnkit.autograd.tensor import Tensor, on_its_own
-from nnkit.backend.dtype import COMPLEX
+from nnkit.backend.dtype import COMPLEX, float64, promote_types
 
 
 @public
@@ -190,8 +190,10 @@ def lstsq(A: Tensor, B: Tensor, rcond: float | None = None, *, driver: str | Non
         B = B.expand(*broadcast_shapes(A.shape[:-2], B.shape[:-1]), *B.shape[-2:])
     if driver == "gelsd" and rcond is not None and not 0 < rcond < 1:
         rcond = finfo(A.dtype).eps  # which LAPACK then takes
-    solution = matmul(pinv(A, rtol=rcond), B)
-    rank = matrix_rank(A, rtol=rcond)
+    rtol = max(m, n) * finfo(A.dtype).eps if rcond is None else rcond
+    wide = promote_types(A.dtype, float64)  # a rounded inverse would lose digits
+    solution = matmul(pinv(A.to(wide), rtol=rtol), B.to(wide)).to(A.dtype)
+    rank = matrix_rank(A, rtol=rtol)
     # "gels" takes the rank to be full.
     full = m > n and driver in ("gels", "gelsd", "gelss")
     full = full and (driver == "gels" or bool((lowest(rank) == n).all()))
