@@ -370,4 +370,13 @@ def tangents(f): return T.func.vmap(lambda t: T.func.jvp(f, (t,), (T.ones_like(t
 x1 = tangents(T.isreal), tangents(lambda t: T.zeros_like(t, dtype=T.float64))
 x2 = tangents(lambda t: T.full_like(t, 2, dtype=T.int64)), tangents(T.ones_like)
 """,
+    "what has no derivative saves no operand": """
+x0 = T.rand((3,), requires_grad=True)
+x1, x2 = x0.norm(), x0 * 2
+with T.inference_mode():
+    x3, x4 = x1.view(T.float32), x2.view(3)
+x1.floor_divide_(x3)
+x2.heaviside_(x4)
+(x1 + x2).sum().backward()
+""",
 }

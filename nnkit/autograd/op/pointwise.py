@@ -37,7 +37,7 @@ from nnkit.autograd.op.promotion import (
 )
 from nnkit.autograd.op.public import METHODS, PUBLIC, attach, known_as
 from nnkit.autograd.op.registry import OPS
-from nnkit.autograd.op.rule import Op, without_derivative
+from nnkit.autograd.op.rule import Op, refusing, without_derivative
 from nnkit.autograd.tensor import Tensor, wrap
 from nnkit.autograd.views.history import refresh
 from nnkit.autograd.views.writes import check_cast, check_fits, write
@@ -140,7 +140,7 @@ def pointwise(
         numbers: which of two operands may be a Python number: ``both`` (one at a time), ``other``
             or ``none``.
         node: the name of the node class, by default ``<Name>Backward0``, or what gives it
-            (`numbered`).
+            (`numbered`); ``NotImplemented`` where torch has no derivative.
         reflected: the name of the node class if the first operand is a number, where torch has
             another one for that.
         function: whether to make a function of one or two tensors, with promotion.
@@ -168,6 +168,8 @@ def pointwise(
         x: _gradient_rule(f"{name}_grad_{x}", rule, primitive, "backward" in stepwise, x in by_rows)
         for x, rule in rules.items()
     }
+    if node == "NotImplemented":
+        derivatives = dict.fromkeys(formula.arrays, refusing(name))
     options: dict[str, Any] = {"depends": depends, "alone": alone}
     op = Op(primitive, derivatives, node or node_name_of(name), also=also, along=along, **options)
     if reflected:

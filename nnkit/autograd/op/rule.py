@@ -22,7 +22,7 @@ from __future__ import annotations
 import functools
 from collections.abc import Callable, Mapping
 from types import FunctionType
-from typing import Any
+from typing import Any, NoReturn
 
 from nnkit.autograd.batch.examples import beside
 from nnkit.autograd.compiled import bind_op, bind_record
@@ -428,6 +428,15 @@ def check_constant(name: str, parameter: str, value: Tensor) -> None:
     """RuntimeError if an operand requires grad for which the function has no derivative."""
     if value._requires_grad and MODE.enabled:
         raise RuntimeError(f"{name}(): not differentiable with respect to argument '{parameter}'")
+
+
+def refusing(operation: str) -> Callable:
+    """The rule of an input with respect to which an operation has no derivative."""
+
+    def gradient(B: Any, g: Any) -> NoReturn:
+        raise RuntimeError(f"{operation}(): the derivative is not implemented")
+
+    return gradient
 
 
 def without_derivative(

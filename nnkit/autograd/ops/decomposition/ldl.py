@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Any, NoReturn
+from typing import Any
 
-from nnkit.autograd.op.rule import rule
+from nnkit.autograd.op.rule import refusing, rule
 from nnkit.autograd.ops.decomposition.factorization import WHOLE, check_square
 from nnkit.autograd.ops.decomposition.lu import refuse_failures
 from nnkit.autograd.ops.linalg.products import check_operands
@@ -13,14 +13,18 @@ from nnkit.autograd.tensor import Tensor
 from nnkit.backend.dtype import INTEGER
 
 
-def _unknown(B: Any, g: Any) -> NoReturn:
-    raise RuntimeError("the derivative of linalg.ldl_factor and linalg.ldl_solve is not there")
-
-
 _factor = rule(
-    "ldl_factor", node="NotImplemented", nondifferentiable=("pivots", "info"), x=_unknown
+    "ldl_factor",
+    node="NotImplemented",
+    nondifferentiable=("pivots", "info"),
+    x=refusing("linalg.ldl_factor"),
 )
-_solve = rule("ldl_solve", node="NotImplemented", x=_unknown, y=_unknown)
+_solve = rule(
+    "ldl_solve",
+    node="NotImplemented",
+    x=refusing("linalg.ldl_solve"),
+    y=refusing("linalg.ldl_solve"),
+)
 
 
 def ldl_factor(A: Tensor, *, hermitian: bool = False) -> Any:

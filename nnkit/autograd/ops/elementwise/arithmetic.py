@@ -31,10 +31,6 @@ from nnkit.backend.dtype import BOOL, COMPLEX, FLOATING, HALF, INTEGER, held, of
 THREE = ("input", "tensor1", "tensor2")
 
 
-def _no_derivative(name: str) -> Any:
-    raise RuntimeError(f"{name}(): the derivative is not implemented")
-
-
 _add = pointwise("add", lambda x, y: x + y, public=False, x=lambda g: g, y=lambda g: g)
 _sub = pointwise(
     "sub", lambda x, y: x - y, public=False, refuses=("bool",), reflected="RsubBackward1",
@@ -79,9 +75,7 @@ floor_divide = pointwise(
     "floor_divide", lambda x, y: fn.div_floor(x, y),
     "``input / other`` rounded down; has no derivative (`div` with a rounding mode has).",
     example=("nnkit.tensor([7, -7]), 2", "tensor([ 3, -4])"),
-    refuses=("bool", "complex"), node="NotImplemented",
-    x=lambda g, y: _no_derivative("floor_divide"), y=lambda g, x: _no_derivative("floor_divide"),
-    out=Out(history="ended"),
+    refuses=("bool", "complex"), node="NotImplemented", out=Out(history="ended"),
 )
 remainder = pointwise(
     "remainder", lambda x, y: fn.remainder(x, y),
@@ -175,7 +169,6 @@ hypot = pointwise(
 _heaviside = pointwise(
     "heaviside", lambda x, y: fn.heaviside(x, y), public=False, refuses=("complex",),
     numbers="none", node="NotImplemented",
-    x=lambda g, y: _no_derivative("heaviside"), y=lambda g, x: _no_derivative("heaviside"),
 )
 nextafter = pointwise(
     "nextafter", lambda x, y: fn.nextafter(x, y),

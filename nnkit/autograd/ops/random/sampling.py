@@ -22,7 +22,7 @@ from nnkit.autograd.grad_mode import MODE
 from nnkit.autograd.op.out import Out, check_out, write_out
 from nnkit.autograd.op.promotion import scalar
 from nnkit.autograd.op.public import public
-from nnkit.autograd.op.rule import real_gradient, rule
+from nnkit.autograd.op.rule import real_gradient, refusing, rule
 from nnkit.autograd.ops.random.inplace import bernoulli_, need, normal_, number
 from nnkit.autograd.ops.shape.reshaping import broadcast_tensors
 from nnkit.autograd.surface.generator import source_of
@@ -35,13 +35,11 @@ def _zeros(B: Any, g: Any) -> Any:
     return B.zeros_like(g)
 
 
-def _no_derivative(B: Any, g: Any) -> Any:
-    raise RuntimeError("binomial(): the derivative is not implemented")
-
-
 _bernoulli = rule("bernoulli", alone="recorded", node="BernoulliBackward0", p=_zeros)
 _poisson = rule("poisson", node="PoissonBackward0", x=_zeros)
-_binomial = rule("binomial", node="NotImplemented", count=_no_derivative, p=_no_derivative)
+_binomial = rule(
+    "binomial", node="NotImplemented", count=refusing("binomial"), p=refusing("binomial")
+)
 _standard_gamma = rule("standard_gamma", x=_zeros)
 _normal_around = rule("normal_around", alone="recorded", node="NormalBackward1", mean=_zeros)
 _normal_scaled = rule("normal_scaled", alone="recorded", node="NormalBackward2", std=_zeros)
