@@ -12,7 +12,6 @@ from nnkit.autograd.surface import return_types
 from nnkit.autograd.tensor import Tensor
 from nnkit.backend.dtype import INTEGER
 
-
 _factor = rule(
     "ldl_factor",
     node="NotImplemented",
