@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 Ints = tuple[int, ...]
 
 
@@ -21,6 +23,11 @@ def window_counts(
     """The same along each axis."""
     rows = zip(spatial, kernel, stride, padding, dilation, strict=True)
     return tuple(window_count(*row, ceil) for row in rows)
+
+
+def is_pointwise(kernel: Ints, stride: Ints, padding: Ints) -> bool:
+    """Whether each window is one element, and each element a window."""
+    return math.prod(kernel) == math.prod(stride) == 1 and not any(padding)
 
 
 def part_bounds(size: int, count: int) -> tuple[list[int], list[int]]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from nnkit.backend.cpu import reduction as cpu
+from nnkit.backend.cpu import BACKEND as cpu
 from nnkit.backend.cuda import reduction
 from tests.cuda.arrays import on_arrays
 from tests.cuda.compare import F2, F4, F8, assert_same

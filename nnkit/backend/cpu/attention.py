@@ -63,7 +63,8 @@ def _flatten(x: Array, batch: tuple[int, ...]) -> Array:
     return np.broadcast_to(x, (*batch, *x.shape[-2:])).reshape(math.prod(batch), *x.shape[-2:])
 
 
-def _batch(*arrays: Array | None) -> tuple[int, ...]:
+def batch_of(*arrays: Any) -> tuple[int, ...]:
+    """The shape that the leading axes of queries, keys, values and a mask broadcast to."""
     return np.broadcast_shapes(*(a.shape[:-2] for a in arrays if a is not None))
 
 
@@ -109,7 +110,7 @@ def _attend(p: Array, v: Array, rounded: Callable | None, out: Array) -> Array:
 
 
 def attention(q, k, v, mask, is_causal, scale):
-    batch, dtype = _batch(q, k, v, mask), q.dtype
+    batch, dtype = batch_of(q, k, v, mask), q.dtype
     is_fused = _is_fused(q, k, v, mask)
     axes, rounded = order_of(q) if is_fused else None, _rounding(q, is_fused)
     q, k, v, mask = _wide(q, k, v, mask)
@@ -126,7 +127,7 @@ def attention(q, k, v, mask, is_causal, scale):
 
 
 def attention_grad(g, q, k, v, mask, log_total, is_causal, scale, needs):
-    batch, dtype = _batch(q, k, v, mask), q.dtype
+    batch, dtype = batch_of(q, k, v, mask), q.dtype
     is_fused = not needs[3] and _is_fused(q, k, v, mask)
     rounded = _rounding(q, is_fused)
     g, q, k, v, mask = _wide(g, q, k, v, mask)

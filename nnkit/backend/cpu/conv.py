@@ -14,7 +14,7 @@ from functools import wraps
 import numpy as np
 
 from nnkit.backend.dtype import HALF
-from nnkit.backend.windows import window_counts
+from nnkit.backend.windows import is_pointwise, window_counts
 
 Array = np.ndarray
 Ints = tuple[int, ...]
@@ -69,10 +69,6 @@ def _tiles(batch: int, rows: int, row_bytes: int) -> Iterator[tuple[slice, slice
             yield slice(sample, sample + 1), slice(start, min(start + step, rows))
 
 
-def _is_pointwise(kernel: Ints, stride: Ints, padding: Ints) -> bool:
-    return math.prod(kernel) == math.prod(stride) == 1 and not any(padding)
-
-
 @_widened
 def conv(
     x: Array, weight: Array, bias: Array | None,
@@ -87,7 +83,7 @@ def conv(
     kernel = tuple(kernel)
     matrix = weight.reshape(groups, outputs // groups, weight.shape[1] * math.prod(kernel))
     size = window_counts(x.shape[2:], kernel, stride, padding, dilation)
-    if _is_pointwise(kernel, stride, padding):
+    if is_pointwise(kernel, stride, padding):
         out = np.matmul(
             matrix, x.reshape(x.shape[0], groups, x.shape[1] // groups, math.prod(size))
         )

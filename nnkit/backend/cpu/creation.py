@@ -37,10 +37,6 @@ def zeros_like(x: np.ndarray) -> np.ndarray:
     return np.zeros(x.shape, x.dtype) if x.flags.c_contiguous else fill_(empty_like(x), 0)
 
 
-def ones_like(x: np.ndarray) -> np.ndarray:
-    return fill_(empty_like(x), 1)
-
-
 def empty_strided(shape: tuple, strides: tuple, dtype: np.dtype) -> np.ndarray:
     """Strides count elements; the memory is just large enough for the last of them."""
     last = sum((n - 1) * s for n, s in zip(shape, strides, strict=True)) if 0 not in shape else -1
@@ -154,10 +150,6 @@ def fill_(x: np.ndarray, value: Any) -> np.ndarray:
     # As in torch, a number reaches a half by way of float32.
     x.fill(np.float32(value) if x.dtype in HALF and isinstance(value, float) else value)
     return x
-
-
-def fill(x: np.ndarray, value: Any) -> np.ndarray:
-    return fill_(empty_like(x), value)
 
 
 def make_complex(real: np.ndarray, imag: np.ndarray) -> np.ndarray:

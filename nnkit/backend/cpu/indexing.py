@@ -85,13 +85,6 @@ def getitem(x: Array, index: Any) -> Array:
     return basic_view(x, index if index.__class__ is tuple else (index,))
 
 
-def getitem_adjoint(y: Array, index: Any, shape: tuple[int, ...]) -> Array:
-    """Zeros of ``shape`` with ``y`` at ``index``."""
-    out = np.zeros(shape, y.dtype)
-    out[index] = y
-    return out
-
-
 def index(x: Array, positions: tuple) -> Array:
     positions = with_masks(positions)
     axes = [axis for axis, item in enumerate(positions) if item is not ALL]
@@ -199,13 +192,6 @@ def gather(x: Array, index: Array, axis: int) -> Array:
     return gather(np.ascontiguousarray(x[kept]), index, axis)
 
 
-def gather_adjoint(y: Array, index: Array, axis: int, shape: tuple[int, ...]) -> Array:
-    """Zeros of ``shape`` with ``y`` added where `gather` read."""
-    out = np.zeros(shape, y.dtype)
-    add_at(out.reshape(-1), positions(shape, index, axis).reshape(-1), y.reshape(-1))
-    return out
-
-
 def _fit(source: Any, index: Array) -> Array:
     """The part of ``source`` that ``index`` covers; a number or 0-dim array is repeated."""
     source = np.asarray(source)
@@ -282,21 +268,9 @@ def index_select(x: Array, index: Array, axis: int) -> Array:
     return _taken(x, index, axis) if x.ndim else x.reshape(1).take(index).reshape(())
 
 
-def index_select_adjoint(y: Array, index: Array, axis: int, shape: tuple[int, ...]) -> Array:
-    """Zeros of ``shape`` with ``y`` added where `index_select` read."""
-    return index_add_(np.zeros(shape, y.dtype), index, y, axis, 1)
-
-
 def take(x: Array, index: Array) -> Array:
     """The elements at positions in the memory of rows of ``x``."""
     return np.asarray(x.reshape(-1).take(wrap_index(index, x.size)))
-
-
-def take_adjoint(y: Array, index: Array, shape: tuple[int, ...]) -> Array:
-    """Zeros of ``shape`` with ``y`` added where `take` read."""
-    out = np.zeros(shape, y.dtype)
-    index_add_(out.reshape(-1), wrap_index(index, out.size).reshape(-1), y.reshape(-1), 0, 1)
-    return out
 
 
 def index_add_(x: Array, index: Array, source: Array, axis: int, alpha: Any) -> Array:

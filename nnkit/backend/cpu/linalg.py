@@ -49,17 +49,8 @@ def matmul(x: np.ndarray, y: np.ndarray) -> np.ndarray:
     return mm(rows, y).reshape(x.shape[:-1] + y.shape[1:])
 
 
-def mH(x: np.ndarray) -> np.ndarray:
-    t = x.swapaxes(-1, -2)
-    return np.conjugate(t) if t.dtype.kind == "c" else t
-
-
 def dot(x: np.ndarray, y: np.ndarray) -> np.ndarray:
     return np.asarray(mm(x, y))
-
-
-def vdot(x: np.ndarray, y: np.ndarray) -> np.ndarray:
-    return dot(np.conjugate(x) if x.dtype.kind == "c" else x, y)
 
 
 def linear(x: np.ndarray, weight: np.ndarray, bias: np.ndarray | None) -> np.ndarray:

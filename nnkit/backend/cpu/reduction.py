@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from nnkit.backend.axes import kept_shape, norm_order, summed_axes, terms
+from nnkit.backend.axes import kept_shape, norm_order, terms
 from nnkit.backend.cpu.creation import make_complex
 from nnkit.backend.cpu.summation import ONES, ROWS, large_sum, square_sum
 from nnkit.backend.dtype import HALF
@@ -105,14 +105,10 @@ def var_mean(
     return variance, kept if keepdims else kept.reshape(variance.shape)
 
 
-def var(x: np.ndarray, axis: Any, correction: float, keepdims: bool) -> np.ndarray:
-    return var_mean(x, axis, correction, keepdims)[0]
-
-
 def std(x: np.ndarray, axis: Any, correction: float, keepdims: bool) -> np.ndarray:
     if x.dtype in HALF:
         return _widened(std, x, axis, correction, keepdims)
-    variance = var(x, axis, correction, keepdims)
+    variance, _ = var_mean(x, axis, correction, keepdims)
     return np.sqrt(variance, variance)
 
 
@@ -140,14 +136,6 @@ def argmin(x: Any, axis: int | None, keepdims: bool) -> np.ndarray:
     if x.dtype in HALF:
         x = x.astype(F4)
     return by_rows(x.argmin(axis, None, keepdims=keepdims))
-
-
-def max(x: np.ndarray, axis: int, keepdims: bool) -> tuple[np.ndarray, np.ndarray]:
-    return amax(x, axis, keepdims), argmax(x, axis, keepdims)
-
-
-def min(x: np.ndarray, axis: int, keepdims: bool) -> tuple[np.ndarray, np.ndarray]:
-    return amin(x, axis, keepdims), argmin(x, axis, keepdims)
 
 
 def all(x: np.ndarray, axis: Any, keepdims: bool) -> np.ndarray:
@@ -259,9 +247,3 @@ def recurrence(a: np.ndarray, b: np.ndarray, axis: int) -> np.ndarray:
     for i in range(1, len(sums)):
         sums[i] += factors[i] * sums[i - 1]
     return out
-
-
-def sum_to(x: np.ndarray, shape: tuple) -> np.ndarray:
-    """Sum ``x`` down to a shape that broadcasts to its own."""
-    axis = summed_axes(x.shape, shape)
-    return sum(x, axis, True).reshape(shape) if axis else x.reshape(shape)

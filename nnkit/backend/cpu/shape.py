@@ -18,7 +18,6 @@ from nnkit.backend.cpu.creation import copy, copy_, empty_like
 from nnkit.backend.cpu.memory import byte_offset
 from nnkit.backend.index import ALL
 from nnkit.backend.memory import common_format, extent, owner, strides_of, strides_seen_as
-from nnkit.backend.windows import padded_geometry
 
 Array = np.ndarray
 
@@ -271,15 +270,6 @@ def diagonal(x: Array, offset: int, axis1: int, axis2: int) -> Array:
     return out
 
 
-def diagonal_adjoint(
-    y: Array, shape: tuple[int, ...], offset: int, axis1: int, axis2: int
-) -> Array:
-    """Zeros of ``shape`` with ``y`` on the diagonal."""
-    out = np.zeros(shape, y.dtype)
-    diagonal(out, offset, axis1, axis2)[...] = y
-    return out
-
-
 def storage_offset(x: Array) -> int:
     """The number of elements in the storage of ``x`` before its first."""
     return byte_offset(x) // x.itemsize
@@ -374,14 +364,6 @@ def unfold_adjoint(y: Array, shape: tuple[int, ...], axis: int, size: int, step:
     reach = (y.shape[axis] - 1) * step + 1
     for k in reversed(range(size)):
         out[(*lead, slice(k, k + reach, step))] += y[..., k]
-    return out
-
-
-def pad(x: Array, widths: tuple[tuple[int, int], ...], value: Any) -> Array:
-    """Surround with ``value``; a negative width crops."""
-    shape, inner, kept = padded_geometry(x.shape, widths)
-    out = np.full(shape, value, x.dtype)
-    out[inner] = x[kept]
     return out
 
 

@@ -96,13 +96,6 @@ def median(x: Array, axis: int, keepdims: bool) -> tuple[Array, Array]:
     return _reduced(_pick(x, indices, axis), indices, axis, keepdims)
 
 
-def median_all(x: Array, ignore_nan: bool) -> Array:
-    """The lower median of all elements; NaN for none."""
-    if not x.size:
-        return np.full((), np.nan, x.dtype)
-    return (nanmedian if ignore_nan else median)(x.reshape(-1), 0, False)[0]
-
-
 def nanmedian(x: Array, axis: int, keepdims: bool) -> tuple[Array, Array]:
     """The lower median of what is not NaN; NaN where nothing else is."""
     if not x.ndim or x.dtype.kind != "f" and x.dtype not in HALF:

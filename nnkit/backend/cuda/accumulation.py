@@ -55,7 +55,7 @@ def add_slices(
     first, last = (empty((work,), wide, out) for _ in range(2))
     blocks = (blocks_for(work, THREADS, current_machine().processors),)
     ordered = index[order]
-    rest = (first, last, failures.pointer(), np.int32(code), runs, np.float64(alpha))
+    rest = (first, last, *failures.report(code), runs, np.float64(alpha))
     run = kernel("accumulation", "add_runs", out.dtype)
     run(blocks, (THREADS,), (out, contiguous(source), ordered, order, *rest))
     kernel("accumulation", "join_runs", out.dtype)(blocks, (THREADS,), (out, ordered, *rest))

@@ -14,6 +14,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from nnkit.backend.cpu.attention import batch_of
 from nnkit.backend.cuda import cudnn
 from nnkit.backend.cuda.creation import zeros
 from nnkit.backend.cuda.differences import array_module, contiguous, empty, same_dtype
@@ -115,15 +116,11 @@ def _mask(mask: Any, batch: tuple) -> Mask:
     return Mask() if mask is None else Mask(_walk(mask, batch), *_steps(mask, batch)[-2:])
 
 
-def _batch(*arrays: Any) -> tuple[int, ...]:
-    return np.broadcast_shapes(*(a.shape[:-2] for a in arrays if a is not None))
-
-
 class Call:
     """Operands that a kernel can read, and what it is told about them."""
 
     def __init__(self, q: Any, k: Any, v: Any, g: Any, mask: Any, is_causal: Any, scale: Any):
-        self.batch = batch = _batch(q, k, v, mask)
+        self.batch = batch = batch_of(q, k, v, mask)
         if g is not None:
             g = array_module(g).broadcast_to(g, (*batch, *g.shape[-2:]))
         arrays = [None if x is None else _readable(x) for x in (q, k, v, g)]

@@ -19,9 +19,7 @@ def checked_index(index: Any, size: int, code: int, wraps: bool = False) -> Any:
     out = empty(index.shape, np.dtype(np.int64), index)
     if index.size:
         run = kernel("indexing", "checked_index", index.dtype, wraps)
-        arguments = (
-            index, out, np.int64(index.size), np.int64(size), failures.pointer(), np.int32(code),
-        )  # fmt: skip
+        arguments = (index, out, np.int64(index.size), np.int64(size), *failures.report(code))
         blocks = blocks_for(index.size, THREADS, current_machine().processors)
         run((blocks,), (THREADS,), arguments)
     return out

@@ -13,11 +13,11 @@ from typing import Any
 
 import numpy as np
 
-from nnkit.backend import transfers
+from nnkit.backend.cpu.collective import arrived as arrived
 from nnkit.backend.cpu.collective import barrier as barrier_of_hosts
 from nnkit.backend.cpu.collective import begin
 from nnkit.backend.cuda.creation import cupy
-from nnkit.backend.cuda.differences import BF16, address, contiguous
+from nnkit.backend.cuda.differences import BF16, address, as_bits, contiguous
 from nnkit.backend.ranks import Group
 from nnkit.backend.transfers import DONE, Transfer, travelling
 from nnkit.backend.transfers import await_arrival as await_arrival
@@ -108,12 +108,8 @@ def _flat(arrays: Arrays) -> Any:
     """The elements of the arrays one after another, as NCCL knows them."""
     if len(arrays) == 1:
         return _known(contiguous(arrays[0]).reshape(-1))
-    whole = np.concatenate([_bits(contiguous(a).reshape(-1)) for a in arrays])
+    whole = np.concatenate([as_bits(contiguous(a).reshape(-1)) for a in arrays])
     return _known(whole.view(arrays[0].dtype))
-
-
-def _bits(x: Any) -> Any:
-    return x.view(np.uint16) if x.dtype == BF16 else x
 
 
 def _known(flat: Any) -> Any:
@@ -143,9 +139,9 @@ def _deal(flat: Any, arrays: Arrays) -> None:
     if first.dtype in WIDER:
         flat = flat.astype(first.dtype)
     start = 0
-    flat = _bits(flat) if first.dtype == BF16 else flat.view(first.dtype)
+    flat = as_bits(flat) if first.dtype == BF16 else flat.view(first.dtype)
     for array in arrays:
-        _bits(array)[...] = flat[start : start + array.size].reshape(array.shape)
+        as_bits(array)[...] = flat[start : start + array.size].reshape(array.shape)
         start += array.size
 
 
@@ -340,7 +336,3 @@ def receive_(xs: Arrays, source: int, tag: int, group: Group) -> np.ndarray:
     _exchange(message, _link(group), [], [(source, target)])
     message.finish = _dealing(target, xs)
     return message.start()
-
-
-def arrived(ticket: np.ndarray) -> np.ndarray:
-    return np.array(transfers.arrived(ticket))

@@ -24,7 +24,7 @@ from nnkit.backend.cuda.launch import THREADS, blocks_for
 from nnkit.backend.cuda.linalg import matmul
 from nnkit.backend.cuda.source import current_machine, kernel
 from nnkit.backend.cuda.team import pack_for
-from nnkit.backend.windows import window_counts
+from nnkit.backend.windows import is_pointwise, window_counts
 
 TILE = 512 << 20  # bytes of columns at a time
 
@@ -71,10 +71,6 @@ def _swapped(x: Any, bias: Any, out: Any) -> Any:
     return out
 
 
-def _is_pointwise(kernel: Ints, stride: Ints, padding: Ints) -> bool:
-    return math.prod(kernel) == math.prod(stride) == 1 and not any(padding)
-
-
 def _is_depthwise(shape: Ints, groups: int) -> bool:
     """Whether a weight is depthwise: one input channel in each of several groups."""
     return shape[1] == 1 and groups > 1
@@ -110,7 +106,7 @@ def conv(
         _launch("depthwise", work_on(planes, count), x, *given)
         return out
     matrix = weight.reshape(groups, outputs // groups, of_group * taps)
-    if _is_pointwise(window, stride, padding):
+    if is_pointwise(window, stride, padding):
         out = matmul(matrix, x.reshape(batch, groups, of_group, count)).reshape(out.shape)
         return _with_bias(out, bias, outputs, count)
     if cudnn.conv(x, weight, out, stride, padding, dilation):
@@ -180,7 +176,7 @@ def conv_grad_input(
         _launch("depthwise_grad_input", work_on(planes, math.prod(spatial)), g, *given)
         return out
     matrix = weight.reshape(groups, outputs // groups, of_group * taps).swapaxes(1, 2)
-    if _is_pointwise(tuple(window), stride, padding):
+    if is_pointwise(tuple(window), stride, padding):
         product = matmul(matrix, g.reshape(batch, groups, outputs // groups, count))
         return product.reshape(shape)
     if cudnn.conv_grad_input(g, weight, out, stride, padding, dilation):

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from nnkit.backend.cpu import creation as host
-from nnkit.backend.cuda.differences import BF16, address, array_module, is_array, layout
+from nnkit.backend.cuda.differences import BF16, address, array_module, as_bits, is_array, layout
 from nnkit.backend.cuda.differences import contiguous as contiguous
 from nnkit.backend.cuda.launch import (
     THREADS,
@@ -28,7 +28,6 @@ from nnkit.backend.cuda.source import current_machine, kernel
 from nnkit.backend.cuda.strided import Walk, walk_of
 from nnkit.backend.cuda.team import team_for
 from nnkit.backend.formula import Formula
-from nnkit.backend.memory import is_dense
 
 _IDENTITY = Formula("copy", lambda x: x)
 SHORT_ROW = 128  # bytes: shorter ones are copied element by element
@@ -48,12 +47,8 @@ def empty(shape: tuple, dtype: np.dtype) -> Any:
 def zeros(shape: tuple, dtype: np.dtype) -> Any:
     # Of all our dtypes, zero has no bit set.
     out = cupy().ndarray(shape, dtype)
-    _bits(out).fill(0)
+    as_bits(out).fill(0)
     return out
-
-
-def _bits(x: Any) -> Any:
-    return x.view(np.uint16) if x.dtype == BF16 else x
 
 
 def full(shape: tuple, value: Any, dtype: np.dtype) -> Any:
@@ -66,10 +61,6 @@ def empty_like(x: Any) -> Any:
 
 def zeros_like(x: Any) -> Any:
     return fill_(empty_like(x), 0)
-
-
-def ones_like(x: Any) -> Any:
-    return fill_(empty_like(x), 1)
 
 
 def empty_strided(shape: tuple, strides: tuple, dtype: np.dtype) -> Any:
@@ -108,7 +99,7 @@ def array(data: Any, dtype: np.dtype | None) -> Any:
     if out.size:
         from nnkit.backend.cuda.runtime import copy_from_host
 
-        copy_from_host(_bits(out), _bits(values))
+        copy_from_host(as_bits(out), as_bits(values))
     return out
 
 
@@ -211,21 +202,12 @@ def fill_(x: Any, value: Any) -> Any:
     if is_array(value):
         return copy_(x, value)
     if x.dtype == BF16:
-        _bits(x).fill(int(np.asarray(value, BF16).view(np.uint16)))
+        as_bits(x).fill(int(np.asarray(value, BF16).view(np.uint16)))
     elif x.dtype.kind in "iu" and isinstance(value, float):
         x.fill(int(value) if math.isfinite(value) else 0)
     else:
         x.fill(value)
     return x
-
-
-def fill(x: Any, value: Any) -> Any:
-    return fill_(empty_like(x), value)
-
-
-def overwrite(x: Any, source: Any) -> Any:
-    dense = is_dense(x)  # in another geometry torch has a gradient lie by rows
-    return copy_(empty_like(x) if dense else array_module(x).ndarray(x.shape, x.dtype), source)
 
 
 def make_complex(real: Any, imag: Any) -> Any:

@@ -91,7 +91,7 @@ def on_bits(kernel: Callable) -> Callable:
     def run(*arguments: Any) -> Any:
         if not any(_has_bfloat16(a) for a in arguments):
             return kernel(*arguments)
-        result = kernel(*(_as_bits(a) for a in arguments))
+        result = kernel(*(as_bits(a) for a in arguments))
         if isinstance(result, tuple):
             return tuple(_from_bits(r) for r in result)
         return _from_bits(result)
@@ -105,9 +105,10 @@ def _has_bfloat16(value: Any) -> bool:
     return getattr(value, "dtype", None) == BF16 and is_array(value)
 
 
-def _as_bits(value: Any) -> Any:
+def as_bits(value: Any) -> Any:
+    """An array of bfloat16, or each in a sequence, as 16-bit integers; all else as it is."""
     if isinstance(value, list | tuple):
-        return type(value)(_as_bits(v) for v in value)
+        return type(value)(as_bits(v) for v in value)
     return value.view(np.uint16) if _has_bfloat16(value) else value
 
 

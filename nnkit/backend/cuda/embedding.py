@@ -19,10 +19,6 @@ def _as_index(index: Any) -> Any:
     return contiguous(same_dtype(index, I8))
 
 
-def _report(code: int) -> tuple[np.uint64, np.int32]:
-    return failures.pointer(), np.int32(code)
-
-
 def _blocks(count: int, of_block: int = THREADS) -> tuple[int]:
     return (blocks_for(count, of_block, current_machine().processors),)
 
@@ -33,7 +29,7 @@ def embedding(weight: Any, index: Any, padding_idx: Any, scale_grad_by_freq: boo
     out = empty((*index.shape, *weight.shape[1:]), weight.dtype, weight)
     if out.size:
         sizes = (np.int64(index.size), np.int64(len(weight)), np.int64(width))
-        given = (weight, index, out, *sizes, *_report(failures.EMBEDDING))
+        given = (weight, index, out, *sizes, *failures.report(failures.EMBEDDING))
         blocks = _blocks(index.size, THREADS // WARP)
         kernel("embedding", "embedding_rows", weight.dtype)(blocks, (THREADS,), given)
     return out
@@ -55,7 +51,7 @@ def embedding_renorm_(weight: Any, index: Any, max_norm: float, norm_type: float
     is_met = zeros((len(weight),), np.dtype(np.uint8))
     if index.size and target.size:
         rows = np.int64(len(weight))
-        given = (index, is_met, np.int64(index.size), rows, *_report(failures.EMBEDDING))
+        given = (index, is_met, np.int64(index.size), rows, *failures.report(failures.EMBEDDING))
         kernel("embedding", "mark_rows")(_blocks(index.size), (THREADS,), given)
         given = (target, is_met, rows, np.int64(weight.shape[1]))
         scalars = (np.float64(max_norm), np.float64(norm_type))
@@ -82,6 +78,12 @@ def one_hot(index: Any, classes: int) -> Any:
     index = _as_index(index)
     out = empty((*index.shape, classes), I8, index)
     if out.size:
-        given = (index, out, np.int64(index.size), np.int64(classes), *_report(failures.CLASS))
+        given = (
+            index,
+            out,
+            np.int64(index.size),
+            np.int64(classes),
+            *failures.report(failures.CLASS),
+        )
         kernel("embedding", "one_hot_rows")(_blocks(out.size), (THREADS,), given)
     return out

@@ -69,9 +69,9 @@ def _flag_in_memory() -> Failure:
     return _flag
 
 
-def pointer() -> np.uint64:
-    """The `Failure*` to pass to a kernel."""
-    return np.uint64(ctypes.addressof(_flag_in_memory()))
+def report(code: int) -> tuple[np.uint64, np.int32]:
+    """The arguments with which a kernel reports a failure: its `Failure*`, and the number."""
+    return np.uint64(ctypes.addressof(_flag_in_memory())), np.int32(code)
 
 
 def check() -> None:

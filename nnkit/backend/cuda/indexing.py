@@ -19,8 +19,8 @@ from nnkit.backend.cuda.accumulation import add_at, add_slices, flat_positions
 from nnkit.backend.cuda.checks import checked_index
 from nnkit.backend.cuda.creation import array, cast, copy, copy_, cupy, fill_, zeros
 from nnkit.backend.cuda.differences import (
-    BF16,
     array_module,
+    as_bits,
     contiguous,
     is_array,
     on_bits,
@@ -90,9 +90,7 @@ def _assign(x: Any, places: Any, value: Any) -> None:
     """``x[places] = value``, an array of the same dtype or a number."""
     if not is_array(value):
         value = fill_(x.__class__((), x.dtype), value)
-    if x.dtype == BF16:
-        x, value = x.view(np.uint16), value.view(np.uint16)
-    x[places] = value
+    as_bits(x)[places] = as_bits(value)
 
 
 index_put = on_copy(index_put_)
@@ -132,13 +130,6 @@ def gather(x: Any, index: Any, axis: int) -> Any:
     return contiguous(x).reshape(-1)[places].reshape(index.shape)
 
 
-def gather_adjoint(y: Any, index: Any, axis: int, shape: tuple) -> Any:
-    """Zeros of ``shape`` with ``y`` added where `gather` read."""
-    out = zeros(shape, y.dtype)
-    add_at(out.reshape(-1), _positions(shape, index, axis), contiguous(y).reshape(-1))
-    return out
-
-
 def _fit(source: Any, index: Any, x: Any) -> Any:
     """The part of ``source`` that ``index`` covers, flat; a number or 0-dim array is repeated."""
     if not is_array(source):
@@ -164,10 +155,6 @@ def scatter_(x: Any, index: Any, source: Any, axis: int) -> Any:
 
 
 scatter = on_copy(scatter_)
-
-
-def scatter_fill(x: Any, index: Any, axis: int, value: Any) -> Any:
-    return scatter_(copy(x), index, value, axis)
 
 
 def scatter_add_(x: Any, index: Any, source: Any, axis: int) -> Any:
@@ -229,11 +216,6 @@ def index_select(x: Any, index: Any, axis: int) -> Any:
     return x.take(checked, axis)
 
 
-def index_select_adjoint(y: Any, index: Any, axis: int, shape: tuple) -> Any:
-    """Zeros of ``shape`` with ``y`` added where `index_select` read."""
-    return index_add_(zeros(shape, y.dtype), index, y, axis, 1)
-
-
 def index_add_(x: Any, index: Any, source: Any, axis: int, alpha: Any) -> Any:
     from nnkit.backend.cuda import BACKEND as B
 
@@ -282,28 +264,11 @@ def wrap_index(index: Any, size: int) -> Any:
 # Masks
 
 
-def masked_fill_(x: Any, mask: Any, value: Any) -> Any:
-    from nnkit.backend.cuda import BACKEND as B
-
-    return copy_(x, B.where(mask, fill_(x.__class__((), x.dtype), value), x))
-
-
-def masked_fill(x: Any, mask: Any, value: Any) -> Any:
-    from nnkit.backend.cuda import BACKEND as B
-
-    return B.where(mask, fill_(x.__class__((), x.dtype), value), x)
-
-
 @on_bits
 def masked_select(x: Any, mask: Any) -> Any:
     xp = array_module(x)
     shape = np.broadcast_shapes(x.shape, mask.shape)
     return xp.broadcast_to(x, shape)[xp.broadcast_to(mask, shape)]
-
-
-def masked_select_adjoint(y: Any, mask: Any, shape: tuple) -> Any:
-    """Zeros of ``shape`` with the elements of ``y``, in order, where the mask is true."""
-    return masked_scatter_(zeros(shape, y.dtype), mask, y)
 
 
 def masked_scatter_(x: Any, mask: Any, source: Any) -> Any:

@@ -157,15 +157,6 @@ def matmul(x: Any, y: Any) -> Any:
 mm = mv = bmm = dot = matmul
 
 
-def mH(x: Any) -> Any:
-    t = x.swapaxes(-1, -2)
-    return t.conj() if t.dtype.kind == "c" else t
-
-
-def vdot(x: Any, y: Any) -> Any:
-    return matmul(x.conj() if x.dtype.kind == "c" else x, y)
-
-
 def linear(x: Any, weight: Any, bias: Any) -> Any:
     from nnkit.backend.cuda import BACKEND as B
 

@@ -47,10 +47,6 @@ def _like(weight: Any, x: Any) -> Any:
     return contiguous(same_dtype(weight, x.dtype))
 
 
-def _report(code: int) -> tuple[np.uint64, np.int32]:
-    return failures.pointer(), np.int32(code)
-
-
 def _wide(dtype: np.dtype) -> np.dtype:
     return F4 if dtype in HALF else dtype
 
@@ -62,7 +58,7 @@ def cross_entropy(x, target, weight, ignore_index, reduction, label_smoothing):
     losses, weights = (empty(target.shape, _wide(x.dtype), x) for _ in range(2))
     if labels.count:
         kind, blocks, threads = _teams(labels)
-        given = (x, target, weight, p, losses, weights, *_report(failures.TARGET), labels)
+        given = (x, target, weight, p, losses, weights, *failures.report(failures.TARGET), labels)
         run = kernel("loss", "cross_entropy", x.dtype, kind)
         run((blocks,), (threads,), (*given, np.float64(label_smoothing)))
     return _reduced(losses, weights, reduction, x), p
@@ -74,7 +70,7 @@ def nll_loss(x, target, weight, ignore_index, reduction):
     losses, weights = (empty(target.shape, _wide(x.dtype), x) for _ in range(2))
     if labels.count:
         blocks = blocks_for(labels.count, THREADS, current_machine().processors)
-        given = (x, target, weight, losses, weights, *_report(failures.LABEL), labels)
+        given = (x, target, weight, losses, weights, *failures.report(failures.LABEL), labels)
         kernel("loss", "nll_loss", x.dtype)((blocks,), (THREADS,), given)
     return _reduced(losses, weights, reduction, x)
 

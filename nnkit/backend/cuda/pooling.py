@@ -110,7 +110,7 @@ def max_unpool(x: Any, indices: Any, shape: Ints) -> Any:
     x, indices = contiguous(x), contiguous(indices)
     out, owners = empty(shape, x.dtype, x), zeros(shape, I4)
     size, plane = math.prod(x.shape[2:]), math.prod(shape[2:])
-    report = (failures.pointer(), np.int32(failures.UNPOOLED))
+    report = failures.report(failures.UNPOOLED)
     _launch("unpool_owners", x.size, None, indices, owners, x.size, size, plane, *report)
     _launch("max_unpool", out.size, x.dtype, x, owners, out, out.size, size, plane)
     return out

@@ -30,7 +30,7 @@ from nnkit.backend.cuda.launch import (
 )
 from nnkit.backend.cuda.source import TYPES, Kernel, current_machine, expanded
 from nnkit.backend.dtype import HALF
-from nnkit.backend.formula import Expression, Formula, Trace, Update
+from nnkit.backend.formula import SEEN_THROUGH, Expression, Formula, Trace, Update
 from nnkit.backend.memory import order_of_result
 
 F4, F8, BOOL = np.dtype(np.float32), np.dtype(np.float64), np.dtype(np.bool_)
@@ -192,6 +192,8 @@ def print_formula(name: str, formula: Formula) -> Callable:
 
         return print_update(formula)
     in_place = name != formula.name
+    if formula.name in SEEN_THROUGH and not in_place:
+        return lambda x: interpreted(formula, (x,), False) if x.dtype.kind == "c" else x
     count = len(formula.arrays)
     variants: dict[tuple, Variant] = {}
     plans = Plans()
@@ -220,7 +222,6 @@ def print_formula(name: str, formula: Formula) -> Callable:
         return plan(arguments)
 
     run.__name__ = name
-    run.formula = formula  # type: ignore[attr-defined]
     return run
 
 

@@ -83,7 +83,7 @@ def bernoulli_from_(x: Any, p: Any, generator: Any) -> Any:
     if x.size:
         of_block = WORDS // 2 if wide.dtype == F8 else WORDS
         stream = drawn(stream_of(generator), x.size, of_block)
-        report = (failures.pointer(), np.int32(failures.PROBABILITY))
+        report = failures.report(failures.PROBABILITY)
         blocks = blocks_for(-(-x.size // of_block), THREADS, current_machine().processors)
         given = (out, wide, np.int64(x.size), stream, *report)
         kernel("random", "bernoulli_from", wide.dtype)((blocks,), (THREADS,), given)
@@ -143,7 +143,7 @@ def multinomial(p: Any, num_samples: int, replacement: bool, generator: Any) -> 
     classes = p.shape[-1]
     rows = p.size // classes if classes else 0
     if rows:
-        report = (failures.pointer(), np.int32(failures.WEIGHTS))
+        report = failures.report(failures.WEIGHTS)
         blocks = blocks_for(rows, THREADS // WARP, current_machine().processors)
         run = kernel("random", "check_weights", p.dtype)
         run((blocks,), (THREADS,), (p, np.int64(rows), np.int64(classes), *report))

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from nnkit.backend.axes import kept_shape, norm_order, summed_axes
+from nnkit.backend.axes import norm_order
 from nnkit.backend.cuda.differences import address, contiguous, empty, layout
 from nnkit.backend.cuda.launch import (
     THREADS,
@@ -291,19 +291,6 @@ def norm(x: Any, p: float, axis: Any, keepdims: bool) -> Any:
     p = norm_order(x.shape, p, axis)
     kind = NORMS.get(p, 3)
     return _reduce(("NormOf", kind), x, axis, keepdims, (x.dtype,), p)[0]
-
-
-def sum_to(x: Any, shape: tuple) -> Any:
-    """Sum ``x`` down to a shape that broadcasts to its own."""
-    axis = summed_axes(x.shape, shape)
-    return sum(x, axis, True).reshape(shape) if axis else x.reshape(shape)
-
-
-def expand_reduced(x: Any, shape: tuple, axis: Any, keepdims: bool) -> Any:
-    """Repeat what a reduction along ``axis`` of an array of ``shape`` gave over that array."""
-    if not keepdims and x.ndim:
-        x = x.reshape(kept_shape(shape, axis))
-    return np.broadcast_to(x, shape)
 
 
 # Running totals

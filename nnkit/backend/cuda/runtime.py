@@ -16,7 +16,7 @@ import numpy as np
 
 from nnkit.backend.algebra import CATALOGUE, Backend
 from nnkit.backend.cuda import compiled, failures, planning
-from nnkit.backend.cuda.differences import BF16
+from nnkit.backend.cuda.differences import as_bits
 from nnkit.backend.cuda.philox import current_recording
 from nnkit.backend.cuda.planning import planned
 from nnkit.backend.cuda.printer import numbers_of, print_formula
@@ -257,7 +257,7 @@ def pinned(x: Any) -> Any:
     import cupyx
 
     require()
-    bits = x.view(np.uint16) if x.dtype == BF16 else x
+    bits = as_bits(x)
     copy = cupyx.empty_pinned(bits.shape, bits.dtype)
     copy[...] = bits
     return copy.view(x.dtype)

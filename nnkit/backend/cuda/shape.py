@@ -10,10 +10,9 @@ import numpy as np
 from nnkit.backend.cpu import shape as host
 from nnkit.backend.cpu.shape import imag, mT, permute, real, squeeze, swapaxes  # noqa: F401
 from nnkit.backend.cuda.accumulation import add_at
-from nnkit.backend.cuda.creation import array, copy_, empty_like, full, zeros
+from nnkit.backend.cuda.creation import array, copy_, empty_like, zeros
 from nnkit.backend.cuda.differences import address, array_module, contiguous, on_bits, storage
 from nnkit.backend.memory import extent
-from nnkit.backend.windows import padded_geometry
 
 
 @on_bits
@@ -71,11 +70,6 @@ def concat(xs: Any, axis: int) -> Any:
         copy_(out[(slice(None),) * axis + (slice(start, start + x.shape[axis]),)], x)
         start += x.shape[axis]
     return out
-
-
-def stack(xs: Any, axis: int) -> Any:
-    axis = axis + xs[0].ndim + 1 if axis < 0 else axis
-    return concat([unsqueeze(x, axis) for x in xs], axis)
 
 
 def flip(x: Any, axes: tuple) -> Any:
@@ -138,13 +132,6 @@ def diagonal(x: Any, offset: int, axis1: int, axis2: int) -> Any:
     return x.diagonal(offset, axis1, axis2)
 
 
-def diagonal_adjoint(y: Any, shape: tuple, offset: int, axis1: int, axis2: int) -> Any:
-    """Zeros of ``shape`` with ``y`` on the diagonal."""
-    out = zeros(shape, y.dtype)
-    copy_(diagonal(out, offset, axis1, axis2), y)
-    return out
-
-
 def storage_offset(x: Any) -> int:
     return (address(x) - storage(x)[0]) // x.itemsize
 
@@ -179,25 +166,6 @@ def unfold(x: Any, axis: int, size: int, step: int) -> Any:
     if not x.ndim:
         return x.reshape(1)[:size]
     return _geometry(x, *host._windows(x, axis, size, step), storage_offset(x))
-
-
-def unfold_adjoint(y: Any, shape: tuple, axis: int, size: int, step: int) -> Any:
-    """Sum overlapping windows back into an array of ``shape``."""
-    from nnkit.backend.cuda import BACKEND as B
-
-    out = zeros(shape, y.dtype)
-    reach = (y.shape[axis] - 1) * step + 1
-    for k in range(size):
-        B.add_(out[(slice(None),) * axis + (slice(k, k + reach, step),)], y[..., k])
-    return out
-
-
-def pad(x: Any, widths: tuple, value: Any) -> Any:
-    """Surround with ``value``; a negative width crops."""
-    shape, inner, kept = padded_geometry(x.shape, widths)
-    out = full(shape, value, x.dtype)
-    copy_(out[inner], x[kept])
-    return out
 
 
 def view_as_real(x: Any) -> Any:

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from nnkit.backend.cuda.creation import copy, full
+from nnkit.backend.cuda.creation import copy
 from nnkit.backend.cuda.differences import array_module, contiguous, on_bits, same_dtype
 from nnkit.backend.dtype import HALF
 
@@ -95,13 +95,6 @@ def median(x: Any, axis: int, keepdims: bool) -> tuple:
         missing = xp.isnan(keys).sum(axis, keepdims=True)
         place = xp.where(missing > 0, n - missing, place)
     return _at(x, order, place, axis, keepdims)
-
-
-def median_all(x: Any, ignore_nan: bool) -> Any:
-    """The lower median of all elements; NaN for none."""
-    if not x.size:
-        return full((), math.nan, x.dtype)
-    return (nanmedian if ignore_nan else median)(contiguous(x).reshape(-1), 0, False)[0]
 
 
 def nanmedian(x: Any, axis: int, keepdims: bool) -> tuple:

@@ -149,7 +149,6 @@ def print_update(update: Update) -> Callable:
             _run_dense(variant, tensors, arguments[arrays:scalars])
 
     run.__name__ = update.name
-    run.formula = update  # type: ignore[attr-defined]
     return run
 
 

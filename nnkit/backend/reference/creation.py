@@ -19,7 +19,7 @@ def zeros_like(B, x):
 
 
 def ones_like(B, x):
-    return B.full(x.shape, 1, x.dtype)
+    return B.fill(x, 1)
 
 
 def empty_like(B, x):
@@ -32,7 +32,7 @@ def eye(B, n, m, dtype):
 
 
 def fill(B, x, value):
-    return B.full(x.shape, value, x.dtype)
+    return B.fill_(B.empty_like(x), value)
 
 
 def fill_(B, x, value):

@@ -77,7 +77,7 @@ def median_all(B, x, ignore_nan):
     """The lower median of all elements; NaN for none."""
     if not x.size:
         return B.full((), float("nan"), x.dtype)
-    return _medians(B, B.reshape(x, (-1,)), 0, False, ignore_nan)[0]
+    return (B.nanmedian if ignore_nan else B.median)(B.reshape(x, (-1,)), 0, False)[0]
 
 
 def searchsorted(B, boundaries, values, right):
