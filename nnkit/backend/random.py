@@ -1,9 +1,9 @@
 """Generators: the state behind every random number, and the words that it hands out.
 
-``mt19937`` is the default engine and gives the words of PyTorch's CPU generator; its state is the
-very 5056 bytes of ``torch.get_rng_state()``, so states travel both ways. ``philox`` is the counter
-based engine of the GPUs (see ``nnkit.backend.philox``); the CPU has it too. A GPU's generator is a
-seed and an offset on the host, so that none of this needs a GPU.
+``mt19937`` is the default random engine and gives the words of PyTorch's CPU generator; its state
+is the very 5056 bytes of ``torch.get_rng_state()``, so states travel both ways. ``philox`` is the
+counter based engine of the GPUs (see ``nnkit.backend.philox``); the CPU has it too. A GPU's
+generator is a seed and an offset on the host, so that none of this needs a GPU.
 """
 
 from __future__ import annotations

@@ -500,7 +500,7 @@ def _all_to_all(
 
 
 def place_of(group: ProcessGroup) -> Any:
-    """The device that the group's engine works on."""
+    """The device that the group's backend works on."""
     return located("cuda") if group._backend == "nccl" else cpu
 
 

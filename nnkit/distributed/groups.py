@@ -14,17 +14,17 @@ from nnkit.distributed.debug_level import DebugLevel, get_debug_level
 from nnkit.distributed.rendezvous import find_world
 
 default_pg_timeout = timedelta(minutes=30)
-ENGINES = ("mpi", "gloo", "nccl", "undefined")
+BACKENDS = ("mpi", "gloo", "nccl", "undefined")
 
 
 class Backend(str):
-    """The name of an engine in lower case: ``mpi``, ``nccl``, or ``gloo``, for which MPI serves."""
+    """The name of a backend in lower case: ``mpi``, ``nccl``, or ``gloo``, for which MPI serves."""
 
     UNDEFINED = "undefined"
     GLOO = "gloo"
     NCCL = "nccl"
     MPI = "mpi"
-    backend_list = list(ENGINES)
+    backend_list = list(BACKENDS)
     default_device_backend_map: ClassVar[dict[str, str]] = {
         "cpu": GLOO, "cuda": NCCL, "mps": GLOO,
     }  # fmt: skip
@@ -53,7 +53,7 @@ class ProcessGroup:
         return self._members.size
 
     def name(self) -> str:
-        """The name of the engine."""
+        """The name of the backend."""
         return self._backend
 
     def set_timeout(self, timeout: timedelta) -> None:
@@ -73,7 +73,7 @@ class GroupMember:
 
 group = GroupMember
 
-_pg_map: dict[ProcessGroup, tuple[str, Any]] = {}  # the groups, with their engines and stores
+_pg_map: dict[ProcessGroup, tuple[str, Any]] = {}  # the groups, with their backends and stores
 
 
 def is_available() -> bool:
@@ -107,7 +107,7 @@ def is_nccl_available() -> bool:
 
 
 def is_ucc_available() -> bool:
-    """False: there is no such engine here."""
+    """False: there is no such backend here."""
     return False
 
 
@@ -115,7 +115,7 @@ is_xccl_available = is_ucc_available
 
 
 def is_backend_available(backend: str) -> bool:
-    """Whether an engine of that name is installed."""
+    """Whether a backend of that name is installed."""
     found = {"mpi": is_mpi_available, "gloo": is_gloo_available, "nccl": is_nccl_available}
     return backend.lower() in found and found[backend.lower()]()
 
@@ -157,21 +157,21 @@ def seconds_of(timeout: timedelta | None) -> float:
     return timeout.total_seconds()
 
 
-def engine(backend: str | None) -> Backend:
-    """The name of an engine, or of several by device, as in ``cpu:gloo,cuda:nccl``.
+def backend_named(backend: str | None) -> Backend:
+    """The name of a backend, or of several by device, as in ``cpu:gloo,cuda:nccl``.
 
     Raises:
         ValueError: there is none of that name.
     """
     name = Backend("undefined" if backend is None else backend)
     for each in name.split(","):
-        if each.rpartition(":")[2] not in ENGINES:
+        if each.rpartition(":")[2] not in BACKENDS:
             raise ValueError(f"Invalid backend: {backend!r}, expected one of mpi, nccl, gloo, None")
     return name
 
 
 def get_default_backend_for_device(device: Any) -> str:
-    """The engine for the tensors of a device: ``gloo`` for the CPU, ``nccl`` for GPUs.
+    """The backend for the tensors of a device: ``gloo`` for the CPU, ``nccl`` for GPUs.
 
     Raises:
         ValueError: there is none.
@@ -214,7 +214,7 @@ def init_process_group(
         group_name, pg_options, device_id: accepted.
 
     Raises:
-        ValueError: it was called before, there is no such engine, or a variable is missing.
+        ValueError: it was called before, there is no such backend, or a variable is missing.
         RuntimeError: there are several processes, and MPI is not installed.
         DistNetworkError: the address cannot be used.
         DistStoreError: not all processes have come within ``timeout``.
@@ -230,7 +230,7 @@ def init_process_group(
         raise ValueError("trying to initialize the default process group twice!")
     if store is not None and init_method is not None:
         raise AssertionError("Cannot specify both init_method and store.")
-    name = engine(backend)
+    name = backend_named(backend)
     seconds = seconds_of(timeout)
     if store is not None:
         if world_size <= 0:
@@ -294,7 +294,7 @@ def new_group(
     """
     default = default_group()
     world = default._members.world
-    name = default._backend if backend is None else engine(backend)
+    name = default._backend if backend is None else backend_named(backend)
     seconds = seconds_of(timeout)
     ranks = list(range(world.size)) if ranks is None else list(ranks)
     if sort_ranks:
@@ -413,7 +413,7 @@ def split_group(
     parent = parent_pg or default_group()
     if parent not in _pg_map:
         raise ValueError(f"Group {parent} is not registered")
-    if backend is not None and engine(backend) != parent._backend:
+    if backend is not None and backend_named(backend) != parent._backend:
         raise ValueError(
             f"Backend mismatch: parent has '{parent._backend}', requested '{backend}'. Backend "
             "names must match exactly when filtering split_group backends."
@@ -474,7 +474,7 @@ def get_world_size(group: ProcessGroup | None = None) -> int:
 
 
 def get_backend(group: ProcessGroup | None = None) -> Backend:
-    """The name of the group's engine.
+    """The name of the group's backend.
 
     Raises:
         ValueError: this process is not in the group.

@@ -71,7 +71,7 @@ def operation(op: Any) -> str:
     """The operation's name for a backend; RuntimeError for one that only torch's NCCL has."""
     found = named(op)
     if found is RedOpType.PREMUL_SUM:
-        raise RuntimeError("Cannot use ReduceOp.PREMUL_SUM: no engine here has it")
+        raise RuntimeError("Cannot use ReduceOp.PREMUL_SUM: no backend here has it")
     return found.name.lower()
 
 

@@ -85,9 +85,9 @@ def test_groups(group: Any) -> None:
         dist.all_reduce(nnkit.ones(1), group=inner)
 
 
-def test_engines_of_devices() -> None:
-    engines = map(dist.get_default_backend_for_device, ("cpu", nnkit.device("cuda", 1)))
-    assert list(engines) == ["gloo", "nccl"]
+def test_backends_of_devices() -> None:
+    backends = map(dist.get_default_backend_for_device, ("cpu", nnkit.device("cuda", 1)))
+    assert list(backends) == ["gloo", "nccl"]
     with pytest.raises(ValueError, match="not registered for device : meta"):
         dist.get_default_backend_for_device("meta")
 
@@ -96,7 +96,7 @@ SPLITS: dict[str, tuple[dict[str, Any], str]] = {
     "no part": ({"split_ranks": []}, "cannot be None or empty"),
     "an empty part": ({"split_ranks": [[]]}, "the split group cannot be empty"),
     "a rank twice": ({"split_ranks": [[0, 0]]}, "less or equal to the world_size"),
-    "another engine": ({"split_ranks": [[0]], "backend": "nccl"}, "Backend mismatch"),
+    "another backend": ({"split_ranks": [[0]], "backend": "nccl"}, "Backend mismatch"),
     "no member": ({"split_ranks": [[0]], "parent_pg": -100}, "Group -100 is not registered"),
 }
 
@@ -191,7 +191,7 @@ def torch_group() -> Iterator[ModuleType | None]:
 
 REFUSED: dict[str, tuple[Callable[[], Any], str]] = {
     "no group": (lambda: dist.get_rank(), "Default process group has not been initialized"),
-    "no such engine": (lambda: dist.init_process_group("foo"), "Invalid backend: 'foo'"),
+    "no such backend": (lambda: dist.init_process_group("foo"), "Invalid backend: 'foo'"),
     "no rank": (lambda: dist.init_process_group(init_method="tcp://a:1"), "rank parameter missing"),
     "no port": (
         lambda: dist.init_process_group(init_method="tcp://a", rank=0, world_size=2),

@@ -9,5 +9,5 @@ __all__ = ["_make_nccl_premul_sum", "_rank_not_in_group"]
 
 
 def _make_nccl_premul_sum(factor: object) -> ReduceOp:
-    """The operation, which can be created, but which no engine here has."""
+    """The operation, which can be created, but which no backend here has."""
     return ReduceOp(ReduceOp.PREMUL_SUM)
