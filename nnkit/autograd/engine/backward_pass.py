@@ -12,6 +12,7 @@ from typing import Any
 
 from nnkit.autograd.arguments.dims import broadcasts
 from nnkit.autograd.batch.examples import lowest
+from nnkit.autograd.engine.hooks import HookCaller, check_replacement
 from nnkit.autograd.engine.leaves import GRAD_DTYPES, of_old_shape
 from nnkit.autograd.engine.node import (
     LATEST,
@@ -27,13 +28,11 @@ from nnkit.autograd.engine.node import (
     sum_of,
     target_of,
 )
-from nnkit.autograd.engine.replacement import check_replacement, name_of
 from nnkit.autograd.engine.saved import STACK, misfits, unpack_all
 from nnkit.autograd.engine.unpacking import FREED
 from nnkit.autograd.tensor import Tensor, wrap
 from nnkit.autograd.views.writes import wrote
-from nnkit.backend.lazy import plain
-from nnkit.backend.memory import contiguous_format, has_order_of, is_view
+from nnkit.backend.memory import has_order_of, is_view
 
 NO_HOOKS = LeafHooks()
 # The result of `sys.getrefcount` for an object that is held by one local variable only.
@@ -43,7 +42,7 @@ check_nan = False  # set by `anomaly`: raise at the first NaN gradient
 explain: Callable | None = None  # set by `anomaly`: called with the node whose rules failed
 
 
-class Pass:
+class Pass(HookCaller):
     """One backward pass: the gradients that have arrived so far, by node and by leaf.
 
     Args:
@@ -413,64 +412,6 @@ class Pass:
                 result = self._fitted(node.device, result, meta)
             conformed.append(result)
         return conformed
-
-    # Hooks see Tensors, also when the pass computes on arrays.
-
-    def _shown(self, value: Any, device: Any) -> Any:
-        """A gradient as hooks see it."""
-        as_is = self.lifted or value is None or value.__class__ in SPARSE
-        return value if as_is else wrap(value, device)
-
-    def _value(self, tensor: Any) -> Any:
-        """A gradient as the pass computes with it."""
-        as_is = self.lifted or tensor is None or tensor.__class__ in SPARSE
-        return tensor if as_is else plain(tensor._array)  # type: ignore[union-attr]
-
-    def _tensor_hooks(self, node: Node, grads: list) -> list:
-        """The gradients of a node's outputs after the tensor hooks; those of `retain_grad` are
-        stored."""
-        hooks: Any = node.hooks
-        grads = list(grads)
-        for index, registered in hooks.tensor.items():
-            grads[index] = self._call_hooks(registered, grads[index], node.device)
-        for index, reference in hooks.retain.items():
-            keeper = reference()
-            if keeper is not None and grads[index] is not None:
-                kept = self._shown(grads[index], node.device)
-                known = keeper._grad
-                if known is None:
-                    keeper._grad = kept.clone(memory_format=contiguous_format)
-                else:
-                    keeper._grad = known + kept
-        return grads
-
-    def _call_hooks(self, registered: dict, grad: Any, device: Any) -> Any:
-        """A gradient after tensor hooks; each hook may replace it for the next one."""
-        shown = self._shown(grad, device)
-        for hook in list(registered.values()):
-            new = hook(shown)
-            if new is not None:
-                check_replacement(hook, new, shown)
-                shown = new
-        return self._value(shown)
-
-    def _replaced(self, hook: Callable, grads: Sequence, device: Any, *others: Any) -> Any:
-        """The gradients after one hook of a node, which may replace them."""
-        shown = tuple(self._shown(g, device) for g in grads)
-        new = hook(shown, *others)
-        if new is None:
-            return grads
-        if not isinstance(new, tuple):
-            raise TypeError(f"expected tuple, but hook returned {type(new).__name__!r}")
-        if len(new) != len(shown):
-            raise RuntimeError(
-                f"hook '{name_of(hook)}' has returned an incorrect number of values (got "
-                f"{len(new)}, but expected {len(shown)})"
-            )
-        for one, before in zip(new, shown, strict=True):
-            if one is not None:
-                check_replacement(hook, one, before)
-        return [self._value(one) for one in new]
 
     def _after(self, node: Any, results: Sequence, grads: Sequence) -> Sequence:
         """The gradients that a node returned, after its post hooks."""
