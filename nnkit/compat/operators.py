@@ -1,15 +1,16 @@
 """Translation of primitives into operators of torch: those of ``aten`` that compute the same, or an
 operator with the primitive's own name and arguments, such as ``nnkit::layer_norm``.
 
-A rule gets ``ask``, which calls an operator by its name and overload, and the arguments of the
-call, with Tensors in place of arrays; it returns the results as Tensors.
+A rule is the call of an operator, written with the names of the primitive's parameters, or a
+function. That gets ``ask``, which calls an operator by its name and overload, and the arguments of
+the call, with Tensors in place of arrays; it returns the results as Tensors, or NotImplemented.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from functools import partial
+from functools import cache, partial
 from typing import Any
 
 import nnkit
@@ -130,10 +131,6 @@ def _matmul(ask: Ask, x: Tensor, y: Tensor) -> Tensor:
     return ask(name if name and same else "matmul", x, y)
 
 
-def _addmm(ask: Ask, input: Tensor, x: Tensor, y: Tensor, beta: Any, alpha: Any) -> Tensor:
-    return ask("addmm", input, x, y, beta=beta, alpha=alpha)
-
-
 def _reshape(ask: Ask, x: Tensor, shape: tuple) -> Tensor:
     return ask("view" if x.is_contiguous() else "reshape", x, list(shape))
 
@@ -174,6 +171,11 @@ def _over_one(name: str, one: str) -> Callable:
     return reduce
 
 
+def _some(axis: Any) -> list[int] | None:
+    """The dimensions of a reduction; None for all."""
+    return [axis] if isinstance(axis, int) else axis and list(axis)
+
+
 def _dims(x: Tensor, axis: Any) -> list[int]:
     return list(range(x.ndim) if axis is None else axis if isinstance(axis, tuple) else (axis,))
 
@@ -183,28 +185,11 @@ def _norm(ask: Ask, x: Tensor, p: float, axis: Any, keepdims: bool) -> Tensor:
     return ask("linalg_vector_norm", x, p, dims, keepdims)
 
 
-def _spread(name: str) -> Callable:
-    """The rule of a variance or deviation, along some dimensions or None for all."""
-
-    def call(ask: Ask, x: Tensor, axis: Any, correction: Any, keepdims: bool) -> Any:
-        dims = [axis] if isinstance(axis, int) else axis and list(axis)
-        return ask(f"{name}.correction", x, dims, correction=correction, keepdim=keepdims)
-
-    return call
-
-
 def _placed(name: str) -> Callable:
     """The rule of a maximum or minimum and its index along one dimension."""
 
     def call(ask: Ask, x: Tensor, axis: int | None, keepdims: bool) -> Any:
         return NotImplemented if axis is None else ask(name, x, axis, keepdims)
-
-    return call
-
-
-def _along(name: str) -> Callable:
-    def call(ask: Ask, x: Tensor, axis: int) -> Tensor:
-        return ask(name, x, axis, False)
 
     return call
 
@@ -219,21 +204,10 @@ def _swap(ask: Ask, x: Tensor, axis1: int, axis2: int) -> Tensor:
     return ask("transpose.int", x, axis1, axis2)
 
 
-def _cast(ask: Ask, x: Tensor, dtype: Any) -> Tensor:
-    return ask("_to_copy", x, dtype=dtype)
-
-
 def _filled(ask: Ask, shape: tuple, value: Any, dtype: Any) -> Tensor:
     if value == 1:
         return ask("ones", list(shape), dtype=dtype)
     return ask("full", list(shape), value, dtype=dtype)
-
-
-def _made(name: str) -> Callable:
-    def make(ask: Ask, shape: tuple, dtype: Any) -> Tensor:
-        return ask(name, list(shape), dtype=dtype)
-
-    return make
 
 
 def _getitem(ask: Ask, x: Tensor, index: Any) -> Any:
@@ -257,13 +231,6 @@ def _getitem(ask: Ask, x: Tensor, index: Any) -> Any:
     return x
 
 
-def _attention(
-    ask: Ask, q: Tensor, k: Tensor, v: Tensor, mask: Any, is_causal: bool, scale: Any
-) -> Any:
-    name = "_scaled_dot_product_flash_attention_for_cpu"
-    return ask(name, q, k, v, 0.0, is_causal, attn_mask=mask, scale=scale)
-
-
 def _embedding(
     ask: Ask, weight: Tensor, index: Tensor, padding_idx: int | None, scale_grad_by_freq: bool
 ) -> Tensor:
@@ -278,15 +245,6 @@ def _compared(name: str) -> Callable:
     return compare
 
 
-def _same(name: str) -> Callable:
-    """The rule of a primitive with the arguments of an operator of torch."""
-
-    def call(ask: Ask, *arguments: Any) -> Any:
-        return ask(name, *arguments)
-
-    return call
-
-
 def _of_reals(rule: Callable) -> Callable:
     """A rule for real arguments alone, since complex ones would have to be conjugated."""
 
@@ -298,63 +256,21 @@ def _of_reals(rule: Callable) -> Callable:
     return call
 
 
-_RULES: dict[str, Callable] = {
-    "linear": _linear, "linear_grad_weight": _of_reals(_linear_grad_weight), "matmul": _matmul,
-    "addmm": _addmm, "conv": _conv, "cast": _cast, "full": _filled,
-    "zeros": _made("zeros"), "empty": _made("empty.memory_format"),
-    "sum": _over("sum", "dim_IntList"), "mean": _over("mean", "dim"),
-    "softmax": _along("_softmax"), "log_softmax": _along("_log_softmax"),
-    "reshape": _reshape, "view": _reshape, "mT": _turn, "swapaxes": _swap,
-    "permute": lambda ask, x, axes: ask("permute", x, list(axes)),
-    "expand": lambda ask, x, shape: ask("expand", x, list(shape)),
-    "index": lambda ask, x, positions: ask("index.Tensor", x, [
-        None if isinstance(i, slice) else i for i in positions
-    ]) if all(isinstance(i, Tensor) or i == slice(None) for i in positions) else NotImplemented,
-    "index_put_": lambda ask, x, value, positions, accumulate: ask(
-        "index_put_", x, [None if isinstance(i, slice) else i for i in positions], value, accumulate
-    ) if all(isinstance(i, Tensor) or i == slice(None) for i in positions) else NotImplemented,
-    "flip": lambda ask, x, axes: ask("flip", x, list(axes)),
-    "index_select": lambda ask, x, index, axis: ask("index_select", x, axis, index),
-    "gather": lambda ask, x, index, axis: ask("gather", x, axis, index),
-    "scatter_add": lambda ask, x, index, src, axis: ask("scatter_add", x, axis, index, src),
-    "index_add": lambda ask, x, index, source, axis, alpha: ask(
-        "index_add", x, axis, index, source, alpha=alpha
-    ),
-    "tile": lambda ask, x, repeats: ask("repeat", x, list(repeats)),
-    **{name: _same(name) for name in (
-        "cumsum", "nonzero", "masked_select", "sort", "topk", "tril", "triu", "argmax", "argmin",
-    )},
-    "max": _placed("max.dim"), "min": _placed("min.dim"),
-    **{name: _spread(name) for name in ("var", "std", "var_mean")},
-    "concat": lambda ask, xs, axis: ask("cat", list(xs), axis),
-    "stack": lambda ask, xs, axis: ask("stack", list(xs), axis),
-    "copy": _same("clone"), "copy_": _same("copy_"), "fill_": _same("fill_.Scalar"),
-    "item": _same("_local_scalar_dense"), "mm": _same("mm"), "bmm": _same("bmm"),
-    "mv": _same("mv"), "dot": _same("dot"), "unsqueeze": _same("unsqueeze"),
-    "zeros_like": _same("zeros_like"), "ones_like": _same("ones_like"),
-    "empty_like": _same("empty_like"), "masked_fill": _same("masked_fill.Scalar"),
-    "relu_grad_x": lambda ask, g, out: ask("threshold_backward", g, out, 0),
-    "mul_grad_x": _of_reals(_same("mul.Tensor")), "mul_grad_y": _of_reals(_same("mul.Tensor")),
-    "getitem": _getitem, "attention": _attention, "embedding": _embedding,
-    "prod": _over_one("prod", "dim_int"), "all": _over_one("all", "dim"),
-    "any": _over_one("any", "dim"), "norm": _norm,
-    "squeeze": lambda ask, x, axes: ask("squeeze.dims", x, list(axes)),
-    "roll": lambda ask, x, shifts, axes: ask("roll", x, shifts, axes or ()),
-    "contiguous": lambda ask, x: ask("clone", x, memory_format=nnkit.contiguous_format),
-    "baddbmm": lambda ask, input, x, y, beta, alpha: ask(
-        "baddbmm", input, x, y, beta=beta, alpha=alpha),
-    "unfold": _same("unfold"), "diagonal": _same("diagonal"), "view_dtype": _same("view.dtype"),
-    "index_fill": lambda ask, x, index, axis, value: ask(
-        "index_fill.int_Scalar", x, axis, index, value),
-    "arange": lambda ask, start, stop, step, dtype: ask(
-        "arange.start_step", start, stop, step, dtype=dtype),
-    "amax": _over("amax", "default"), "amin": _over("amin", "default"), "mH": _of_reals(_turn),
-    "where": _same("where.self"), "pow_scalar": _same("pow.Tensor_Scalar"),
-    "unbind": _same("unbind.int"), "split": lambda ask, x, sizes, axis: ask(
-        "split_with_sizes", x, list(sizes), axis),
-    **{name: _compared(name) for name in ("eq", "ne", "lt", "le", "gt", "ge")},
-}  # fmt: skip
-_TAKES_NUMBERS = frozenset("add sub mul div remainder fmod bitwise_and bitwise_or".split())
+def _index(ask: Ask, x: Tensor, positions: tuple) -> Any:
+    indices = _indices(positions)
+    return NotImplemented if indices is None else ask("index.Tensor", x, indices)
+
+
+def _index_put(ask: Ask, x: Tensor, value: Any, positions: tuple, accumulate: bool) -> Any:
+    indices = _indices(positions)
+    return NotImplemented if indices is None else ask("index_put_", x, indices, value, accumulate)
+
+
+def _indices(positions: tuple) -> list | None:
+    """Positions with None for whole dimensions; None where there are slices."""
+    if all(isinstance(i, Tensor) or i == slice(None) for i in positions):
+        return [i if isinstance(i, Tensor) else None for i in positions]
+    return None
 
 
 def _clamp(ask: Ask, end: str, x: Tensor, low: Any, high: Any) -> Tensor:
@@ -370,55 +286,119 @@ def _elu(ask: Ask, end: str, x: Tensor, alpha: Any, *scales: float) -> Any:
     return ask(f"elu{end}", x, alpha) if scales == (1, 1) else NotImplemented
 
 
-def _by_name(operator: str, *names: str, **more: Any) -> Callable:
-    """The rule of a formula whose last arguments an operator takes by name."""
-    packet, dot, overload = operator.partition(".")
-
-    def call(ask: Ask, end: str, *arguments: Any) -> Tensor:
-        count = len(arguments) - len(names)
-        named = dict(zip(names, arguments[count:], strict=True), **more)
-        return ask(f"{packet}{end}{dot}{overload}", *arguments[:count], **named)
-
-    return call
-
-
-_FORMULAS: dict[str, Callable] = {  # by the name of a formula, without the `_` of in-place ones
-    "add_scaled": _by_name("add.Tensor", "alpha"), "sub_scaled": _by_name("sub.Tensor", "alpha"),
-    "addcmul": _by_name("addcmul", "value"), "addcdiv": _by_name("addcdiv", "value"),
-    "lerp": _by_name("lerp.Tensor"), "lerp_near": _by_name("lerp.Scalar"),
-    "lerp_far": _by_name("lerp.Scalar"), "gelu_tanh": _by_name("gelu", approximate="tanh"),
-    "pow": _by_name("pow.Tensor_Tensor"),
-    "div_floor": _by_name("div.Tensor_mode", rounding_mode="floor"),
-    "div_trunc": _by_name("div.Tensor_mode", rounding_mode="trunc"),
-    **{name: _by_name(name) for name in (
-        "clamp_min", "clamp_max", "hardshrink", "hardtanh", "leaky_relu", "nan_to_num",
+_CALLS = {
+    "addmm": "addmm(input, x, y, beta=beta, alpha=alpha)",
+    "arange": "arange.start_step(start, stop, step, dtype=dtype)",
+    "attention": "_scaled_dot_product_flash_attention_for_cpu("
+                 "q, k, v, 0.0, is_causal, attn_mask=mask, scale=scale)",
+    "baddbmm": "baddbmm(input, x, y, beta=beta, alpha=alpha)",
+    "cast": "_to_copy(x, dtype=dtype)",
+    "concat": "cat([*xs], axis)",
+    "contiguous": "clone(x, memory_format=nnkit.contiguous_format)",
+    "empty": "empty.memory_format([*shape], dtype=dtype)",
+    "expand": "expand(x, [*shape])",
+    "flip": "flip(x, [*axes])",
+    "gather": "gather(x, axis, index)",
+    "index_add": "index_add(x, axis, index, source, alpha=alpha)",
+    "index_fill": "index_fill.int_Scalar(x, axis, index, value)",
+    "index_select": "index_select(x, axis, index)",
+    "log_softmax": "_log_softmax(x, axis, False)",
+    "permute": "permute(x, [*axes])",
+    "relu_grad_x": "threshold_backward(g, out, 0)",
+    "roll": "roll(x, shifts, axes or ())",
+    "scatter_add": "scatter_add(x, axis, index, source)",
+    "softmax": "_softmax(x, axis, False)",
+    "split": "split_with_sizes(x, [*sizes], axis)",
+    "squeeze": "squeeze.dims(x, [*axes])",
+    "stack": "stack([*xs], axis)",
+    "tile": "repeat(x, [*repeats])",
+    "zeros": "zeros([*shape], dtype=dtype)",
+    **{name: f"{name}.correction(x, _some(axis), correction=correction, keepdim=keepdims)"
+       for name in ("std", "var", "var_mean")},
+    # Of all arguments in their order
+    "copy": "clone", "fill_": "fill_.Scalar", "item": "_local_scalar_dense",
+    "masked_fill": "masked_fill.Scalar", "mul_grad_x": "mul.Tensor", "mul_grad_y": "mul.Tensor",
+    "pow_scalar": "pow.Tensor_Scalar", "unbind": "unbind.int", "view_dtype": "view.dtype",
+    "where": "where.self",
+    **{name: name for name in (
+        "argmax", "argmin", "bmm", "copy_", "cumsum", "diagonal", "dot", "empty_like",
+        "masked_select", "mm", "mv", "nonzero", "ones_like", "sort", "topk", "tril", "triu",
+        "unfold", "unsqueeze", "zeros_like",
+    )},
+}  # fmt: skip
+_CALLS_OF_FORMULAS = {  # whose in-place forms call the operator's
+    "add_scaled": "add.Tensor(x, y, alpha=alpha)", "sub_scaled": "sub.Tensor(x, y, alpha=alpha)",
+    "addcdiv": "addcdiv(x, y, z, value=value)", "addcmul": "addcmul(x, y, z, value=value)",
+    "div_floor": "div.Tensor_mode(x, y, rounding_mode='floor')",
+    "div_trunc": "div.Tensor_mode(x, y, rounding_mode='trunc')",
+    "gelu_tanh": "gelu(x, approximate='tanh')", "lerp": "lerp.Tensor", "lerp_near": "lerp.Scalar",
+    "lerp_far": "lerp.Scalar", "logit_between": "logit(x, low)", "pow": "pow.Tensor_Tensor",
+    **{name: name for name in (
+        "clamp_max", "clamp_min", "hardshrink", "hardtanh", "leaky_relu", "nan_to_num",
         "softplus", "softshrink", "threshold",
     )},
-    "clamp_between": _clamp, "elu": _elu, "round_to": _round,
-    "logit_between": lambda ask, end, x, low, high: ask(f"logit{end}", x, low),
 }  # fmt: skip
+_FUNCTIONS: dict[str, Callable] = {
+    "linear": _linear, "linear_grad_weight": _linear_grad_weight, "matmul": _matmul,
+    "conv": _conv, "full": _filled, "embedding": _embedding, "norm": _norm, "getitem": _getitem,
+    "reshape": _reshape, "view": _reshape, "mT": _turn, "mH": _turn, "swapaxes": _swap,
+    "index": _index, "index_put_": _index_put,
+    "sum": _over("sum", "dim_IntList"), "mean": _over("mean", "dim"),
+    "amax": _over("amax", "default"), "amin": _over("amin", "default"),
+    "prod": _over_one("prod", "dim_int"), "all": _over_one("all", "dim"),
+    "any": _over_one("any", "dim"), "max": _placed("max.dim"), "min": _placed("min.dim"),
+    **{name: _compared(name) for name in ("eq", "ne", "lt", "le", "gt", "ge")},
+}  # fmt: skip
+# These also get the ending of the operator's name: `_` if in place.
+_FUNCTIONS_OF_FORMULAS: dict[str, Callable] = {
+    "clamp_between": _clamp,
+    "elu": _elu,
+    "round_to": _round,
+}
+# Of real arguments alone, since complex ones would have to be conjugated.
+_OF_REALS = frozenset("linear_grad_weight mH mul_grad_x mul_grad_y".split())
+_TAKES_NUMBERS = frozenset("add sub mul div remainder fmod bitwise_and bitwise_or".split())
 
 
+@cache
 def _rule(primitive: Primitive) -> Callable | None:
-    found = _RULES.get(primitive.name)
-    if found is not None or primitive.subject != "formula":
-        return found
-    name = primitive.name.removesuffix("_")
-    if name in _FORMULAS:
-        end = primitive.name.removeprefix(name)
-        return lambda ask, *arguments: _FORMULAS[name](ask, end, *arguments)
-    if primitive.statics:
+    name, parameters = primitive.name, primitive.parameters
+    if name in _CALLS or name in _FUNCTIONS:
+        rule = _FUNCTIONS.get(name) or _calling(_CALLS[name], "", parameters)
+        return _of_reals(rule) if name in _OF_REALS else rule
+    if primitive.subject != "formula":
         return None
+    formula = name.removesuffix("_")
+    ending = name.removeprefix(formula)
+    if formula in _CALLS_OF_FORMULAS:
+        return _calling(_CALLS_OF_FORMULAS[formula], ending, parameters)
+    function = _FUNCTIONS_OF_FORMULAS.get(formula)
+    if function is not None:
+        return lambda ask, *arguments: function(ask, ending, *arguments)
+    return _formula(primitive, formula)
+
+
+def _calling(call: str, ending: str, parameters: tuple[str, ...]) -> Callable:
+    """The rule that calls an operator as it is written, in place if the ending is ``_``."""
+    operator, _, arguments = call.partition("(")
+    packet, dot, overload = operator.partition(".")
+    arguments = arguments or ", ".join(parameters) + ")"
+    return eval(
+        f"lambda ask, {', '.join(parameters)}: ask('{packet}{ending}{dot}{overload}', {arguments}"
+    )
+
+
+def _formula(primitive: Primitive, name: str) -> Callable | None:
+    """The rule of a formula that torch has an operator for, with its name and its arguments."""
     public = any(hasattr(place, name) for place in (Tensor, nnkit.nn.functional))
-    if not public or "_grad" in name or name == "prelu":  # whose weight has another shape here
+    # The weight of `prelu` has another shape here.
+    if primitive.statics or not public or "_grad" in name or name == "prelu":
         return None
-    return _formula(primitive.name, name in _TAKES_NUMBERS)
+    takes_numbers = name in _TAKES_NUMBERS
 
-
-def _formula(name: str, takes_numbers: bool) -> Callable:
     def call(ask: Ask, *arguments: Any) -> Any:
         if not takes_numbers and not all(isinstance(each, Tensor) for each in arguments):
             return NotImplemented
-        return ask(f"{name}.Tensor" if takes_numbers else name, *arguments)
+        return ask(f"{primitive.name}.Tensor" if takes_numbers else primitive.name, *arguments)
 
     return call
