@@ -82,10 +82,10 @@ from nnkit.autograd.surface.generator import Generator as _Generator
 from nnkit.autograd.surface.limits import finfo as finfo
 from nnkit.autograd.surface.limits import iinfo as iinfo
 from nnkit.autograd.surface.printing import set_printoptions as set_printoptions
+from nnkit.autograd.surface.size import Size as Size
+from nnkit.autograd.surface.size import Size as _Size
 from nnkit.autograd.surface.storage import TypedStorage as TypedStorage
 from nnkit.autograd.surface.storage import UntypedStorage as UntypedStorage
-from nnkit.autograd.tensor import Size as Size
-from nnkit.autograd.tensor import Size as _Size
 from nnkit.autograd.tensor import Tensor as Tensor
 from nnkit.backend.device import device as device
 from nnkit.backend.device import get_default_device as get_default_device

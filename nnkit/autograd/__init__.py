@@ -31,7 +31,8 @@ from nnkit.autograd.grad_mode import (
     set_multithreading_enabled,
 )
 from nnkit.autograd.gradcheck import GradcheckError, gradcheck, gradgradcheck
-from nnkit.autograd.tensor import Size, Tensor
+from nnkit.autograd.surface.size import Size
+from nnkit.autograd.tensor import Tensor
 from nnkit.autograd.variable import Variable
 
 # Each file enters what it offers by name.

@@ -9,6 +9,7 @@ from collections.abc import Iterator as _Iterator
 from collections.abc import Sequence as _Sequence
 from nnkit.autograd.engine.node import RemovableHandle as _RemovableHandle
 from nnkit.autograd.living import Living as _Living
+from nnkit.autograd.surface.size import Size as _Size
 from nnkit.autograd.surface.storage import TypedStorage as _TypedStorage
 from nnkit.autograd.surface.storage import UntypedStorage as _UntypedStorage
 from nnkit.backend.array import Array as _Array
@@ -16,28 +17,6 @@ from nnkit.backend.device import device as _device
 from nnkit.backend.dtype import dtype as _dtype
 from typing import Any as _Any
 import builtins
-
-class Size(builtins.tuple[builtins.int, ...]):
-    """The shape of a tensor: a tuple of ints that prints and slices as ``torch.Size`` does."""
-    def __add__(self, other: _Any) -> Size:
-        ...
-    def __getitem__(self, index: _Any) -> _Any:
-        ...
-    def __mul__(self, times: _Any) -> Size:
-        ...
-    @builtins.staticmethod
-    def __new__(cls, sizes: _Any = ...) -> Size:
-        ...
-    def __radd__(self, other: _Any) -> Size:
-        ...
-    def __reduce__(self) -> _Any:
-        ...
-    def __repr__(self) -> builtins.str:
-        ...
-    def __rmul__(self, times: _Any) -> Size:
-        ...
-    def numel(self) -> builtins.int:
-        """The number of elements of a tensor with this shape: the product of the sizes."""
 
 class Tensor(_Living):
     """A multi-dimensional array of one dtype that records how it was computed."""
@@ -1895,7 +1874,7 @@ class Tensor(_Living):
     def sgn_(self) -> Tensor:
         """In-place version of `sgn`; returns the tensor."""
     @builtins.property
-    def shape(self) -> Size:
+    def shape(self) -> _Size:
         """The size of each dimension."""
     def share_memory_(self) -> Tensor:
         """Move its storage to memory that processes share: those that are forked from now on,
@@ -2306,6 +2285,5 @@ def wrap_in_python(data: _Array, place: _Any = ...) -> Tensor:
     """A new leaf Tensor that holds a backend array."""
 def differentiable(x: Tensor) -> Tensor:
     """The tensor itself, or a new leaf on its memory if the dtype has no derivatives."""
-TRACED: builtins.set[builtins.type]
 blank: _Any
 wrap: _Callable[..., Tensor]

@@ -6,7 +6,7 @@ import operator
 from collections.abc import Callable
 from typing import Any
 
-from nnkit.autograd.tensor import TRACED
+from nnkit.autograd.surface.size import TRACED
 
 RELATIONS = {
     "==": operator.eq, "!=": operator.ne, "<": operator.lt, "<=": operator.le,

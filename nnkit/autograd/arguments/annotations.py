@@ -27,7 +27,8 @@ from nnkit.autograd.arguments.sizes import check_integers, integer, is_int64
 from nnkit.autograd.compiled import bind_held
 from nnkit.autograd.grad_mode import MODE
 from nnkit.autograd.op.out import USUAL, Out, call_into
-from nnkit.autograd.tensor import Size, Tensor
+from nnkit.autograd.surface.size import Size
+from nnkit.autograd.tensor import Tensor
 from nnkit.autograd.views.refusals import check_history
 from nnkit.backend.device import device
 from nnkit.backend.dtype import BOOL, FLOATING, NUMPY_SCALARS, dtype, of_number, python_number

@@ -11,7 +11,8 @@ import operator
 from typing import Any
 
 from nnkit.autograd.arguments.sizes import check_integers, check_shape, integer
-from nnkit.autograd.tensor import Size, Tensor
+from nnkit.autograd.surface.size import Size
+from nnkit.autograd.tensor import Tensor
 
 
 def normalize_dim(dim: Any, ndim: int, name: str = "") -> int:

@@ -14,7 +14,8 @@ from collections.abc import Callable, Iterable
 from typing import Any, TypeVar
 
 from nnkit.autograd.compiled import tell_overriding
-from nnkit.autograd.tensor import Size, Tensor, recast
+from nnkit.autograd.surface.size import Size
+from nnkit.autograd.tensor import Tensor, recast
 
 F = TypeVar("F", bound=Callable)
 # Classes that override no function; more are added when they are first met.

@@ -30,7 +30,8 @@ from nnkit.autograd.engine.unpacking import unpack_array, unpack_tensor
 from nnkit.autograd.grad_mode import MODE, refuse_in_transform
 from nnkit.autograd.op.public import attach
 from nnkit.autograd.op.registry import LIFTED, OPS
-from nnkit.autograd.tensor import Size, Tensor, primal_of, wrap
+from nnkit.autograd.surface.size import Size
+from nnkit.autograd.tensor import Tensor, primal_of, wrap
 from nnkit.autograd.views.history import refresh
 from nnkit.autograd.views.refusals import check_history
 from nnkit.backend.dtype import OF_ARRAY

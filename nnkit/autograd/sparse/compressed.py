@@ -21,7 +21,8 @@ from nnkit.autograd.sparse import reduction as reduction
 from nnkit.autograd.sparse.coordinates import CoordinateTensor, coalesce, from_dense, unflattened
 from nnkit.autograd.sparse.table import FUNCTIONS
 from nnkit.autograd.sparse.tensor import SparseTensor
-from nnkit.autograd.tensor import Size, Tensor
+from nnkit.autograd.surface.size import Size
+from nnkit.autograd.tensor import Tensor
 from nnkit.backend.dtype import int64
 from nnkit.backend.memory import (
     layout,

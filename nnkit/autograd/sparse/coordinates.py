@@ -13,7 +13,8 @@ from typing import Any
 from nnkit.autograd.engine.node import SPARSE
 from nnkit.autograd.op.public import PUBLIC
 from nnkit.autograd.sparse.tensor import SparseTensor
-from nnkit.autograd.tensor import Size, Tensor
+from nnkit.autograd.surface.size import Size
+from nnkit.autograd.tensor import Tensor
 from nnkit.backend.dtype import int64
 from nnkit.backend.memory import sparse_coo
 

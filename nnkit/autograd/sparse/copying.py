@@ -10,7 +10,8 @@ from nnkit.autograd.op.public import PUBLIC
 from nnkit.autograd.sparse.coordinates import CoordinateTensor, coalesce, least_sizes, to_dense
 from nnkit.autograd.sparse.table import FUNCTIONS, defines, refuse
 from nnkit.autograd.sparse.tensor import SparseTensor
-from nnkit.autograd.tensor import Size, Tensor
+from nnkit.autograd.surface.size import Size
+from nnkit.autograd.tensor import Tensor
 from nnkit.backend.dtype import int64
 from nnkit.backend.memory import sparse_coo
 

@@ -15,7 +15,8 @@ from nnkit.autograd.grad_mode import MODE
 from nnkit.autograd.op.out import USUAL, write_out
 from nnkit.autograd.op.public import COMPOSED, PUBLIC
 from nnkit.autograd.surface.printing import OPTIONS, format_values
-from nnkit.autograd.tensor import Size, Tensor
+from nnkit.autograd.surface.size import Size
+from nnkit.autograd.tensor import Tensor
 from nnkit.autograd.views.writes import check_cast
 from nnkit.backend.dtype import bool_, default_dtype, int64
 from nnkit.backend.memory import layout

@@ -12,7 +12,8 @@ from nnkit.autograd.arguments.dims import normalize_dim
 from nnkit.autograd.engine.leaves import GRAD_DTYPES, gradient_dtype
 from nnkit.autograd.op.promotion import promoted_dtype
 from nnkit.autograd.op.public import METHODS, PUBLIC, attach, public
-from nnkit.autograd.tensor import Size, Tensor
+from nnkit.autograd.surface.size import Size
+from nnkit.autograd.tensor import Tensor
 from nnkit.backend import lazy
 from nnkit.backend.dtype import dtype as dtype_type
 from nnkit.backend.memory import (

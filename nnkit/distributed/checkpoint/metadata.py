@@ -8,7 +8,8 @@ from dataclasses import dataclass, field
 from enum import Enum
 from typing import Any
 
-from nnkit.autograd.tensor import Size, Tensor
+from nnkit.autograd.surface.size import Size
+from nnkit.autograd.tensor import Tensor
 from nnkit.backend import dtype as dtypes
 from nnkit.backend import memory
 

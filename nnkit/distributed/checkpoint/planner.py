@@ -9,7 +9,8 @@ from dataclasses import dataclass
 from enum import Enum, auto
 from typing import Any
 
-from nnkit.autograd.tensor import Size, Tensor
+from nnkit.autograd.surface.size import Size
+from nnkit.autograd.tensor import Tensor
 from nnkit.distributed.checkpoint.metadata import (
     STATE_DICT_TYPE,
     ChunkStorageMetadata,

@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from nnkit.autograd.ops.creation.factories import empty_like
-from nnkit.autograd.tensor import Size, Tensor
+from nnkit.autograd.surface.size import Size
+from nnkit.autograd.tensor import Tensor
 from nnkit.distributed.checkpoint.metadata import (
     STORAGE_TYPES,
     BytesStorageMetadata,

@@ -13,7 +13,8 @@ from typing import Any
 from nnkit.autograd import no_grad
 from nnkit.autograd.arguments.overriding import THREAD, DisableTorchFunctionSubclass
 from nnkit.autograd.batch.function import leaves
-from nnkit.autograd.tensor import Size, Tensor
+from nnkit.autograd.surface.size import Size
+from nnkit.autograd.tensor import Tensor
 from nnkit.backend.algebra import FORMULAS
 from nnkit.distributed.collectives import all_reduce, broadcast
 from nnkit.distributed.device_mesh import DeviceMesh

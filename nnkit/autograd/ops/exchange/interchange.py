@@ -18,8 +18,9 @@ from nnkit.autograd.surface.metadata import (
     is_conj,
     is_neg,
 )
+from nnkit.autograd.surface.size import Size
 from nnkit.autograd.surface.storage import Storage
-from nnkit.autograd.tensor import Size, Tensor, blank, fill, recast, wrap
+from nnkit.autograd.tensor import Tensor, blank, fill, recast, wrap
 from nnkit.backend.device import cpu, get_default_device
 from nnkit.backend.device import device as device_type
 from nnkit.backend.dtype import (

@@ -25,7 +25,8 @@ from nnkit.autograd.op.registry import OPS
 from nnkit.autograd.op.rule import rule
 from nnkit.autograd.ops.creation.conversion import composite_operands
 from nnkit.autograd.surface.metadata import is_conj, is_neg
-from nnkit.autograd.tensor import Size, Tensor
+from nnkit.autograd.surface.size import Size
+from nnkit.autograd.tensor import Tensor
 from nnkit.backend.dtype import dtype as dtype_type
 from nnkit.backend.memory import owner
 from nnkit.backend.warning import warn, warn_once
