@@ -200,6 +200,15 @@ def write(
         return wrote(x, operation)
     if compute is None:
         raise NotImplementedError(f"the derivative for '{operation}' is not implemented")
+    _write_computed(x, operation, compute, arguments, options, operands, tracked, overlapping)
+    return x
+
+
+def _write_computed(
+    x: Tensor, operation: str, compute: Callable, arguments: tuple, options: dict, operands: tuple,
+    tracked: bool, overlapping: Callable | None,
+) -> None:  # fmt: skip
+    """Write what ``compute`` returns into ``x``, which gets its history if it is ``tracked``."""
     unseen = operation in UNSEEN
     of_mode = x._is_inference() and not tracked
     modes: Any = without_derivatives if unseen else no_grad if of_mode else nullcontext
@@ -245,7 +254,6 @@ def write(
         with modes():
             put(target, source)
         wrote(x, operation)
-    return x
 
 
 def reshape_in_place(

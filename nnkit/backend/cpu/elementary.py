@@ -120,16 +120,6 @@ def real(x: Any) -> Any:
     return x.real if getattr(x, "dtype", None) is not None and x.dtype.kind == "c" else x
 
 
-def frac(x: Any, out: Any = None) -> Any:
-    """x - trunc(x), with the sign of x."""
-    return np.subtract(x, np.trunc(x), out=out)
-
-
-def reciprocal(x: Any, out: Any = None) -> Any:
-    """1 / x."""
-    return np.true_divide(1, x, out=out)
-
-
 def polygamma_at(x: Any, n: int, out: Any = None) -> Any:
     """The n-th derivative of digamma at x, with the array first as in all formulas."""
     return special.polygamma(n, x, out=out)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, NoReturn
 
 import numpy as np
 
@@ -89,3 +89,8 @@ def in_order(shape: tuple, dtype: np.dtype, axes: tuple[int, ...] | None) -> Met
 def of_operands(shape: tuple, dtype: np.dtype, operands: Sequence[Any]) -> Meta:
     """The result of an element-wise function of some arrays."""
     return in_order(shape, dtype, order_of_result(shape, operands))
+
+
+def sized_by_data(x: Meta, *rest: Any) -> NoReturn:
+    """The kernel of a primitive whose result has a size that depends on values."""
+    raise NotImplementedError("the elements decide the size of the result, and there are none")

@@ -6,7 +6,7 @@ from typing import Any
 
 from nnkit.backend.cpu.indexing import getitem as view_of
 from nnkit.backend.index import order_of_indexed, shape_of_indexed, with_masks
-from nnkit.backend.meta.array import Meta, empty, in_order
+from nnkit.backend.meta.array import Meta, empty, in_order, sized_by_data
 
 
 def getitem(x: Meta, index: Any) -> Meta:
@@ -25,8 +25,4 @@ def gather(x: Meta, index: Meta, axis: int) -> Meta:
     return empty(index.shape, x.dtype)
 
 
-def _data_decide(x: Meta, *rest: Any) -> Meta:
-    raise NotImplementedError("the elements decide the size of the result, and there are none")
-
-
-nonzero = masked_select = _data_decide
+nonzero = masked_select = sized_by_data

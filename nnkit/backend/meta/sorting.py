@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Any, NoReturn
+from typing import Any
 
 from nnkit.backend.memory import order_of
-from nnkit.backend.meta.array import Meta, empty, in_order
+from nnkit.backend.meta.array import Meta, empty, in_order, sized_by_data
 from nnkit.backend.meta.reduction import INT64, reduced
 
 
@@ -26,8 +26,4 @@ def histc(x: Meta, bins: int, low: Any, high: Any) -> Meta:
     return empty((bins,), x.dtype)
 
 
-def _data_decide(x: Meta, *rest: Any) -> NoReturn:
-    raise NotImplementedError("the elements decide the size of the result, and there are none")
-
-
-unique = unique_consecutive = bincount = _data_decide
+unique = unique_consecutive = bincount = sized_by_data

@@ -115,8 +115,7 @@ class _SpectralNorm(Module):
 
     def _matrix(self, weight: Tensor) -> Tensor:
         if self.dim != 0:
-            order = [self.dim, *(d for d in range(weight.ndim) if d != self.dim)]
-            weight = weight.permute(order)
+            weight = weight.movedim(self.dim, 0)
         return weight.flatten(1)
 
     @no_grad()

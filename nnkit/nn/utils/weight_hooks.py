@@ -94,8 +94,7 @@ class SpectralNorm:
     def matrix(self, weight: Tensor) -> Tensor:
         """The weight as a matrix whose rows are its outputs."""
         if self.dim != 0:
-            order = [self.dim, *(d for d in range(weight.ndim) if d != self.dim)]
-            weight = weight.permute(order)
+            weight = weight.movedim(self.dim, 0)
         return weight.reshape(weight.shape[0], -1)
 
     def compute_weight(self, module: Module, iterate: bool) -> Tensor:
