@@ -56,7 +56,8 @@ def _filled(input: Tensor, mask: Tensor | None, identity: Any) -> Tensor:
 
 
 def _strided(name: str, filled: Tensor) -> Tensor:
-    """What a function gets that is not defined for sparse tensors."""
+    """``filled``, for a function that is not defined for sparse tensors; ValueError if it is
+    one."""
     if filled.layout is not nnkit.strided:
         raise ValueError(f"masked {name} expects strided tensor (got {filled.layout} tensor)")
     return filled

@@ -83,7 +83,7 @@ class FunctionEvent:
 
     @property
     def self_cpu_time_total(self) -> float:
-        """That time without what it has called."""
+        """The time without that of the calls it has made."""
         return self.cpu_time_total - sum(child.cpu_time_total for child in self.cpu_children)
 
 

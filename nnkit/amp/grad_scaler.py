@@ -263,7 +263,7 @@ class GradScaler:
         return self._scale if self._enabled else 1.0
 
     def get_growth_factor(self) -> float:
-        """What the scale is multiplied by after steps without an overflow."""
+        """The factor of the scale after steps without an overflow."""
         return self._growth_factor
 
     def set_growth_factor(self, new_factor: float) -> None:
@@ -271,7 +271,7 @@ class GradScaler:
         self._growth_factor = new_factor
 
     def get_backoff_factor(self) -> float:
-        """What the scale is multiplied by after an overflow."""
+        """The factor of the scale after an overflow."""
         return self._backoff_factor
 
     def set_backoff_factor(self, new_factor: float) -> None:

@@ -43,7 +43,7 @@ def _differentiable(value: Any) -> tuple[Tensor, ...]:
 
 
 def _values(t: Any) -> Tensor:
-    """What is stored of a tensor: all of one that is strided."""
+    """The stored values of a tensor: all of a strided one."""
     return t if t.layout is strided else t.stored()
 
 
@@ -310,7 +310,7 @@ def _checked(inputs: tuple) -> list[Tensor]:
 
 
 def _part(of: Tensor, unit: Any, which: str) -> str:
-    """Which part of complex numbers is looked at, for a message."""
+    """The part of complex numbers that is looked at, for a message."""
     if not of.is_complex():
         return ""
     part = "imaginary" if isinstance(unit, complex) else "real"

@@ -263,7 +263,7 @@ class Tensor(Living):
 
     @property
     def output_nr(self) -> int:
-        """Which output of ``grad_fn`` this tensor is."""
+        """The number of the output of ``grad_fn`` that this tensor is."""
         edge: Any = self._edge
         return edge.index if edge.__class__ is OutputEdge else 0
 

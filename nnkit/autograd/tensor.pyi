@@ -796,7 +796,9 @@ class Tensor(_Living):
     def double(self, *, memory_format: _Any = None) -> Tensor:
         """The tensor in dtype nnkit.float64."""
     def dsplit(self, *given: _Any, **named: _Any) -> builtins.tuple[Tensor, ...]:
-        """The same, which takes positions to cut at one by one, too."""
+        """The function as a method, which also takes the positions to cut at as separate
+        arguments.
+        """
     @builtins.property
     def dtype(self) -> _dtype:
         """The data type of the elements."""
@@ -988,7 +990,9 @@ class Tensor(_Living):
     ) -> _Any:
         """The number (or the weight) of elements between each two neighbouring edges."""
     def hsplit(self, *given: _Any, **named: _Any) -> builtins.tuple[Tensor, ...]:
-        """The same, which takes positions to cut at one by one, too."""
+        """The function as a method, which also takes the positions to cut at as separate
+        arguments.
+        """
     def hypot(self, other: _Any) -> Tensor:
         """``sqrt(input**2 + other**2)`` without overflow."""
     def hypot_(self, other: _Any) -> Tensor:
@@ -1402,7 +1406,7 @@ class Tensor(_Living):
         index where it stands, a named tuple ``(values, indices)``.
         """
     def module_load(self, other: Tensor, assign: builtins.bool = False) -> Tensor:
-        """What this tensor of a module is to become when ``other`` is loaded for it."""
+        """The new content of this tensor of a module when ``other`` is loaded for it."""
     def moveaxis(
         self,
         source: builtins.int | _Sequence[builtins.int],
@@ -1645,7 +1649,7 @@ class Tensor(_Living):
         """The matrix of all products of an element of ``input`` and one of ``vec2``."""
     @builtins.property
     def output_nr(self) -> builtins.int:
-        """Which output of ``grad_fn`` this tensor is."""
+        """The number of the output of ``grad_fn`` that this tensor is."""
     def permute(self, *order: _Any, dims: _Sequence[builtins.int] | None = None) -> Tensor:
         """The dimensions in another order, as a view; the method takes them one by one too."""
     def pin_memory(self, device: _Any = None) -> Tensor:
@@ -2247,7 +2251,9 @@ class Tensor(_Living):
     def volatile(self) -> builtins.bool:
         """Deprecated: whether the tensor takes no part in a graph."""
     def vsplit(self, *given: _Any, **named: _Any) -> builtins.tuple[Tensor, ...]:
-        """The same, which takes positions to cut at one by one, too."""
+        """The function as a method, which also takes the positions to cut at as separate
+        arguments.
+        """
     def where(self, condition: Tensor, other: _Any) -> Tensor:
         """``self`` where ``condition`` holds, else ``other``."""
     def xlogy(self, other: Tensor | builtins.complex) -> Tensor:

@@ -214,7 +214,8 @@ def get_default_device() -> device:
 
 
 def set_default_device(place: Any) -> None:
-    """Make tensors on ``place`` (a device or its name; None is the CPU) unless they are told where.
+    """Make tensors on ``place`` (a device or its name; None is the CPU) unless a call names another
+    device.
 
     Raises:
         RuntimeError: there is no such device.

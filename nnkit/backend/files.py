@@ -79,7 +79,7 @@ def check_total(total: int, max_bytes: int | None) -> None:
 
 
 def check_size(stream: BinaryIO, max_bytes: int | None) -> None:
-    """The same of a file whose contents are all that is left of a stream."""
+    """`check_total` of a stream, whose rest is all its contents."""
     check_total(_bytes_to_end(stream), max_bytes)
 
 

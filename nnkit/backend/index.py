@@ -28,7 +28,8 @@ def with_masks(positions: tuple) -> tuple:
 
 
 class _Divided(NamedTuple):
-    """What positions leave of an array, and what they put in the place of the rest."""
+    """The dimensions that positions leave of an array, and those that they put in the place of the
+    rest."""
 
     before: list[int]  # the dimensions that are kept and come first in the result
     after: list[int]  # those that come last

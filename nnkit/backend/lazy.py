@@ -62,7 +62,7 @@ class Lazy:
         return len(self.memory)
 
     def transpose(self, axes: Any) -> Lazy:
-        """The same with its axes in another order."""
+        """The array with its axes in another order."""
         return alike(self, self.memory.transpose(axes))
 
     def resolved(self) -> Any:
@@ -110,7 +110,7 @@ def plain(array: Any) -> Any:
 
 
 def alike(array: Any, memory: Any) -> Any:
-    """An array in ``memory`` of which the same is put off as of ``array``."""
+    """An array in ``memory`` whose conjugation or negation is put off if that of ``array`` is."""
     if array.__class__ is not Lazy:
         return memory
     if array.is_zero:

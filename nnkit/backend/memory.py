@@ -51,7 +51,7 @@ def looks_into(result: Any, source: Any) -> bool:
 
 
 def _in_block(result: Any, source: Any) -> bool:
-    """The same of CuPy's arrays with strides of their own, which have no base."""
+    """`looks_into` for CuPy's arrays with strides of their own, which have no base."""
     if not hasattr(type(result), "__cuda_array_interface__"):
         return False
     return result.data.mem is source.data.mem

@@ -93,7 +93,7 @@ class SharedSum:
                 np.multiply(own, factor, out=self.rows[group.rank, place])
 
     def _pieces(self, rank: int) -> Iterator[tuple[np.ndarray, slice]]:
-        """What of the arrays is in a rank's share, and where in the row."""
+        """The part of the arrays in a rank's share, and its place in the row."""
         share, start = self.shares[rank], 0
         for flat in self.flats:
             first, end = max(share.start, start), min(share.stop, start + flat.size)

@@ -136,7 +136,8 @@ class Transfer:
         return request.Test()
 
     def misfit(self) -> str | None:
-        """What another rank has sent that does not fit, where only looking for it tells."""
+        """A message of another rank that does not fit, in words; None if there is none, or where
+        MPI itself finds it."""
         return None
 
     def fail(self, reason: str) -> None:

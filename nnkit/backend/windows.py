@@ -20,7 +20,7 @@ def window_count(
 def window_counts(
     spatial: Ints, kernel: Ints, stride: Ints, padding: Ints, dilation: Ints, ceil: bool = False
 ) -> Ints:
-    """The same along each axis."""
+    """The number of windows along each axis."""
     rows = zip(spatial, kernel, stride, padding, dilation, strict=True)
     return tuple(window_count(*row, ceil) for row in rows)
 

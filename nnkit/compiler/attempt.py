@@ -225,7 +225,7 @@ class Attempt:
         return tuple(numbers)
 
     def _carry(self, effects: Effects, outside: Outside) -> list[Slot]:
-        """What stands for the Tensors that were made: what follows may change them."""
+        """The slots of the Tensors that were made: later calls may change them."""
         for key in effects.made:
             self.carried[key] = self._number(effects.kept[key])
             outside.makes.append(self.carried[key])

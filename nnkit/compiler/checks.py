@@ -71,7 +71,7 @@ COMPILED = attribute, absence, item, truth, length, optional_item, of_class
 
 
 def now(check: tuple) -> Any:
-    """What is there; `GONE` where nothing is."""
+    """The value that is there; `GONE` where there is none."""
     look, key, place, _, _ = check
     try:
         return look(place, key)

@@ -174,7 +174,7 @@ class Compiled:
         return entry.reason is not None or entry.fits(leaves)
 
     def _changed(self, entries: list[Entry]) -> str:
-        """What has changed since the most recent program was made, in words."""
+        """The changes since the most recent program was made, in words."""
         for entry in reversed(entries):
             path = entry.watch and entry.watch.changed()
             if path:

@@ -133,7 +133,7 @@ class Effects:
             self.refusal = reason
 
     def buffer(self, number: int) -> Slot:
-        """What stands for a buffer of the program."""
+        """The slot of a buffer of the program."""
         if number not in self.reads:
             self.reads.append(number)
         return Slot(number)
@@ -179,7 +179,7 @@ class Effects:
         self.do(setattr, target, "_array", self.buffer(number))
 
     def tensor(self, tensor: Any) -> Any:
-        """What stands for a Tensor, which may be new in each replay; None where it cannot be
+        """The stand-in for a Tensor, which may be new in each replay; None where it cannot be
         made."""
         known = self.target(self, tensor)
         if known is not None:

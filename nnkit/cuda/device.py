@@ -1,4 +1,4 @@
-"""Which GPUs there are, and which one is current."""
+"""The GPUs that there are, and the current one."""
 
 from __future__ import annotations
 

@@ -214,7 +214,7 @@ class Store:
         return type(self)._ask is not Store._ask
 
     def clone(self) -> Store:
-        """The same table, over a connection of its own where there are connections."""
+        """A store with the same table, over a connection of its own where there are connections."""
         return self
 
     def _awaited(self, look: Callable[[], Any], timeout: timedelta, keys: list[str]) -> Any:

@@ -32,7 +32,7 @@ def given_of(distribution: Distribution) -> Tensor:
 
 
 class BinaryDistribution(Distribution):
-    """Base class of what is told by the probability of a success or by its logit.
+    """Base class of distributions given by the probability of a success or by its logit.
 
     Args:
         probs: the probability.

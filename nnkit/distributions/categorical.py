@@ -97,8 +97,8 @@ class Categorical(Distribution):
 
 
 class CategoricalParameters(Distribution):
-    """Base class of what is told by the parameters of a `Categorical`, whose classes lie along the
-    dimension of its events."""
+    """Base class of distributions given by the parameters of a `Categorical`, whose classes lie
+    along the dimension of its events."""
 
     arg_constraints = {"probs": constraints.simplex, "logits": constraints.real_vector}
 

@@ -86,7 +86,7 @@ class _Dependent(Constraint):
     event_dim = property(lambda self: _known(self._event_dim, "event_dim"))
 
     def __call__(self, *, is_discrete: Any = NotImplemented, event_dim: Any = NotImplemented):
-        """The same, with what is known of it."""
+        """The constraint, with what is known of it."""
         discrete = self._is_discrete if is_discrete is NotImplemented else is_discrete
         dims = self._event_dim if event_dim is NotImplemented else event_dim
         return _Dependent(is_discrete=discrete, event_dim=dims)

@@ -140,8 +140,8 @@ def _precision_to_scale_tril(P: Tensor) -> Tensor:
 
 
 class CholeskyParameters(Distribution):
-    """Base class of what is told by a positive definite matrix, by its inverse, or by its lower
-    Cholesky factor; the others follow."""
+    """Base class of distributions given by a positive definite matrix, by its inverse, or by its
+    lower Cholesky factor; the others follow."""
 
     arg_constraints = {
         "covariance_matrix": constraints.positive_definite,

@@ -268,7 +268,7 @@ def names_of_arguments(function: Callable, args: tuple, kwargs: Mapping) -> dict
 
 
 def specs_of_arguments(arguments: Mapping[str, Any], shapes: Any) -> dict[str, Any]:
-    """What ``dynamic_shapes`` says of each argument.
+    """The entries of ``dynamic_shapes`` for each argument.
 
     Raises:
         RuntimeError: it has other names, or another number of entries.

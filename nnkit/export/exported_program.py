@@ -40,7 +40,7 @@ _PLAIN = (bool, int, float, complex, str, type(None))
 
 
 class InputCondition:
-    """What a program expects of one of its inputs.
+    """The value that a program expects as one of its inputs.
 
     Attributes:
         name: of the input.

@@ -1,4 +1,4 @@
-"""What the inputs and outputs of an exported graph are."""
+"""The inputs and outputs of an exported graph."""
 
 from __future__ import annotations
 
@@ -109,12 +109,12 @@ class ExportGraphSignature:
 
     @property
     def user_inputs(self) -> tuple[Any, ...]:
-        """What the user gives: names of tensors, and other values."""
+        """The inputs from the user: names of tensors, and other values."""
         return tuple(_said(s.arg) for s in self.input_specs if s.kind is InputKind.USER_INPUT)
 
     @property
     def user_outputs(self) -> tuple[Any, ...]:
-        """What the user gets: names of tensors, and other values."""
+        """The outputs for the user: names of tensors, and other values."""
         return tuple(_said(s.arg) for s in self.output_specs)
 
     @property
@@ -142,5 +142,5 @@ def _said(arg: TensorArgument | ConstantArgument) -> Any:
 
 
 def argument(value: Any) -> TensorArgument | ConstantArgument:
-    """What an output is: an operation of the graph, or a value."""
+    """An output of the program: an operation of the graph, or a value."""
     return TensorArgument(value.name) if isinstance(value, Node) else ConstantArgument("", value)

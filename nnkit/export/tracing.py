@@ -34,7 +34,7 @@ class TracedTensor(Tensor):
 
 
 class Reading(Doorkeeper):
-    """Refuses that values are told to Python between the operations of a traced run."""
+    """A door that raises where values are told to Python between the operations of a traced run."""
 
     allowed = False
 
@@ -200,7 +200,7 @@ class Tracing(TorchFunctionMode):
         return self.properties[key]
 
     def _measured(self, name: str, result: Any, tensor: Tensor, dim: int | None = None) -> Any:
-        """What a question after a tensor's sizes gives."""
+        """The answer to a question after a tensor's sizes."""
         if not self.sizes or name in ("dim", "ndimension", "__len__"):
             return result
         if name == "size":
@@ -222,7 +222,7 @@ class Tracing(TorchFunctionMode):
         return self._number(value, node)
 
     def compare(self, relation: str, left: Any, right: Any) -> bool:
-        """What a comparison gives here: the program is right where it gives the same."""
+        """The result of a comparison in this run: the program is right where it is the same."""
         outcome = RELATIONS[relation](plain(left), plain(right))
         held = relation if outcome else OPPOSITES[relation]
         condition = (self._argument(left), held, self._argument(right))

@@ -110,7 +110,7 @@ def _in_place(function: Callable) -> Callable:
 
 
 def _overridable(function: Callable) -> Callable:
-    """Ask modes, and tensors that answer for functions, first; all arguments are told by name."""
+    """Ask modes, and tensors that answer for functions, first; all arguments are passed by name."""
     signature = inspect.signature(function)
 
     @functools.wraps(function)

@@ -113,8 +113,8 @@ class ZeroRedundancyOptimizer(Optimizer, Joinable):
         return loss
 
     def join_hook(self, **kwargs: Any) -> JoinHook:
-        """What this does in a `Join` once this rank has no more batches: it updates its share, with
-        the gradients that are there by then."""
+        """The steps of this optimizer in a `Join` once its rank has no more batches: it updates its
+        share, with the gradients that have arrived by then."""
         return _JoinHook(self)
 
     @property

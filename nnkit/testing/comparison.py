@@ -32,7 +32,7 @@ COMPRESSED = {  # the indices of a layout, by torch's names
 
 
 class _Rules(NamedTuple):
-    """What `assert_close` was told."""
+    """The arguments of `assert_close`."""
 
     tolerances: tuple[float | None, float | None]
     equal_nan: bool
@@ -110,7 +110,7 @@ def assert_close(
 
 
 def _pairs(actual: Any, expected: Any, place: str) -> Iterator[tuple[str, Any, Any]]:
-    """What is to be compared, with its place; the structures have to be the same."""
+    """A value to be compared, with its place; the structures have to be the same."""
     # What is both a list and a mapping, as a TensorDict, is compared as a list.
     if _is_list(actual) and _is_list(expected):
         if len(actual) != len(expected):
@@ -154,7 +154,7 @@ def _plain(value: Any) -> Any:
 
 
 class _Array(NamedTuple):
-    """What is no tensor, and can be made one."""
+    """A value that is no tensor, and can be made one."""
 
     kind: type
     tensor: Tensor
@@ -227,7 +227,7 @@ def _tolerances(dtypes: list, rules: _Rules) -> tuple[float, float]:
 
 
 def _unequal_sparse(a: Tensor, e: Tensor, rules: _Rules) -> str:
-    """The same of the parts of sparse tensors."""
+    """The comparison of the parts of sparse tensors."""
     kind = a.layout.name.removeprefix("sparse_").upper()
     counts = [("specified values", a._nnz(), e._nnz())]
     if kind == "COO":
@@ -281,7 +281,7 @@ def _computable(t: Tensor) -> Tensor:
 
 
 def _other_bits(a: Tensor, e: Tensor, what: str) -> str:
-    """The same of numbers that are only stored, as floats of eight bits are."""
+    """The comparison of numbers that are only stored, as floats of eight bits are."""
     same = a.view(nnkit.uint8) == e.view(nnkit.uint8)
     if same.all():
         return ""

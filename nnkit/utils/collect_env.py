@@ -35,7 +35,8 @@ Versions of relevant libraries:
 
 
 class SystemEnv(NamedTuple):
-    """What `get_env_info` finds, under torch's names; what nnkit has not is "N/A" or None."""
+    """The findings of `get_env_info`, under torch's names; of what nnkit does not have "N/A" or
+    None."""
 
     torch_version: str
     is_debug_build: str
@@ -107,7 +108,7 @@ def get_env_info() -> SystemEnv:
 
 
 def pretty_str(envinfo: SystemEnv) -> str:
-    """What `get_env_info` found, as text."""
+    """The findings of `get_env_info`, as text."""
     texts = {name: "No CUDA" if v is None else v for name, v in envinfo._asdict().items()}
     texts["pip_packages"] = "\n".join(
         f"[{envinfo.pip_version}] {line}" for line in envinfo.pip_packages.splitlines()

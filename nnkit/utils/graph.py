@@ -85,7 +85,8 @@ def dot(
 
 
 def _key(node: Node) -> int:
-    """The same for every look at the same leaf, whose node may be made afresh each time."""
+    """A key that is the same for every look at one leaf, whose node may be made afresh each
+    time."""
     return id(node.variable) if isinstance(node, AccumulateGrad) else id(node)
 
 

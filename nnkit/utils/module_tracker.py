@@ -1,4 +1,4 @@
-"""Which modules are running, forward or backward."""
+"""The modules that are running, forward or backward."""
 
 from __future__ import annotations
 

@@ -55,7 +55,7 @@ def enable(kind: str, enabled: bool) -> None:
 
 
 def cast_state() -> tuple:
-    """What decides of casts at this moment."""
+    """The state on which casts depend at this moment."""
     return tuple([(kind, CASTING.dtypes[kind]) for kind in CASTING.enabled])
 
 
@@ -139,7 +139,7 @@ def _widest(name: str, kind: str, arguments: tuple, options: dict) -> tuple[tupl
 
 
 def _recurrent(name: str, kind: str, arguments: tuple, options: dict) -> tuple[tuple, dict]:
-    """What is multiplied in the lower dtype and then added to states that may be wider."""
+    """Operands multiplied in the lower dtype, and then added to states that may be wider."""
     packed = isinstance(arguments[1], Tensor) and arguments[1].dtype is int64
     states = _eligible(arguments[2:3] if packed else arguments[1:2], kind)
     wide = any(state.dtype is float32 for state in states)

@@ -130,7 +130,7 @@ def in_format_of(input: Tensor, result: Tensor) -> Tensor:
 
 
 def in_order(result: Tensor, axes: Ints | None) -> Tensor:
-    """What an operation has just returned, with its dimensions in this order in memory, the slowest
+    """The fresh result of an operation, with its dimensions in this order in memory, the slowest
     first; None for rows."""
     data = result._array
     # The strides of dimensions of size 1 count, too: the next layer looks at them.

@@ -117,7 +117,7 @@ class BatchLevel(Level):
             raise RuntimeError("data: cannot be used inside a function that is mapped by vmap")
 
     def detached(self, array: Batched) -> Batched:
-        """The same without history."""
+        """The batch without its history."""
         return Batched(array.whole.detach(), array.dim, array.source)
 
     def lift(self, value: Any, dim: int | None = None) -> Any:

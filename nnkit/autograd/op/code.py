@@ -217,7 +217,7 @@ def _rule_call(op: Any, number: int, rule: Any) -> str:
 
 
 def node_name_of(name: str) -> str:
-    """What torch calls the node of an op: ``Log1PBackward0``."""
+    """torch's name for the node of an op: ``Log1PBackward0``."""
     parts = [part.capitalize() for part in name.split("_")]
     return re.sub(r"(?<=\d)[a-z]", lambda m: m[0].upper(), "".join(parts)) + "Backward0"
 

@@ -139,7 +139,7 @@ def single(
 
 
 def _results(found: Any) -> Any:
-    """What one operation returns, which is no view of what was computed on the way."""
+    """The results of one operation, which are no views of what was computed on the way."""
     for result in found if isinstance(found, tuple) else (found,):
         if isinstance(result, Tensor) and result._base is not None:
             without_base(result)

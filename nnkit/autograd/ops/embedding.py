@@ -16,7 +16,7 @@ from nnkit.backend.dtype import FLOATING, int32, int64
 
 
 def _grad_embedding_grad(B: Any, g_out: Any, index: Any, padding_idx: int | None) -> Any:
-    """As in torch the rows, and not as parts of how often they occur."""
+    """The rows of ``g_out`` at the indices, not divided by how often each occurs, as in torch."""
     rows = B.embedding(g_out, index, padding_idx, False)
     if padding_idx is None:
         return rows

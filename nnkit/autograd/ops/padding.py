@@ -154,7 +154,8 @@ def pad(input: Tensor, pad: Any, mode: str = "constant", value: float | None = N
 
 
 def _within_edge(n: int, before: int, after: int) -> tuple[int, int]:
-    """The same padding where one side cuts off all that is there, and some of the other side's."""
+    """The same padding where one side cuts off more than all elements, and so some of what the
+    other side adds."""
     left = n + before + after
     if after < -n:
         return left, -n

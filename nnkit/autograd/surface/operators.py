@@ -185,7 +185,8 @@ def _complex(self: Tensor) -> complex:
 
 
 def _constant(self: Tensor, value: Callable) -> Any:
-    """What ``value`` gives for it, through which no gradient comes, as is said where it minds."""
+    """The number that ``value`` gives for a tensor, without a gradient; a warning where the tensor
+    requires one."""
     if self.requires_grad and is_grad_enabled():
         warn_once(
             "Converting a tensor with requires_grad=True to a scalar may lead to unexpected "

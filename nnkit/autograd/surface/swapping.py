@@ -60,7 +60,7 @@ def _contents(tensor: Tensor, slots: set[str]) -> dict[str, object]:
 
 
 def _module_load(self: Tensor, other: Tensor, assign: bool = False) -> Tensor:
-    """What this tensor of a module is to become when ``other`` is loaded for it.
+    """The new content of this tensor of a module when ``other`` is loaded for it.
 
     `nn.Module.load_state_dict` asks for it, and swaps the two, where
     ``set_swap_module_params_on_conversion(True)`` of `nnkit.__future__` was called. Subclasses may

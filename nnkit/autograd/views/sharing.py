@@ -1,4 +1,4 @@
-"""Which tensors look into the memory of one."""
+"""The tensors that look into the memory of one."""
 
 from __future__ import annotations
 

@@ -104,7 +104,8 @@ def conv(
 
 
 def _work(windows: Array, size: Ints, batch: int) -> tuple[int, int, int]:
-    """Samples, rows of a sample, and bytes of columns that a row takes: what `_tiles` is told."""
+    """Samples, rows of a sample, and bytes of columns that a row takes: the arguments of
+    `_tiles`."""
     count = max(1, batch * size[0])
     return batch, size[0], windows.size * windows.itemsize // count
 

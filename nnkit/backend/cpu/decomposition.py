@@ -120,7 +120,7 @@ def _pivots(x: np.ndarray) -> tuple[np.ndarray, Any]:
 
 
 def _pivots_of_one(x: np.ndarray) -> tuple[np.ndarray, Any]:
-    """The same of one matrix, number by number, which is several times as quick."""
+    """The pivots and the sign of one matrix, number by number, which is several times as quick."""
     rows, sign, pivots = [list(row) for row in x.T], 1, []
     for left in range(len(rows), 0, -1):
         sizes = [math.inf if row[0] != row[0] else abs(row[0]) for row in rows]
@@ -158,7 +158,7 @@ def adjugate(x: np.ndarray) -> np.ndarray:
 
 
 def _adjugate_of_any(x: np.ndarray) -> np.ndarray:
-    """The same from the singular values, for matrices that are nearly singular."""
+    """The adjugate from the singular values, for matrices that are nearly singular."""
     finite = np.isfinite(x).all((-2, -1), keepdims=True)
     u, s, vh = linalg.svd(np.where(finite, x, 0))
     n = s.shape[-1]

@@ -72,7 +72,8 @@ _OFFSETS_OF_KIND = {b"dltensor": 20, b"dltensor_versioned": 52}
 
 
 class _Readable:
-    """What speaks DLPack, for NumPy, which does not know its bfloat16: as integers of 16 bits."""
+    """An object that speaks DLPack, for NumPy, which does not know its bfloat16: as integers of 16
+    bits."""
 
     def __init__(self, data: Any) -> None:
         self.data = data

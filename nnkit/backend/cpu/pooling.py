@@ -228,7 +228,7 @@ def _in_batch(indices: Array, plane: int) -> Array:
 
 
 def _is_inside(indices: Array, plane: int) -> Array:
-    """Which indices are of elements: that of a window without elements may be of none."""
+    """Whether each index is that of an element: of a window without elements it may be of none."""
     return (indices >= 0) & (indices < plane)
 
 

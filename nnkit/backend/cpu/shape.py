@@ -307,7 +307,7 @@ def _geometry(x: Array, shape: tuple[int, ...], strides: tuple[int, ...], offset
 
 
 def _in_storage(x: Array, shape: tuple[int, ...], offset: int, strides: Sequence[int]) -> Array:
-    """The same in bytes."""
+    """The view with this offset and these strides, in bytes, over the storage of ``x``."""
     # By way of bytes, since bfloat16 has no buffer protocol.
     storage = owner(x).ravel("K").view(np.uint8)
     start = min(offset, storage.size)  # beyond which no elements may lie either

@@ -138,7 +138,7 @@ def unique(x: Array, axis: int | None) -> tuple[Array, Array, Array]:
 
 
 def _unique_of_range(x: Array, low: int) -> tuple[Array, Array, Array]:
-    """The same of integers close together, from ``low`` on: they are counted, not sorted."""
+    """The order of integers close together, from ``low`` on: they are counted, not sorted."""
     places = x.reshape(-1).astype(np.int64) - low
     counts = np.bincount(places)
     occurs = counts > 0
@@ -148,7 +148,7 @@ def _unique_of_range(x: Array, low: int) -> tuple[Array, Array, Array]:
 
 
 def unique_consecutive(x: Array, axis: int | None) -> tuple[Array, Array, Array]:
-    """The same with only neighbours compared, so that nothing is sorted."""
+    """`unique` with only neighbours compared, so that nothing is sorted."""
     rows = x.reshape(-1) if axis is None else np.moveaxis(x, axis, 0)
     n = rows.shape[0]
     new = np.ones(n, bool)

@@ -117,7 +117,7 @@ def _mask(mask: Any, batch: tuple) -> Mask:
 
 
 class Call:
-    """Operands that a kernel can read, and what it is told about them."""
+    """Operands that a kernel can read, and the kernel's arguments about them."""
 
     def __init__(self, q: Any, k: Any, v: Any, g: Any, mask: Any, is_causal: Any, scale: Any):
         self.batch = batch = batch_of(q, k, v, mask)

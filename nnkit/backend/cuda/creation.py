@@ -117,7 +117,8 @@ class Planes(ctypes.Structure):
 
 
 def _rows(sizes: tuple, to: tuple, from_: tuple, x: Any) -> Callable | None:
-    """What copies rows that lie side by side, but at places that no wide loads can reach."""
+    """The function that copies rows which lie side by side, but at places that no wide loads can
+    reach; None elsewhere."""
     if len(sizes) != 2 or to[1] != 1 or from_[1] != 1 or sizes[1] * x.itemsize < SHORT_ROW:
         return None
     rows, length = sizes
@@ -129,7 +130,8 @@ def _rows(sizes: tuple, to: tuple, from_: tuple, x: Any) -> Callable | None:
 
 
 def _transposition(sizes: tuple, to: tuple, from_: tuple, x: Any, source: Any) -> Callable | None:
-    """What copies where the memory of both arrays runs along different axes; None elsewhere."""
+    """The function that copies where the memory of both arrays runs along different axes; None
+    elsewhere."""
     rows = next((d for d, step in enumerate(from_) if step == 1), -1)
     if rows < 0 or to[-1] != 1 or rows == len(sizes) - 1 or min(sizes[rows], sizes[-1]) < WARP:
         return None
@@ -153,7 +155,8 @@ def _transposition(sizes: tuple, to: tuple, from_: tuple, x: Any, source: Any) -
 
 
 def _copying(x: Any, source: Any) -> Callable:
-    """What copies from an array that lies as ``source`` does to one that lies as ``x`` does."""
+    """The function that copies from an array that lies as ``source`` does to one that lies as ``x``
+    does."""
     if x.dtype == source.dtype and not (x.flags.c_contiguous and source.flags.c_contiguous):
         both = [element_strides(a.shape, a.strides, a.itemsize, x.shape) for a in (x, source)]
         sizes, (to, from_) = fold(x.shape, both)

@@ -109,7 +109,7 @@ def _layout_only(shape: tuple, strides: tuple, dtype: np.dtype) -> np.ndarray:
 
 
 class Tape:
-    """What one run of a driver makes and launches."""
+    """The allocations and launches of one run of a driver."""
 
     def __init__(self, arguments: tuple, varies: bool) -> None:
         self.varies = varies
@@ -141,7 +141,8 @@ class Tape:
         self.made.append(outline.place(view, -(len(self.made) + 1) << ROOM))
 
     def source_of(self, place: int) -> tuple[int, int]:
-        """Which array an address lies in (from -1 down one that was made), and how far."""
+        """The number of the array that an address lies in (from -1 down one that was made), and the
+        offset in it."""
         number = place + (1 << ROOM - 1) >> ROOM
         if number > 0:
             return number - 1, place - self.inputs[number - 1].data.ptr
@@ -230,7 +231,7 @@ class Tape:
         return tuple(made), tuple(self.steps), sources, several
 
     def result_of(self, value: Any) -> int | None:
-        """Which array a result is.
+        """The number of the array that a result is.
 
         Raises:
             ValueError: it is only a part of one, or a view of an argument.

@@ -215,7 +215,7 @@ class _Counting:
 
 @cache
 def _counting() -> Any:
-    """What counts memory; it starts with the first tensor on a GPU."""
+    """The counter of allocated memory; it starts with the first tensor on a GPU."""
     cupy = require()
     return compiled.Counting(cupy) if planning.connect(cupy) else _Counting()
 

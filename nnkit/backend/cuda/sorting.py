@@ -137,7 +137,7 @@ def unique(x: Any, axis: int | None) -> tuple:
 
 
 def unique_consecutive(x: Any, axis: int | None) -> tuple:
-    """The same with only neighbours compared, so that nothing is sorted."""
+    """`unique` with only neighbours compared, so that nothing is sorted."""
     xp = array_module(x)
     keys = _comparable(x)
     rows = contiguous(keys).reshape(-1) if axis is None else xp.moveaxis(keys, axis, 0)

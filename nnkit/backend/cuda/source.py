@@ -176,7 +176,7 @@ class GPU:
         return found
 
     def load(self, kernel: Kernel) -> Launch:
-        """What launches a kernel."""
+        """The function that launches a kernel."""
         from cupy.cuda.function import CPointer
 
         function = self.function(kernel)

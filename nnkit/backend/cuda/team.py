@@ -1,4 +1,4 @@
-"""Which threads share a row: the `TeamKind` of kernels/team.cuh and the launch that it takes."""
+"""The threads that share a row: the `TeamKind` of kernels/team.cuh and the launch that it takes."""
 
 from __future__ import annotations
 

@@ -51,7 +51,7 @@ class Meta:
         return Meta(self.geometry[index], self.storage)
 
     def transpose(self, axes: Any) -> Meta:
-        """The same with its axes in another order."""
+        """The array with its axes in another order."""
         return self.seen(self.geometry.transpose(axes))
 
     @property

@@ -1,4 +1,4 @@
-"""Which buffers of a program may lie in the same memory, and which of them are written."""
+"""The buffers of a program that may lie in the same memory, and those that are written."""
 
 from __future__ import annotations
 

@@ -12,7 +12,7 @@ from nnkit.backend.program.program import Outside, Program
 def frozen(
     run: Callable[..., tuple], program: Program, backend: Any, counters: dict[int, list]
 ) -> Callable[..., tuple]:
-    """What runs a program, in whose calls kernels keep what they make of constants.
+    """The function that runs a program, in whose calls kernels keep what they make of constants.
 
     A program that writes memory from outside, or calls something else between its primitives, may
     write its constants: it stays as it is.

@@ -52,7 +52,8 @@ class Call:
         self.line = line
 
     def __getattr__(self, name: str) -> Any:
-        """What follows from the arguments, found out once: of most recorded calls nobody asks."""
+        """The attributes that follow from the arguments, computed on first use: most recorded calls
+        never need them."""
         self.primitive = p = CATALOGUE[self.name]
         self.reads = list(slots_in(self.arguments))
         returned = list(slots_in(self.result))
@@ -127,13 +128,13 @@ class Program:
         self._found: dict[Any, Any] = {}
 
     def replaced(self, calls: list[Call | Outside], constants: dict | None = None) -> Program:
-        """The same with other calls; this very program where they are the same."""
+        """The program with other calls; this very program where they are the same."""
         if calls == self.calls and not constants:
             return self
         return Program(calls, self.inputs, constants or self.constants, self.outputs, self.shapes)
 
     def found(self, analysis: Callable[[Program], Found]) -> Found:
-        """What an analysis finds in the program; it is made once."""
+        """The result of an analysis of the program, which is made once."""
         if analysis not in self._found:
             self._found[analysis] = analysis(self)
         return self._found[analysis]

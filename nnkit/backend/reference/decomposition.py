@@ -138,7 +138,7 @@ def lu_factor(B, x):
 
 
 def _size(B, x):
-    """What LAPACK compares: of a complex number the sum of its parts' sizes."""
+    """The sizes that LAPACK compares: of a complex number the sum of its parts' sizes."""
     if not OF_ARRAY[x.dtype].is_complex:
         return B.abs(x)
     return B.add(B.abs(B.real(x)), B.abs(B.imag(x)))

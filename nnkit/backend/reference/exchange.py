@@ -1,4 +1,4 @@
-"""What is told to Python."""
+"""Primitives that tell values to Python."""
 
 from __future__ import annotations
 

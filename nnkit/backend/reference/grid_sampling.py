@@ -57,7 +57,7 @@ def grid_sample_grad_grid(B, g, x, grid, mode, padding, aligned):
 
 
 def _row(B, value):
-    """What is known of each place, for all channels: (N, 1, places)."""
+    """The data of each place that serve all channels: (N, 1, places)."""
     return B.reshape(value, (value.shape[0], 1, math.prod(value.shape[1:])))
 
 

@@ -127,7 +127,7 @@ class _Planner:
 
 
 class _Planned(NamedTuple):
-    """What is known of an array before there is one: its shape, and its place among all."""
+    """An array that is not there yet: its shape, and its place among all."""
 
     shape: tuple
     place: int

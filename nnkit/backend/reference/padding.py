@@ -6,7 +6,7 @@ from nnkit.backend.dtype import int64
 
 
 def _sources(B, n, before, after, mode):
-    """Which of ``n`` elements each element of the padded axis repeats."""
+    """The number, among ``n`` elements, of the one that each element of the padded axis repeats."""
     index = B.arange(-before, n + after, 1, int64.array)
     if mode == "circular":
         return B.remainder(index, n)

@@ -185,8 +185,9 @@ def _distance(B, x, p):
 
 
 def _distance_grad(B, g, x, out, p):
-    """As in torch each difference that reaches the largest one gets the whole gradient, that of a
-    NaN is NaN, and that of a distance of 0 is 0, whatever the gradient is."""
+    """The gradient of a distance. As in torch each difference that reaches the largest one gets the
+    whole gradient, that of a NaN is NaN, and that of a distance of 0 is 0, whatever the gradient
+    is."""
     g, length = B.unsqueeze(g, -1), B.unsqueeze(out, -1)
     nowhere = B.eq(length, 0)
     if p == 2:

@@ -150,7 +150,7 @@ def unique(B, x, axis):
 
 
 def unique_consecutive(B, x, axis):
-    """The same with only neighbours compared, so that nothing is sorted."""
+    """`unique` with only neighbours compared, so that nothing is sorted."""
     rows = _rows(B, x, axis)
     return _runs(B, x, axis, rows, B.arange(0, rows.shape[0], 1, int64.array))
 

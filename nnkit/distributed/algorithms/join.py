@@ -15,7 +15,7 @@ __all__ = ["Join", "JoinHook", "Joinable"]
 
 
 class JoinHook:
-    """What a rank without batches does in place of a `Joinable`'s own steps."""
+    """The steps of a rank without batches, in place of a `Joinable`'s own."""
 
     def main_hook(self) -> None:
         """Take part in one step of the ranks that still have batches."""

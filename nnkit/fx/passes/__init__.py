@@ -1,1 +1,1 @@
-"""What is found out about graphs, and done to them."""
+"""Analyses and changes of graphs."""

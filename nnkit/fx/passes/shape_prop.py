@@ -20,7 +20,7 @@ from nnkit.nn import Module
 
 
 class TensorMetadata(NamedTuple):
-    """What is known of a tensor without its values."""
+    """The properties of a tensor other than its values."""
 
     shape: Size
     dtype: dtype

@@ -1,4 +1,4 @@
-"""Which kernels `scaled_dot_product_attention` may use, as ``torch.nn.attention``."""
+"""The kernels that `scaled_dot_product_attention` may use, as ``torch.nn.attention``."""
 
 from __future__ import annotations
 

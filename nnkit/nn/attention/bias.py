@@ -16,7 +16,7 @@ __all__ = ["CausalBias", "CausalVariant", "causal_lower_right", "causal_upper_le
 
 
 class CausalVariant(IntEnum):
-    """Which corner of the scores the diagonal of a causal mask begins or ends in."""
+    """The corner of the scores in which the diagonal of a causal mask begins or ends."""
 
     UPPER_LEFT = 1
     LOWER_RIGHT = 2

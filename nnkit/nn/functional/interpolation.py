@@ -117,7 +117,7 @@ def interpolate(
 
 
 def _for_each(size: Any, factor: Any, axes: int) -> tuple:
-    """What is given, for each spatial axis; ValueError where it is of another number."""
+    """The given values, one for each spatial axis; ValueError where their number is another."""
     name, value = ("size", size) if factor is None else ("scale_factor", factor)
     values = tuple(value) if isinstance(value, (tuple, list)) else (value,) * axes
     if len(values) != max(axes, 0):

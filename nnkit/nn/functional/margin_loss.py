@@ -128,7 +128,8 @@ def _check_target(name: str, target: Tensor, low: int, classes: int) -> None:
 
 
 def _positive(excess: Tensor) -> Tensor:
-    """What is above 0; nothing of a NaN, which torch's loops do not find to be so."""
+    """The elements above 0, and 0 in place of all others; NaN is among these, as in torch's
+    loops."""
     return excess.masked_fill(~(excess > 0), 0)
 
 

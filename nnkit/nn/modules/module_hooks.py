@@ -196,8 +196,8 @@ class ModuleHooks:
         return result
 
     def _backward_watch(self) -> tuple[BackwardHook | None, list[Callable]]:
-        """What runs the full backward (pre) hooks, if there are any; and the hooks on the output's
-        node."""
+        """The function that runs the full backward (pre) hooks, if there are any, and the hooks on
+        the output's node."""
         pre_hooks = [*_global_backward_pre_hooks.values(), *self._backward_pre_hooks.values()]
         full: list[Callable] = []
         on_node: list[Callable] = []

@@ -1,5 +1,5 @@
-"""What torch's kernels for inference alone do otherwise than its layers of attention: a query with
-no key to look at gives NaN, and what an encoder gives for padding is 0."""
+"""Attention as torch's kernels for inference alone compute it, unlike its layers: a query with no
+key to look at gives NaN, and the output of an encoder for padding is 0."""
 
 from __future__ import annotations
 

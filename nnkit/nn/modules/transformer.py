@@ -46,7 +46,8 @@ def _length(x: Tensor, layer: Module) -> int:
 
 
 def _why_padded(layer: Any) -> str:
-    """What keeps torch from computing a layer without the padding; empty if nothing does."""
+    """The reason, in words, why torch does not compute a layer without the padding; empty if there
+    is none."""
     if not isinstance(layer, TransformerEncoderLayer):
         return " was not TransformerEncoderLayer"
     attention = layer.self_attn

@@ -138,7 +138,7 @@ class DistributedDataParallel(Module, Joinable):
             p.register_post_accumulate_grad_hook(self._arrived)
 
     def __getstate__(self) -> dict[str, Any]:
-        """What a copy keeps: it belongs to the default group, and watches its own gradients."""
+        """The state of a copy: it belongs to the default group, and watches its own gradients."""
         if self.process_group is not default_group():
             raise RuntimeError(
                 "DDP Pickling/Unpickling are only supported when using DDP with the default "
@@ -390,7 +390,7 @@ class DistributedDataParallel(Module, Joinable):
         )  # fmt: skip
 
     def join_hook(self, **kwargs: Any) -> JoinHook:
-        """What this does in a `Join` whose own batches are at their end."""
+        """The steps of this module in a `Join` once its own batches are at their end."""
         self._divides_by_all = kwargs.get("divide_by_initial_world_size", True)
         return _JoinHook(self)
 

@@ -1,4 +1,4 @@
-"""Translations of what computes each element by itself."""
+"""Translations of element-wise functions."""
 
 from __future__ import annotations
 

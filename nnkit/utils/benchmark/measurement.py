@@ -1,4 +1,4 @@
-"""What was timed, how long it took, and how far that is to be believed."""
+"""Measurements: the statement, its times, and how far they are to be believed."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _SOME_SPREAD, _GREAT_SPREAD = 0.1, 0.25  # of the interquartile range, relative 
 
 @dataclass(frozen=True, repr=False)
 class TaskSpec:
-    """What a `Timer` times: the statement, its setup, and the words it is told apart by.
+    """The statement that a `Timer` times, its setup, and the words by which it is known.
 
     Measurements of equal tasks are merged by `Measurement.merge` and `Compare`.
     """
@@ -144,7 +144,7 @@ class Measurement:
 
     @property
     def as_row_name(self) -> str:
-        """What `Compare` writes before the row."""
+        """The words that `Compare` writes before the row."""
         return self.sub_label or self.stmt or "[Unknown]"
 
     def _warning(self) -> str:

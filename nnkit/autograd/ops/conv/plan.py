@@ -109,7 +109,7 @@ def plan_transposed(
     name: str, input: Ints, weight: Ints, bias: Ints | None,
     stride: Any, padding: Any, output_padding: Any, groups: Any, dilation: Any,
 ) -> tuple:  # fmt: skip
-    """The shape of the result and what the kernel is told, once it is checked."""
+    """The shape of the result and the kernel's arguments, after all checks."""
     _check(name, input, weight, bias, groups, transposed=True)
     axes = len(input) - 2
     stride = at_least(name, "stride", ints(name, "stride", stride, axes), 1)

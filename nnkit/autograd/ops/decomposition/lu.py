@@ -80,7 +80,7 @@ def refuse_failures(
 
 
 def cholesky_until(A: Tensor, info: Tensor) -> Tensor:
-    """What there is of factors that failed; no gradient goes through it."""
+    """The part of the factors that was computed before they failed; no gradient goes through it."""
     return _cholesky_until(A.detach(), info)
 
 

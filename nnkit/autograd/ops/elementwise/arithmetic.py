@@ -99,7 +99,8 @@ _WRONG_RESULT = "Found dtype {got} but expected {wanted}"
 
 
 def _dtype_of_moduli(out: Tensor, result: Tensor, operands: tuple) -> str:
-    """Those of complex numbers go into any real numbers, and into numbers as they are."""
+    """The rule for ``out=``: absolute values of complex numbers go into any real numbers, all
+    others into their own dtype alone."""
     (x,) = operands
     into_reals = x.is_complex() and not out.is_complex()
     return "castable" if into_reals or out.dtype is x.dtype else "same"
@@ -377,8 +378,8 @@ def true_divide(input: Tensor | complex, other: Tensor | complex) -> Tensor:
 
 
 def _attempt_by_weight(attempts: tuple, input: Tensor, end: Tensor, weight: Any) -> Tensor | None:
-    """What the first of two attempts does, or the second for a number from 0.5 on; None for
-    others."""
+    """The result of the first of two attempts, or of the second for a number from 0.5 on; None for
+    other weights."""
     if weight.__class__ is float and -LARGEST <= weight <= LARGEST:
         return attempts[builtins.abs(weight) >= 0.5](input, end, weight)
     return None
@@ -431,7 +432,8 @@ def _real(name: str, value: Any, operand: Tensor) -> None:
 
 
 def _attempt_by_value(attempt: Callable, *operands_and_value: Any) -> Tensor | None:
-    """What ``attempt`` does, unless the number at the end may overflow; None for others."""
+    """The result of ``attempt``, unless the number at the end may overflow; None for other
+    values."""
     value = operands_and_value[-1]
     if value.__class__ in (int, float) and -LARGEST <= value <= LARGEST:
         return attempt(*operands_and_value)

@@ -176,7 +176,7 @@ def _chebyshev(x: Any, coefficients: Sequence[float]) -> Any:
 
 
 def _waves(x: Any, order: int) -> tuple[Any, Any]:
-    """What the cosine and the sine of ``x`` less its phase are multiplied with, beyond 5."""
+    """The factors of the cosine and the sine of ``x`` less its phase, for ``x`` beyond 5."""
     z = 25 / (x * x)
     phase = (_PHASE0_TOP, _PHASE0_BOTTOM), (_PHASE1_TOP, _PHASE1_BOTTOM)
     quadrature = (

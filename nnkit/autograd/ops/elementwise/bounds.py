@@ -143,7 +143,8 @@ _write_clamp, _write_clamp_min, _write_clamp_max = [
 
 
 def _between(attempt: Callable, input: Tensor, low: Any, high: Any) -> Tensor | None:
-    """What ``attempt`` does with two numbers, either of which may be None; None for others."""
+    """The result of ``attempt`` for two numbers, either of which may be None; None for other
+    bounds."""
     low, high = -math.inf if low is None else low, math.inf if high is None else high
     for bound in (low, high):
         if bound.__class__ not in (int, float):

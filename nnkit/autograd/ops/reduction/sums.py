@@ -188,13 +188,13 @@ def check_dim(name: str, dim: Any, keepdim: bool) -> None:
 
 
 def one_axis(name: str, dim: Any, ndim: int) -> int | None:
-    """The same for functions that take a single dimension."""
+    """The axis of a function that takes a single dimension; None for a 0-dim tensor."""
     axis = normalize_dim(dim, ndim, name)
     return axis if ndim else None
 
 
 def in_dtype(name: str, input: Any, dtype: Any) -> Tensor:
-    """``input`` in the dtype that a function is told to compute in, as a part of the function."""
+    """``input`` in the dtype that a function is asked to compute in, as a part of the function."""
     check_tensor(name, input)
     if dtype is None:
         return input
@@ -463,7 +463,8 @@ def _needs_dim_of_flag(name: str) -> Callable:
 
 
 def _out_of_variance(name: str) -> Out:
-    """Of complex numbers torch adds two variances into ``out``."""
+    """The ``out=`` of variances: those of complex numbers are a sum of two variances, as in
+    torch."""
     return Out(
         prepare=_needs_dim_of_flag(name),
         checks_first=lambda arguments: arguments[0].is_complex(),

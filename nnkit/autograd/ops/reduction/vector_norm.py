@@ -90,7 +90,7 @@ _renorm = rule("renorm", alone="refused", x=_grad_renorm)
 
 
 def in_wider_dtype(name: str, input: Any, dtype: Any) -> Tensor:
-    """``input`` in the dtype that a norm called ``name`` is told to compute in.
+    """``input`` in the dtype that a norm called ``name`` is asked to compute in.
 
     RuntimeError where one of them is neither floating point nor complex, only one is complex, or
     digits would be lost.

@@ -184,8 +184,8 @@ for _function in (
 
 
 def _pieces(name: str, split: Callable, input: Tensor, sizes: Any, dim: int) -> tuple[Tensor, ...]:
-    """The pieces, each by itself, of a tensor in which nothing is put off any more; what inference
-    mode looks into stays a view, with a write counter of its own."""
+    """The pieces of a tensor, each with a write counter of its own; in inference mode they are
+    views."""
     check_tensor(name, input)
     views = split(resolve_neg(resolve_conj(input)), sizes, dim)
     if MODE.inference:

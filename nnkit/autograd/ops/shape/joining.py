@@ -453,7 +453,8 @@ def _stack_split(name: str, minimum: int, dim_of: Any) -> None:
     offered = public(split_along)
 
     def method(self: Tensor, *given: Any, **named: Any) -> tuple[Tensor, ...]:
-        """The same, which takes positions to cut at one by one, too."""
+        """The function as a method, which also takes the positions to cut at as separate
+        arguments."""
         return offered(self, *((given,) if len(given) > 1 else given), **named)
 
     method.__name__ = name

@@ -126,7 +126,8 @@ def view(
 
 
 def _obstacle(shape: tuple, strides: tuple, offset: int, here: int, there: int) -> str | None:
-    """What keeps elements of ``here`` bytes from being read as ones of ``there``."""
+    """The reason, in words, why elements of ``here`` bytes cannot be read as ones of ``there``;
+    None if there is none."""
     if not shape:
         return "self.dim() cannot be 0"
     ratio = max(there // here, 1)

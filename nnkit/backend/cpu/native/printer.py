@@ -104,7 +104,7 @@ def _formula(formula: Formula) -> str | None:
 
 
 def _update(update: Update) -> Iterable[str | None]:
-    """One function for each choice of the flags; choices with the same trace share it."""
+    """A function for each choice of the flags; choices with the same trace share it."""
     seen: dict[int, str] = {}
     for values in product((False, True), repeat=len(update.flags)):
         trace, targets = update.variant(values)

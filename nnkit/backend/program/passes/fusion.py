@@ -173,7 +173,7 @@ def _steps(program: Program) -> tuple:
 
 
 def _twin(program: Program, backend: Any) -> Callable[..., tuple]:
-    """The same formulas one by one, for arrays that are declined; made when it is needed."""
+    """The fused formulas one by one, for arrays that are declined; made when it is needed."""
     made: list[Callable[..., tuple]] = []
 
     def twin(*arrays: Any) -> tuple:
