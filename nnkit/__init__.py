@@ -10,7 +10,7 @@ from math import nan as nan
 from math import pi as pi
 from typing import TYPE_CHECKING, Any
 
-# What an import makes stays: to look for garbage in it would take a seventh of the time.
+# Objects made by an import stay: to look for garbage among them would take a seventh of its time.
 _collects = _gc.isenabled()
 _gc.disable()
 

@@ -32,7 +32,7 @@ def device_count() -> int:
 
 
 def synchronize(device: Any = None) -> None:
-    """Wait until the CPU has done what it was told to: it has, whenever a call returns.
+    """Wait until the CPU has done all work given to it: it has, whenever a call returns.
 
     Example:
         >>> import nnkit

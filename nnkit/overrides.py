@@ -43,7 +43,7 @@ __all__ = [
     "wrap_torch_function",
 ]
 
-# What makes tensors of numbers, sizes and dtypes.
+# The functions that make tensors of numbers, sizes and dtypes.
 _MAKERS = frozenset(
     "arange as_tensor asarray bartlett_window blackman_window broadcast_shapes can_cast empty "
     "empty_permuted empty_strided eye from_file from_numpy frombuffer full hamming_window "

@@ -417,7 +417,7 @@ REFUSED = {
     "float8": "sort argsort sum prod mean var std var_mean cumsum cumprod unique norm",
     "integer": "im2col col2im",
 }
-# What torch copies where it has no dimension, whatever its dtype.
+# Primitives by which torch copies a 0-dim tensor, whatever its dtype.
 COPIED_SCALARS = frozenset(("cummax", "cummin", "kthvalue", "mode"))
 ALWAYS_REFUSED = frozenset(
     "dot vdot adaptive_max_pool qr eig eigvals geqrf solve_triangular cholesky_solve logcumsumexp"

@@ -25,7 +25,7 @@ class device:
     """A place where tensors live, as ``torch.device``: ``device("cpu")``, ``device("cuda", 0)``.
 
     Tensors on ``device("meta")`` have shapes, strides and dtypes, and no memory. Within ``with
-    device("meta"):`` (or another) tensors are made there unless they are told where.
+    device("meta"):`` (or another) tensors are made there unless a call names another device.
 
     Raises:
         RuntimeError: the name is not one of a device, or the index is negative.

@@ -16,7 +16,7 @@ import ml_dtypes
 import numpy as np
 
 BOOL, INTEGER, FLOATING, COMPLEX = range(4)
-# What users hand over, for the floors that do not import NumPy.
+# NumPy's classes that users hand over, for the floors that do not import NumPy.
 NUMPY_ARRAY, NUMPY_SCALARS = np.ndarray, (np.bool_, np.number, np.object_)
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-# What fails of a matrix at the order of a leading part of it.
+# The failures of a matrix at the order of a leading part of it, in words.
 SINGULAR = (
     "The diagonal element {order} is zero, the inversion could not be completed because the input "
     "matrix is singular."

@@ -20,7 +20,8 @@ from nnkit.backend.algebra import CATALOGUE, Primitive
 from nnkit.backend.device import device
 from nnkit.backend.memory import is_view, owner
 
-# What may look into the same memory, and whose elements are parts of numbers or made of them.
+# Primitives whose results may look into the same memory, with elements that are parts of numbers
+# or made of them.
 _OF_PARTS = frozenset("imag real view_as_complex view_as_real".split())
 
 

@@ -26,7 +26,7 @@ from nnkit.backend import rendezvous, shared_sums
 from nnkit.backend.errors import DistBackendError, DistNetworkError, DistStoreError
 
 INSTALL = "pip install 'nnkit[mpi]' (which brings mpi4py and mpich)"
-# What the launchers of MPI tell the processes that they start.
+# The variables that launchers of MPI set for the processes that they start.
 LAUNCHED = ("PMI_FD", "PMI_RANK", "PMIX_RANK", "OMPI_COMM_WORLD_RANK", "MPI_LOCALRANKID")
 LANES = (1, 2, 4, 8)
 NOTICE_TAG, MEETING_TAG = 1, 2
@@ -301,7 +301,7 @@ class World:
     def leave(self) -> None:
         """End MPI, together with the other ranks; called when Python ends.
 
-        After an error the others are told, and nobody is waited for: MPI's own end would.
+        After an error the others are notified, and none is waited for, as MPI's own end would.
         """
         if os.getpid() != self.process or self.MPI.Is_finalized():
             return

@@ -110,8 +110,8 @@ def all_hold(checks: list[tuple]) -> Callable[[], bool]:
     """The function that tells whether all is as it was.
 
     Args:
-        checks: where to look: (one of the functions above, the name or key that it is told, the
-            place, what was found there, how the user would call it).
+        checks: where to look: (one of the functions above, its argument, a name or key; the place;
+            what was found there; how the user would call it).
     """
     if MODULE is None:
         return lambda: all(map(holds, checks))

@@ -69,7 +69,7 @@ CONSTANT = (
     *(operator.itemgetter, operator.attrgetter, operator.methodcaller),
     type(State.data),  # a field of a named tuple
 )
-# What code may read of objects whose steps are called, not recorded.
+# The attributes that code may read of objects whose steps are called, not recorded.
 READ = {
     LRScheduler: {"get_last_lr", "get_lr", "last_epoch", "base_lrs", "_last_lr", "_step_count"},
     GradScaler: {"get_scale", "get_growth_factor", "_scale", "_growth_tracker"},

@@ -142,7 +142,7 @@ def is_bf16_supported(including_emulation: bool = True) -> bool:
 
 
 def synchronize(device: Any = None) -> None:
-    """Wait until a GPU, the current one unless given, has done what it was told to, and raise what
+    """Wait until a GPU, the current one unless given, has done all work given to it, and raise what
     its kernels found wrong (an index out of range, ...).
 
     Raises:

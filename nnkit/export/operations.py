@@ -17,7 +17,7 @@ from nnkit.autograd.op.public import METHODS, PUBLIC
 from nnkit.autograd.tensor import Tensor
 from nnkit.export.traced_number import ARITHMETIC, check_size
 
-# What tells values to Python, runs Python, or touches files, memory of others and generators.
+# Names that tell values to Python, run Python, or touch files, memory of others or generators.
 _NO_OPERATIONS = frozenset(
     (
         *("apply_", "as_subclass", "backward", "data_ptr", "equal", "from_dlpack", "from_file"),

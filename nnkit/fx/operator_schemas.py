@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 from nnkit import nn
 
-# What functions of nnkit take beside what the function that is meant by their name takes.
+# Parameters that functions of nnkit have besides those of torch's functions of their names.
 _MORE = ("axis", "out", "requires_grad")
 
 

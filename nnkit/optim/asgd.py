@@ -93,7 +93,7 @@ class ASGD(Optimizer):
         super().__init__(params, defaults)
 
     def update_group(self, group: dict, params: list[Tensor]) -> None:
-        # What the state is made of is no part of a graph, as in torch.
+        # The numbers that make the state are no part of a graph, as in torch.
         lr, lambd, alpha, t0 = (number(n, group[n]) for n in ("lr", "lambd", "alpha", "t0"))
         (decay,) = required_numbers(group, "weight_decay")
         for step, counted in count_steps(self, params).items():

@@ -16,7 +16,7 @@ from nnkit.optim.optimizer import Optimizer
 LEAST_CURVATURE = 1e-10  # a smaller product of both changes would spoil the Hessian's estimate
 
 
-# What a step leaves for the next one.
+# The state that a step leaves for the next one.
 KEPT = ("d", "t", "old_dirs", "old_stps", "ro", "H_diag", "prev_flat_grad", "prev_loss")
 
 

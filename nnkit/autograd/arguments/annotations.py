@@ -114,7 +114,7 @@ KINDS = {
 }
 # The functions (and methods) that can still be called in a deprecated form.
 _OLD_FORMS = frozenset("add sub addcmul addcdiv addmm addmv addr addbmm baddbmm".split())
-# What parameters of these names take if they are annotated by Any.
+# The values that parameters of these names take if they are annotated by Any.
 NAMED: dict[str, Any] = {
     "dtype": dtype | None, "device": device | None, "layout": layout | None,
     "memory_format": memory_format | None, "ord": float | str | None, "out": Tensor | None,

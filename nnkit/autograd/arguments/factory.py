@@ -129,7 +129,7 @@ def unwritten(B: Any, data: Any) -> Any:
     return data
 
 
-# What factories ask of ``out``, and those that give it its size before anything else.
+# The demands of factories on ``out``, and of those that give it its size before anything else.
 FILLED = Out(dtype="same", history="ended", warning="")
 SIZED = FILLED._replace(history="sized")
 

@@ -110,7 +110,7 @@ def _along_axes(B: Any, primitive: Primitive, operands: list, statics: tuple) ->
     if axis is None and (len(primitive.outputs) > 1 or primitive.name in ("amax", "amin")):
         return None  # the gradients of these are others along axes
     wholes = [to_front(o, size) for o in operands]
-    # An axis is one of the result's, where its shape is told.
+    # Where the shape of the result is an argument, the axis is one of the result's.
     ndim = len(known["shape"]) if "shape" in known else x.ndim
     flat = axis is None and primitive.name in _NUMBERING
     line = not ndim and axis not in (None, ()) and "axis" in known

@@ -273,7 +273,7 @@ def moved(value: Tensor, data: Any, place: device) -> Tensor:
     out = wrap(data, place)
     out._writes = value._writes
     if value.requires_grad and MODE.enabled:
-        # Who asks for the node is told of a history that is lost.
+        # Asking for the node raises where the history is lost.
         is_leaf = value.grad_fn is None and value._edge is None
         out._requires_grad = True
         out._edge = value.view_as(value)._edge if is_leaf else value._edge

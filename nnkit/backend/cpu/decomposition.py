@@ -104,8 +104,8 @@ def slogdet(x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 
 
 def _is_eliminated(x: np.ndarray) -> bool:
-    """Whether matrices are so small that Gauss' elimination leaves torch's very bits, which are
-    all that there is of the determinant of a singular one."""
+    """Whether matrices are so small that Gauss' elimination leaves torch's very bits; the
+    determinant of a singular matrix is nothing but such last bits."""
     return x.shape[-1] < _TINY and x.dtype.kind == "f"
 
 

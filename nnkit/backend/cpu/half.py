@@ -23,7 +23,7 @@ def truth(x: Any) -> Any:
 
 def rounded(x: Any, dtype: np.dtype) -> np.ndarray:
     """The array in another dtype, as torch casts."""
-    x = truth(x) if dtype.isbuiltin == 2 else x  # 2: NumPy was told of it, and how it is cast to
+    x = truth(x) if dtype.isbuiltin == 2 else x  # 2: registered with NumPy, with casts of its own
     if dtype is SATURATED and x.dtype is not dtype:
         x = np.clip(x.astype(np.float32), -448, 448)
     elif dtype is POWERS:

@@ -78,8 +78,8 @@ def _ends(size: int, count: int, stride: int, padding: int, dilation: int) -> tu
 def _holes(
     spatial: Ints, kernel: Ints, stride: Ints, padding: Ints, dilation: Ints, ceil: bool
 ) -> tuple[Array, Array] | None:
-    """Which windows of a regular pool step over the whole input, and the index that torch gives
-    of them: of their first place that is not before the input. None if there are no such ones."""
+    """Whether each window of a regular pool steps over the whole input, and torch's indices of
+    those that do: of their first place that is not before the input. None if no window does."""
     empty, index = np.zeros((), bool), np.zeros((), np.int64)
     for size, k, s, p, d in zip(spatial, kernel, stride, padding, dilation):
         start, first, last = _ends(size, window_count(size, k, s, p, d, ceil), s, p, d)

@@ -12,7 +12,7 @@ from nnkit.backend.cpu.random_fill import store, uniform_double
 from nnkit.backend.random import Generator
 
 _f8 = np.float64
-# What Stirling's formula for log k! leaves over, for k from 0 to 9.
+# log k! less Stirling's formula for it, for k from 0 to 9.
 _STIRLING = (
     0.0810614667953272582, 0.0413406959554092941, 0.0276779256849983391, 0.0207906721037650931,
     0.0166446911898211922, 0.0138761288230707480, 0.0118967099458917701, 0.0104112652619720964,

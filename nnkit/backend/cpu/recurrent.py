@@ -149,7 +149,7 @@ def lstm_layer_grad(
 ):  # fmt: skip
     i, f, g, o = gates.reshape(len(x), 4, c0.shape[1]).swapaxes(0, 1)
     tanh_c = _tanh(cells)
-    # What g_c (for i, f, g) and g_h (for o) are to be multiplied by: the loop turns these factors
+    # The factors of g_c (for i, f, g) and of g_h (for o): the loop turns these factors
     # into the gradients of the gates.
     g_gates = np.empty((len(x), 4, c0.shape[1]), x.dtype)
     _multiply(_sigmoid_slope(i), g, g_gates[:, 0])
@@ -222,7 +222,7 @@ def gru_layer_grad(
 ):  # fmt: skip
     r, z, n = gates.reshape(len(x), 3, h0.shape[1]).swapaxes(0, 1)
     before = one_step_before(output, h0, batch_sizes, reverse)
-    # What g_h is to be multiplied by; the loop turns these factors into the gradients of what is
+    # The factors of g_h; the loop turns these factors into the gradients of what is
     # computed from h. Those of what is computed from x differ in their last third, by the factor r.
     g_hidden = np.empty((len(x), 3, h0.shape[1]), x.dtype)
     through_new = _tanh_slope(n)

@@ -21,7 +21,7 @@ from nnkit.backend.cuda.philox import current_recording
 from nnkit.backend.cuda.source import current_machine
 from nnkit.backend.switches import matmul
 
-# What the elements are, in cudaDataType's numbers.
+# The types of the elements, in cudaDataType's numbers.
 KINDS = {
     np.dtype(np.float32): 0, np.dtype(np.float64): 1, np.dtype(np.float16): 2,
     np.dtype(np.complex64): 4, np.dtype(np.complex128): 5, BF16: 14,
@@ -192,7 +192,7 @@ def gemm(*arguments: Any) -> None:
     call = Call.of(*arguments)
     _, first, second = call.factors
     shape = handle(), *call.shape, first
-    many = call.batch != 1  # then strides are told, too
+    many = call.batch != 1  # then strides are passed, too
     left, right, out = (
         (address(array), *how[: 2 + many]) for array, *how in (call.left, call.right, call.out)
     )

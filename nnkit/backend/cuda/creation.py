@@ -172,7 +172,7 @@ def _copying(x: Any, source: Any) -> Callable:
 
 
 _copies = Plans()
-# What elements are copied as that kernels do not know, or would round.
+# The integers as which elements are copied that kernels do not know, or would round.
 BITS = {
     np.dtype(name): np.dtype(bits)
     for name, bits in (("float16", "i2"), ("uint16", "i2"), ("uint32", "i4"), ("uint64", "i8"))

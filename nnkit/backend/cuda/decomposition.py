@@ -22,7 +22,7 @@ from nnkit.backend.errors import LinAlgError
 def _checked(kernel: Callable) -> Callable:
     """Errors of singular or indefinite matrices as nnkit's.
 
-    CuPy looks at cuSOLVER's answer, which waits for the GPU, only where it is told to.
+    CuPy looks at cuSOLVER's answer, which waits for the GPU, only where it is asked to.
     """
 
     @functools.wraps(kernel)

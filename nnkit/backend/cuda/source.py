@@ -218,7 +218,8 @@ def refuse_host_memory(x: np.ndarray, kernel: str) -> Any:
 
 
 _machines: dict[int, Any] = {}
-# What the tests put here runs kernels instead of the current GPU (tests/cuda/emulation.py).
+# The tests put a machine here that runs kernels in place of the current GPU
+# (tests/cuda/emulation.py).
 _stand_in: list[Any] = []
 
 

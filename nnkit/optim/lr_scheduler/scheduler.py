@@ -159,7 +159,7 @@ class LRScheduler:
     def _check_order(self) -> None:
         """Warn if the optimizer has made no step, or if nobody knows."""
         step = vars(self.optimizer).get("step")
-        # What functools.wraps has made keeps the mark of what it wraps, as in torch.
+        # A function made by functools.wraps keeps the mark of the wrapped one, as in torch.
         if step is not self._own_step and not hasattr(step, "__wrapped__"):
             said = "Seems like `optimizer.step()` has been overridden after the scheduler was made."
         elif not getattr(self.optimizer, "_opt_called", False):

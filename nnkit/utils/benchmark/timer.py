@@ -18,7 +18,7 @@ _MOST_RUNS = 2**31 - 1
 
 
 def timer() -> float:
-    """The seconds of a clock, read when the GPU has done what it was told to, if there is one."""
+    """The seconds of a clock, read when the GPU, if there is one, has done all its work."""
     if nnkit.cuda.is_available():
         nnkit.cuda.synchronize()
     return timeit.default_timer()

@@ -17,7 +17,7 @@ from nnkit.autograd.tensor import Tensor
 from nnkit.backend.dtype import FLOATING
 from nnkit.backend.warning import warn_once
 
-# What functions refuse: most of them half precision too.
+# The kinds of dtypes that functions refuse: most of them half precision too.
 WHOLE = ("bool", "integer")
 COARSE = (*WHOLE, "half")
 

@@ -79,7 +79,7 @@ def ldl_solve(LD: Tensor, pivots: Tensor, B: Tensor, *, hermitian: bool = False)
         LD: (*, n, n).
         pivots: (*, n), of integers.
         B: (*, n, k).
-        hermitian: as `ldl_factor` was told.
+        hermitian: as for `ldl_factor`.
 
     Raises:
         IndexError: B is no matrix.

@@ -227,7 +227,7 @@ cholesky = rule("cholesky", node="LinalgCholeskyExBackward0", x=_grad_cholesky)
 qr = rule("qr", node="LinalgQrBackward0", x=_grad_qr)
 svd = rule("svd", node="LinalgSvdBackward0", x=_grad_svd)
 eigh = rule("eigh", node="LinalgEighBackward0", x=_grad_eigh)
-# Those of which no derivative is wanted, for which the vectors would be needed.
+# Eigenvalues and singular values without a derivative, which would need the vectors.
 svdvals, eigvalsh, eigvals = map(rule, ("svdvals", "eigvalsh", "eigvals"))
 eig = rule("eig", node="LinalgEigBackward0", broadcasts=True, x=_grad_eig)
 solve_triangular = rule(

@@ -1,7 +1,7 @@
 """The compiled side of launches: programs of primitives, and memory without a call of Python.
 
 These sources are compiled in the CPU backend's extension (`nnkit.backend.cpu.native`) and use no
-header or library of NVIDIA's: they are told where functions lie. Without the extension, or with a
+header or library of NVIDIA's: they get the functions' addresses. Without the extension, or with a
 CuPy whose objects look otherwise, the drivers launch each kernel themselves.
 """
 

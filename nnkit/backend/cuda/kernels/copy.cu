@@ -24,7 +24,7 @@ __global__ void __launch_bounds__(256) transposed(const T* x, T* out, Planes pla
     for (int64 s = blockIdx.x; s < squares; s += gridDim.x) {
         const int64 plane = s / (down * along), place = s % (down * along);
         const int64 row = place / along * side, column = place % along * side;
-        // What there is of the square; the threads' places in it.
+        // The part of the square within the matrix; the threads' places in it.
         const int rows = int(planes.rows - row < side ? planes.rows - row : side);
         const int columns = int(planes.columns - column < side ? planes.columns - column : side);
         const int across = threadIdx.x * width, below = threadIdx.y;

@@ -6,7 +6,7 @@ from typing import Any
 
 from nnkit.backend.program.program import Call, Program
 
-# What may refuse the elements that it is given: the error is a result too.
+# Primitives that may refuse the elements that they are given: the error is a result too.
 REFUSING = frozenset(("decomposition", "embedding", "exchange", "indexing", "loss"))
 
 

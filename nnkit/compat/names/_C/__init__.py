@@ -169,7 +169,7 @@ def _parse_to(*args: Any, **kwargs: Any) -> tuple:
 
 
 def _plain_convolution(axes: int) -> Callable:
-    """A convolution that is told the size of its kernel."""
+    """A convolution that takes the size of its kernel as an argument."""
 
     def convolve(
         input: Tensor, weight: Tensor, kernel_size: Any, bias: Tensor | None = None,

@@ -59,6 +59,6 @@ def _autowrap_check(patcher: _Patcher, frame_dict: dict, function_ids: set[int])
 
 
 def _patch_wrapped_functions(patcher: _Patcher) -> None:
-    """Make the calls of what `wrap` was told operations."""
+    """Make calls of the functions given to `wrap` operations."""
     for names, name in _wrapped:
         patcher.function(names, name)

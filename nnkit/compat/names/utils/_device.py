@@ -11,7 +11,7 @@ __all__ = ["DeviceContext"]
 
 
 class set_device(Context):
-    """A decorator of functions whose tensors are made on a device, unless they are told where."""
+    """A decorator of functions whose tensors are made on a device, unless a call names another."""
 
     def __init__(self, device: Any) -> None:
         self.device = DeviceContext(device)

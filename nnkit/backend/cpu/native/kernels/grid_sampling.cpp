@@ -1,5 +1,5 @@
 // Images and volumes read at the places of a grid: weighted sums of a few neighbours, which all
-// channels share. What a coordinate means is told in backend/reference/grid_sampling.py.
+// channels share. What a coordinate means is defined in backend/reference/grid_sampling.py.
 #include <algorithm>
 #include <cmath>
 #include <limits>
