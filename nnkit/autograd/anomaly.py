@@ -13,6 +13,8 @@ from typing import TYPE_CHECKING, Any
 from nnkit.autograd.engine import backward_pass, node
 from nnkit.backend.warning import warn
 
+FRAMES = 24  # of the stack that are looked at for a node, nnkit's own among them
+
 if TYPE_CHECKING:
     import traceback
 
@@ -33,7 +35,7 @@ class _Recorder:
         import traceback  # which few programs need
 
         order = next(self.counter)
-        stack = traceback.extract_stack(limit=24)
+        stack = traceback.extract_stack(limit=FRAMES)
         self.made_at[order] = traceback.StackSummary.from_list(
             [f for f in stack if not _own(f.filename)]
         )

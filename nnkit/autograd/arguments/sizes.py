@@ -10,13 +10,13 @@ import math
 import operator
 from typing import Any
 
-LARGEST = (1 << 63) - 1  # of the integers that kernels compute with
+INT64_MAX = (1 << 63) - 1  # of the integers that kernels compute with
 MOST_DIMENSIONS = 64  # of NumPy's arrays
 MOST_ELEMENTS = 1 << 59  # of an array: their bytes, at most 16 each, can be counted too
 
 
 def is_int64(number: int) -> bool:
-    return -LARGEST - 1 <= number <= LARGEST
+    return -INT64_MAX - 1 <= number <= INT64_MAX
 
 
 def integer(name: str, parameter: str, value: Any) -> int:

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from nnkit.autograd.arguments.dims import check_tensor
-from nnkit.autograd.arguments.sizes import LARGEST, check_shape, integer, is_int64
+from nnkit.autograd.arguments.sizes import INT64_MAX, check_shape, integer, is_int64
 from nnkit.autograd.arguments.spatial import (
     at_least,
     batched,
@@ -155,7 +155,7 @@ def fold(
     check_tensor("fold", input)
     x = batched("fold", input, 1)
     size = at_least("fold", "output_size", ints("fold", "output_size", output_size, 2), 1)
-    if math.prod(ints("fold", "kernel_size", kernel_size, 2)) > LARGEST:
+    if math.prod(ints("fold", "kernel_size", kernel_size, 2)) > INT64_MAX:
         raise RuntimeError(
             "fold(): the product of kernel_width and kernel_height overflowed, got kernel_size="
             f"{kernel_size}"

@@ -180,10 +180,10 @@ def check_numbers(name: str, d: dtype, *numbers: Any) -> None:
     """RuntimeError for a real number that overflows where one computes with elements of dtype
     ``d``, which is float32 if they are shorter."""
     for number in numbers:
-        if number.__class__ is not complex and not -LARGEST <= number <= LARGEST:
+        if number.__class__ is not complex and not -FLOAT32_MAX <= number <= FLOAT32_MAX:
             fitting(name, number, float32 if d.array in HALF else d)
 
 
-LARGEST = finfo(float32).max
+FLOAT32_MAX = finfo(float32).max
 PUBLIC["finfo"] = finfo
 PUBLIC["iinfo"] = iinfo

@@ -6,7 +6,7 @@ import math
 from typing import Any
 
 from nnkit.autograd import Tensor
-from nnkit.autograd.arguments.sizes import LARGEST, check_shape
+from nnkit.autograd.arguments.sizes import INT64_MAX, check_shape
 from nnkit.autograd.arguments.spatial import in_format_of, ints
 from nnkit.autograd.ops.resampling import resample
 from nnkit.backend.dtype import FLOATING, float32, float64, uint8
@@ -151,7 +151,7 @@ def _sizes(batch: tuple, old: tuple, size: Any, factor: Any) -> tuple[tuple, tup
         new, factors = ints("interpolate", "size", size, len(old)), (None,) * len(old)
     else:
         exact = [n * float(v) for n, v in zip(old, values, strict=True)]
-        new, factors = tuple(math.floor(n) if abs(n) < 1e18 else LARGEST for n in exact), values
+        new, factors = tuple(math.floor(n) if abs(n) < 1e18 else INT64_MAX for n in exact), values
     check_shape("interpolate", (*batch, *new))
     return new, factors
 

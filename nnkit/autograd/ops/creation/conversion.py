@@ -16,7 +16,7 @@ from nnkit.autograd.op.promotion import kernel_asked
 from nnkit.autograd.op.public import attach, known_as, public
 from nnkit.autograd.op.rule import rule
 from nnkit.autograd.ops.creation.memory_format import in_format, ordered
-from nnkit.autograd.surface.limits import LARGEST, fitting
+from nnkit.autograd.surface.limits import FLOAT32_MAX, fitting
 from nnkit.autograd.surface.metadata import is_conj, is_neg
 from nnkit.autograd.tensor import Tensor, wrap
 from nnkit.autograd.views.overlap import check_expanded
@@ -383,7 +383,7 @@ def fill_(input: Tensor, value: Tensor | complex) -> Tensor:
         >>> nnkit.zeros(2).fill_(3)
         tensor([3., 3.])
     """
-    if value.__class__ in (int, float) and -LARGEST <= value <= LARGEST:  # type: ignore
+    if value.__class__ in (int, float) and -FLOAT32_MAX <= value <= FLOAT32_MAX:  # type: ignore
         out = _attempt_fill(input, value)
         if out is not None:
             return out

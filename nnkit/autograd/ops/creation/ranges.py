@@ -14,7 +14,7 @@ from nnkit.autograd.arguments.factory import (
     number,
     place_of,
 )
-from nnkit.autograd.arguments.sizes import LARGEST, check_shape, integer, is_int64
+from nnkit.autograd.arguments.sizes import INT64_MAX, check_shape, integer, is_int64
 from nnkit.autograd.op.public import public
 from nnkit.autograd.surface.limits import fitting
 from nnkit.autograd.tensor import Tensor
@@ -105,7 +105,7 @@ def _distance(start: Any, end: Any, step: Any) -> int:
     if isinstance(start, int) and isinstance(end, int) and isinstance(step, int):
         return (end - start) // step
     steps = (end - start) / step
-    return int(steps) if math.isfinite(steps) else LARGEST
+    return int(steps) if math.isfinite(steps) else INT64_MAX
 
 
 @public(name="range", method=False)

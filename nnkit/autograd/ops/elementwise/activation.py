@@ -20,7 +20,7 @@ from nnkit.autograd.op.rule import rule
 from nnkit.autograd.op.single import single
 from nnkit.autograd.ops.creation.conversion import contiguous
 from nnkit.autograd.surface.generator import source_of
-from nnkit.autograd.surface.limits import LARGEST, check_numbers, fitting, fitting_beside
+from nnkit.autograd.surface.limits import FLOAT32_MAX, check_numbers, fitting, fitting_beside
 from nnkit.autograd.tensor import Tensor, wrap
 from nnkit.autograd.views.writes import write
 from nnkit.backend.dtype import COMPLEX, FLOATING, INTEGER, float16
@@ -426,7 +426,7 @@ def _write_of(op: str, operation: str) -> Callable[..., Tensor | None]:
 
 def written_over(operation: str, op: Callable, x: Tensor, *scalars: float) -> Tensor | None:
     """``op`` written over its input where that becomes no history and takes but a kernel."""
-    if all(-LARGEST <= number <= LARGEST for number in scalars):
+    if all(-FLOAT32_MAX <= number <= FLOAT32_MAX for number in scalars):
         return _write_of(op.__name__, operation)(x, *scalars)
     return None
 

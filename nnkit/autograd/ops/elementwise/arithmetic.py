@@ -23,7 +23,7 @@ from nnkit.autograd.op.promotion import check_dtype, check_steps, promote, promo
 from nnkit.autograd.op.public import PUBLIC, public
 from nnkit.autograd.op.registry import OPS
 from nnkit.autograd.op.rule import rule
-from nnkit.autograd.surface.limits import LARGEST, check_numbers, fitting
+from nnkit.autograd.surface.limits import FLOAT32_MAX, check_numbers, fitting
 from nnkit.autograd.tensor import Tensor
 from nnkit.autograd.views.writes import write
 from nnkit.backend.dtype import BOOL, COMPLEX, FLOATING, HALF, INTEGER, held, of_number
@@ -251,7 +251,7 @@ def _combined(plain: Any, by: Any, input: Any, other: Any, alpha: Any) -> Tensor
     """``plain`` of ``input`` and ``other``, or ``by`` of them and ``alpha``."""
     if alpha.__class__ is int and alpha == 1:
         return plain(input, other)
-    if alpha.__class__ in (int, float) and -LARGEST <= alpha <= LARGEST:
+    if alpha.__class__ in (int, float) and -FLOAT32_MAX <= alpha <= FLOAT32_MAX:
         out = _attempts[by](input, other, alpha)
         if out is not None:
             return out
@@ -269,13 +269,13 @@ def _in_place_of(plain: Any, by: Any) -> Callable:
     def write_in_place(self: Tensor, other: Any, *, alpha: Any = 1) -> Tensor:
         if alpha.__class__ is int and alpha == 1:
             return plain.in_place(self, other)
-        if alpha.__class__ in (int, float) and -LARGEST <= alpha <= LARGEST:
+        if alpha.__class__ in (int, float) and -FLOAT32_MAX <= alpha <= FLOAT32_MAX:
             out = attempt(self, other, alpha)
             if out is not None:
                 return out
         is_tensor = isinstance(other, Tensor)
         simple = is_tensor and self._array.dtype in (F4, F8) and is_plain_operand(other, self)
-        if not (simple and alpha.__class__ is float and -LARGEST <= alpha <= LARGEST):
+        if not (simple and alpha.__class__ is float and -FLOAT32_MAX <= alpha <= FLOAT32_MAX):
             alpha = factor_of(name, alpha, self, other)
         if not is_tensor:
             return plain.in_place(self, _product(plain, other, alpha))
@@ -380,7 +380,7 @@ def true_divide(input: Tensor | complex, other: Tensor | complex) -> Tensor:
 def _attempt_by_weight(attempts: tuple, input: Tensor, end: Tensor, weight: Any) -> Tensor | None:
     """The result of the first of two attempts, or of the second for a number from 0.5 on; None for
     other weights."""
-    if weight.__class__ is float and -LARGEST <= weight <= LARGEST:
+    if weight.__class__ is float and -FLOAT32_MAX <= weight <= FLOAT32_MAX:
         return attempts[builtins.abs(weight) >= 0.5](input, end, weight)
     return None
 
@@ -435,7 +435,7 @@ def _attempt_by_value(attempt: Callable, *operands_and_value: Any) -> Tensor | N
     """The result of ``attempt``, unless the number at the end may overflow; None for other
     values."""
     value = operands_and_value[-1]
-    if value.__class__ in (int, float) and -LARGEST <= value <= LARGEST:
+    if value.__class__ in (int, float) and -FLOAT32_MAX <= value <= FLOAT32_MAX:
         return attempt(*operands_and_value)
     return None
 

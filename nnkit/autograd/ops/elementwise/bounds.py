@@ -17,7 +17,7 @@ from nnkit.autograd.op.rule import real_gradient
 from nnkit.autograd.ops.creation.conversion import converted
 from nnkit.autograd.ops.creation.factories import complex_
 from nnkit.autograd.ops.shape.strided import imag, real
-from nnkit.autograd.surface.limits import LARGEST, finfo, fitting_beside, iinfo
+from nnkit.autograd.surface.limits import FLOAT32_MAX, finfo, fitting_beside, iinfo
 from nnkit.autograd.tensor import Tensor
 from nnkit.autograd.views.writes import is_unseen, write
 from nnkit.backend.dtype import BOOL, COMPLEX, FLOATING, INTEGER, OF_ARRAY, python_number
@@ -149,7 +149,7 @@ def _between(attempt: Callable, input: Tensor, low: Any, high: Any) -> Tensor | 
     for bound in (low, high):
         if bound.__class__ not in (int, float):
             return None
-        if not -LARGEST <= bound <= LARGEST and bound not in (math.inf, -math.inf):
+        if not -FLOAT32_MAX <= bound <= FLOAT32_MAX and bound not in (math.inf, -math.inf):
             return None  # NaN, or what may overflow
     return attempt(input, low, high)
 

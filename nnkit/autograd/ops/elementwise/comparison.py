@@ -13,7 +13,7 @@ from nnkit.autograd.op.promotion import promote
 from nnkit.autograd.op.public import public
 from nnkit.autograd.op.registry import OPS
 from nnkit.autograd.ops.creation.factories import ones_like
-from nnkit.autograd.surface.limits import LARGEST, fitting, fitting_beside
+from nnkit.autograd.surface.limits import FLOAT32_MAX, fitting, fitting_beside
 from nnkit.autograd.tensor import Tensor, wrap
 from nnkit.backend.dtype import BOOL, bool_, int64
 from nnkit.backend.warning import warn_once
@@ -160,7 +160,7 @@ def where(
         tensor([0., 2.])
     """
     for value in (input, other):
-        if isinstance(value, (int, float)) and not -LARGEST <= value <= LARGEST:
+        if isinstance(value, (int, float)) and not -FLOAT32_MAX <= value <= FLOAT32_MAX:
             break
     else:
         out = _attempt_where(condition, input, other)

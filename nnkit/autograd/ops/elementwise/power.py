@@ -152,6 +152,7 @@ def ldexp(input: Tensor, other: Tensor) -> Tensor:
         raise NotImplementedError("ldexp(): not implemented for bool exponents of float tensors")
     if input.dtype.category != FLOATING or other.dtype.category != INTEGER:
         return mul(input, pow(2.0, other))
+    # Half of each of these is an exponent that float64 holds.
     exponent = converted(other, float64).clamp(-2040, 2040)
     half = exponent.div(2).trunc()
     scaled = mul(mul(converted(input, float64), pow(2.0, half)), pow(2.0, exponent - half))

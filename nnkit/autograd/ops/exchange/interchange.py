@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from nnkit.autograd.arguments.factory import dtype_of, finished, place_of, shape_of
+from nnkit.autograd.arguments.sizes import is_int64
 from nnkit.autograd.grad_mode import is_grad_enabled
 from nnkit.autograd.op.public import attach, public
 from nnkit.autograd.ops.creation.conversion import clone, converted, to
@@ -214,7 +215,7 @@ def _common(found: set) -> dtype_type:
 
 
 def _checked(value: Any, d: dtype_type) -> Any:
-    if d.category == INTEGER and value.__class__ is int and not -(2**63) <= value < 2**63:
+    if d.category == INTEGER and value.__class__ is int and not is_int64(value):
         if d is not uint64:
             raise ValueError(f"Overflow when unpacking long long: {value}")
         if not 0 <= value < 2**64:

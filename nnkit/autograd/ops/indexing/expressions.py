@@ -12,6 +12,7 @@ from typing import Any
 
 from nnkit.autograd.arguments.dims import broadcasts, check_tensor, expanded_shape
 from nnkit.autograd.arguments.overriding import ENTERED, NOBODY, PLAIN, ask
+from nnkit.autograd.arguments.sizes import is_int64
 from nnkit.autograd.batch.examples import beside, join_index
 from nnkit.autograd.forward.dual import array_of, positions_on
 from nnkit.autograd.grad_mode import MODE
@@ -29,7 +30,7 @@ from nnkit.autograd.ops.creation.conversion import fill_with
 from nnkit.autograd.ops.indexing.index import Index
 from nnkit.autograd.ops.indexing.masking import check_fill
 from nnkit.autograd.ops.shape import reshaping as shapes
-from nnkit.autograd.surface.limits import LARGEST, fitting
+from nnkit.autograd.surface.limits import FLOAT32_MAX, fitting
 from nnkit.autograd.tensor import Tensor, recast, wrap
 from nnkit.autograd.views.counters import Uncounted
 from nnkit.autograd.views.overlap import (
@@ -306,10 +307,10 @@ def _number_tensor(self: Tensor, value: Any) -> Tensor:
                 f"can't assign a {type(value).__name__} to a {dtype} tensor: expected a Tensor or "
                 "a number"
             )
-        if isinstance(number, int) and not -(1 << 63) <= number < 1 << 63:
+        if isinstance(number, int) and not is_int64(number):
             raise ValueError(f"Overflow when unpacking long long: {number}")
         value = number
-    if dtype.category < FLOATING or isinstance(value, complex) or abs(value) > LARGEST:
+    if dtype.category < FLOATING or isinstance(value, complex) or abs(value) > FLOAT32_MAX:
         value = fitting("setitem", value, dtype, True)
     return wrap(self._device.backend.full((), value, self._array.dtype), self._device)
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import operator
 from typing import Any
 
+from nnkit.autograd.arguments.sizes import is_int64
 from nnkit.autograd.batch.examples import is_batched
 from nnkit.autograd.tensor import Tensor, wrap
 from nnkit.autograd.views.history import refresh
@@ -299,6 +300,6 @@ def _too_many(items: Any, shape: tuple[int, ...]) -> IndexError | None:
 
 
 def _out_of_bounds(number: int, dim: int, size: int) -> Exception:
-    if not -(1 << 63) <= number < 1 << 63:
+    if not is_int64(number):
         return ValueError(f"Overflow when unpacking long long: index {number}")
     return IndexError(f"index {number} is out of bounds for dimension {dim} with size {size}")

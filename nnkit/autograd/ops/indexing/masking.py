@@ -21,7 +21,7 @@ from nnkit.autograd.ops.indexing.scattering import same_dtype
 from nnkit.autograd.ops.indexing.slices import WRONG_SELECTED
 from nnkit.autograd.ops.shape import reshaping as shapes
 from nnkit.autograd.ops.shape.joining import cat
-from nnkit.autograd.surface.limits import LARGEST, fitting
+from nnkit.autograd.surface.limits import FLOAT32_MAX, fitting
 from nnkit.autograd.tensor import Tensor, wrap
 from nnkit.autograd.views.overlap import check_positions
 from nnkit.autograd.views.writes import write
@@ -85,7 +85,7 @@ _write_fill = bind_write("masked_fill_", "masked_fill_", 2, (F4, F8), declined, 
 
 
 def _masked_fill_in_place(self: Tensor, mask: Tensor, value: Tensor | complex) -> Tensor:
-    if value.__class__ in (int, float) and -LARGEST <= value <= LARGEST:  # type: ignore
+    if value.__class__ in (int, float) and -FLOAT32_MAX <= value <= FLOAT32_MAX:  # type: ignore
         out = _write_fill(self, mask, value)
         if out is not None:
             return out

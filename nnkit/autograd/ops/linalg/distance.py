@@ -182,6 +182,7 @@ def cdist(
         raise RuntimeError(f"cdist only supports non-negative p values, got {p}")
     rows = max(x1._array.shape[-2], x2._array.shape[-2])
     some = x1._array.size and x2._array.size
+    # torch takes the product from 26 rows on, where it may choose.
     by_product = p == 2 and (compute_mode == always or (compute_mode == modes[2] and rows > 25))
     if some and not by_product:
         check_dtype("cdist", x1.dtype, ("half",))

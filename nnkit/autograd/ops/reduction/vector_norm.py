@@ -73,7 +73,7 @@ def _grad_renorm(B: Any, g: Any, x: Any, p: float, axis: Any, maxnorm: float) ->
     size = B.norm(x, p, axis, True)
     if along.dtype != size.dtype:
         along = B.real(along)
-    inverse = B.div(1.0, B.add(size, 1e-7))
+    inverse = B.div(1.0, B.add(size, 1e-7))  # which torch adds to the norm
     across = B.sub(whole_g, B.mul(inverse, _grad_norm(B, along, x, size, p, axis, True)))
     scaled = B.cast(B.mul(B.mul(inverse, maxnorm), across), dtype)
     return B.where(B.gt(size, maxnorm), scaled, g)
