@@ -22,7 +22,7 @@ from nnkit.backend.memory import is_view, owner
 
 # Primitives whose results may look into the same memory, with elements that are parts of numbers
 # or made of them.
-_OF_PARTS = frozenset("imag real view_as_complex view_as_real".split())
+OF_PARTS = frozenset("imag real view_as_complex view_as_real".split())
 
 
 # The operands by whose read-only zeros the result is read-only zeros.
@@ -236,7 +236,7 @@ def _write(B: Resolving, primitive: Primitive, *arguments: Any) -> Any:
 def _view(B: Resolving, primitive: Primitive, x: Any, *statics: Any) -> Any:
     if x.__class__ is not Lazy:
         return B.call(primitive, (x, *statics))
-    if x.is_conj and primitive.name in _OF_PARTS:
+    if x.is_conj and primitive.name in OF_PARTS:
         return B.call(primitive, (x.resolved(), *statics))
     result = B.call(primitive, (x.memory, *statics))
 

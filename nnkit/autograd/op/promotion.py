@@ -73,12 +73,9 @@ def check_steps(first: dtype, second: dtype) -> None:
 
 # For these, torch checks the dtype explicitly; for others it finds that there is no kernel.
 _CHECKED = frozenset(
-    ("deg2rad", "fmax", "fmin", "heaviside", "isneginf", "isposinf", "maximum", "minimum", "neg")
-    + ("rad2deg", "sub")
+    "deg2rad fmax fmin heaviside isneginf isposinf maximum minimum neg rad2deg sub".split()
 )
 _CHECKED_FOR_BOOL = frozenset(("relu", "tanhshrink"))
-
-
 # With half precision tensors, these use a number `other` in float32; others round it first.
 EXACT = frozenset(("mul", "div", "div_floor", "div_trunc", "floor_divide"))
 # Advice for `-` with one or two bool tensors.
@@ -93,7 +90,7 @@ _SUBTRACTION = (
 )
 
 # The arithmetic that also accepts two numbers, and returns a 0-dim tensor.
-_OF_NUMBERS = frozenset(("add", "sub", "mul", "div", "div_floor", "div_trunc", "floor_divide"))
+_OF_NUMBERS = EXACT | {"add", "sub"}
 
 
 def check_dtype(name: str, d: Any, refuses: tuple[str, ...], operands: tuple = ()) -> None:

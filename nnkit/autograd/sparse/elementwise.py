@@ -226,9 +226,10 @@ def power(input: Any, exponent: Any) -> Any:
     return x.like(x.stored() ** exponent)
 
 
-for _name in ("add sub subtract mul multiply div divide true_divide floor_divide").split():
+def _in_place(of: Callable) -> Callable:
+    """The in-place form of a function of two tensors, or of a tensor and a number."""
 
-    def _write(input: Any, other: Any, *, of: Callable = FUNCTIONS[_name], **options: Any) -> Any:
+    def write(input: Any, other: Any, **options: Any) -> Any:
         if isinstance(input, CoordinateTensor):
             out = of(input, other, **options)
             if of is mul and not isinstance(other, CoordinateTensor):
@@ -249,6 +250,10 @@ for _name in ("add sub subtract mul multiply div divide true_divide floor_divide
         check_cast(f"{of.__name__}_", out.dtype, input.dtype)
         return input.copy_(out.to_dense())
 
-    defines(f"{_name}_")(_write)
+    return write
+
+
+for _name in ("add sub subtract mul multiply div divide true_divide floor_divide").split():
+    defines(f"{_name}_")(_in_place(FUNCTIONS[_name]))
 for _name, _of in (("__iadd__", "add_"), ("__isub__", "sub_"), ("__imul__", "mul_")):
     defines(_name)(FUNCTIONS[_of])

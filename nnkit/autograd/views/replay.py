@@ -17,11 +17,13 @@ from nnkit.autograd.engine.node import (
 from nnkit.autograd.op.registry import OPS
 from nnkit.autograd.tensor import Tensor, wrap
 from nnkit.backend.dtype import bool_
-from nnkit.backend.lazy import is_conj, is_neg
+from nnkit.backend.lazy import OF_PARTS, is_conj, is_neg
 from nnkit.backend.memory import has_expanded, owner, strides_in_elements
 
-# The views that are not described by strides.
-NO_STRIDES = frozenset("real imag view_as_real view_as_complex view_dtype conj neg_view".split())
+# The views whose elements are not those of what they look into, but have the same places; and
+# all those that are not described by strides.
+SAME_PLACES = frozenset(("conj", "neg_view"))
+NO_STRIDES = SAME_PLACES | OF_PARTS | {"view_dtype"}
 
 
 def chain_of(view: Any) -> tuple:
@@ -155,12 +157,6 @@ class CopySlices(Node):
             f"{self.name()}: more than one element of the tensor of shape {list(shape)} that was "
             "written refers to a single memory location: clone() it before writing into it"
         )
-
-
-# The views whose elements are not those of what they look into, but have the same places; and
-# those whose elements are parts of its elements, or are made of them.
-SAME_PLACES = frozenset(("conj", "neg_view"))
-OF_PARTS = frozenset(("imag", "real", "view_as_complex", "view_as_real"))
 
 
 def laid(B: Any, array: Any, order: tuple | None) -> Any:
