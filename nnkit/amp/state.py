@@ -80,7 +80,7 @@ def get_autocast_dtype(device_type: str) -> dtype:
 
 def set_autocast_dtype(device_type: str, dtype: dtype) -> None:
     """Say what operations on a kind of device are cast to."""
-    CASTING.dtypes[checked(device_type)] = dtype
+    CASTING.dtypes = CASTING.dtypes | {checked(device_type): dtype}
 
 
 def get_autocast_cpu_dtype() -> dtype:

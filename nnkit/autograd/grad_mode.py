@@ -317,10 +317,13 @@ class inference_mode(Context):
         return type(self)(self.mode)
 
     def __enter__(self) -> None:
-        self._before = MODE.enabled, MODE.inference, MODE.grad_in_inference, MODE.bars_grad
+        modes = MODE.enabled, MODE.inference, MODE.grad_in_inference, MODE.bars_grad, MODE.threads
+        self._before = modes
         MODE.inference = self.mode
+        MODE.threads = not self.mode
         MODE.enabled = not self.mode
         MODE.grad_in_inference = MODE.bars_grad = False
 
     def __exit__(self, *exception: Any) -> None:
-        MODE.enabled, MODE.inference, MODE.grad_in_inference, MODE.bars_grad = self._before
+        before = self._before
+        MODE.enabled, MODE.inference, MODE.grad_in_inference, MODE.bars_grad, MODE.threads = before

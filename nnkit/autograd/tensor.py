@@ -15,7 +15,8 @@ from typing import Any
 
 from nnkit.autograd.compiled import bind_wrap
 from nnkit.autograd.engine.leaves import gradient_dtype
-from nnkit.autograd.engine.node import Node, OutputEdge, RemovableHandle, Unknown, leaf_hooks
+from nnkit.autograd.engine.node import OutputEdge, RemovableHandle, Unknown, leaf_hooks
+from nnkit.autograd.engine.renewal import replace_memory
 from nnkit.autograd.grad_mode import MODE, refuse_in_transform
 from nnkit.autograd.living import Living
 from nnkit.autograd.surface.size import Size
@@ -478,17 +479,6 @@ def _place_of(x: Any) -> str:
 def can_take_memory(x: Any, new: Any) -> bool:
     """Whether ``x.data = new`` is allowed: the layouts agree, and both or neither have data."""
     return (x._device.type == "meta") == (new._device.type == "meta") and x.layout is new.layout
-
-
-def replace_memory(x: Tensor, data: Any) -> None:
-    """Let a tensor hold another array. It keeps its history, whose gradients have the shape and
-    dtype of the old array."""
-    edge = x._edge
-    if isinstance(edge, Node) and edge.outputs is None:
-        before = x._array
-        if before.shape != data.shape or before.dtype != data.dtype:
-            edge.outputs = [(before.shape, before.dtype)]
-    x._array = data
 
 
 def on_its_own(result: Tensor) -> Tensor:

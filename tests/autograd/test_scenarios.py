@@ -13,6 +13,7 @@ from tests.autograd import (
     conjugation_scenarios,
     function_scenarios,
     hook_scenarios,
+    leaf_scenarios,
     node_scenarios,
     scenarios,
     view_scenarios,
@@ -25,6 +26,7 @@ for module in (
     function_scenarios,
     hook_scenarios,
     node_scenarios,
+    leaf_scenarios,
     checkpoint_scenarios,
     conjugation_scenarios,
 ):

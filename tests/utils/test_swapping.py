@@ -48,11 +48,6 @@ def test_what_is_not_swapped(lib: Any) -> None:
 
     with raises(lib, RuntimeError, "different slots"):
         swap(lib, b, lib.Tensor._make_subclass(Slotted, lib.ones(2)))
-    node = lib.autograd.graph.get_gradient_edge(b).node
-    with raises(lib, RuntimeError, "is held"):  # torch refuses the backward that comes to it
-        swap(lib, b, lib.ones(2))
-        node(lib.ones(2))
-    assert node is not None
 
 
 def test_modules_swap(lib: Any, future: Any) -> None:

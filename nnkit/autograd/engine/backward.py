@@ -17,6 +17,7 @@ from typing import Any
 from nnkit.autograd.arguments.overriding import overridable
 from nnkit.autograd.engine.backward_pass import Pass
 from nnkit.autograd.engine.node import (
+    RENEWED,
     RUNNING,
     SPARSE,
     WITH_INDICES,
@@ -26,6 +27,7 @@ from nnkit.autograd.engine.node import (
     Unknown,
     edge_of,
 )
+from nnkit.autograd.engine.renewal import look_up_former
 from nnkit.autograd.engine.unpacking import unpack_array, unpack_tensor
 from nnkit.autograd.grad_mode import MODE, refuse_in_transform
 from nnkit.autograd.op.public import attach
@@ -50,6 +52,8 @@ def start(tensors: Sequence, grads: Sequence, retain: bool, lifted: bool) -> Pas
         raise RuntimeError(
             f"got {len(tensors)} tensors and {len(grads)} gradients, expected as many"
         )
+    if RENEWED:
+        look_up_former()
     roots = []
     for index, (tensor, grad) in enumerate(zip(tensors, grads)):
         if tensor.__class__ is GradientEdge:

@@ -12,8 +12,9 @@ from typing import Any
 
 from nnkit.autograd.arguments.dims import broadcasts
 from nnkit.autograd.batch.examples import lowest
+from nnkit.autograd.engine.accumulation import accumulate
 from nnkit.autograd.engine.hooks import HookCaller, check_replacement
-from nnkit.autograd.engine.leaves import GRAD_DTYPES, of_old_shape
+from nnkit.autograd.engine.leaves import GRAD_DTYPES, REFERENCES_OF_A_LOCAL
 from nnkit.autograd.engine.node import (
     LATEST,
     RUNNING,
@@ -28,15 +29,16 @@ from nnkit.autograd.engine.node import (
     sum_of,
     target_of,
 )
-from nnkit.autograd.engine.saved import STACK, misfits, unpack_all
+from nnkit.autograd.engine.saved import misfits, unpack_all
+from nnkit.autograd.engine.thread_settings import in_another_thread, restore, thread_settings
 from nnkit.autograd.engine.unpacking import FREED
+from nnkit.autograd.grad_mode import MODE
 from nnkit.autograd.tensor import Tensor, wrap
-from nnkit.autograd.views.writes import wrote
-from nnkit.backend.memory import has_order_of, is_view
 
 NO_HOOKS = LeafHooks()
-# The result of `sys.getrefcount` for an object that is held by one local variable only.
-REFERENCES_OF_A_LOCAL = (lambda: (local := object()) and sys.getrefcount(local))()
+# How many passes, each begun by a node of the one before, run in one thread. As in torch, where
+# they are 60, the next one gets a thread of its own: the depth of a thread's calls is limited.
+DEPTH_OF_A_THREAD = 20
 
 check_nan = False  # set by `anomaly`: raise at the first NaN gradient
 explain: Callable | None = None  # set by `anomaly`: called with the node whose rules failed
@@ -57,9 +59,11 @@ class Pass(HookCaller):
     watched = False  # whether hooks may observe when a leaf gets its gradient
     expected: dict[Tensor, int] | None = None  # then: how many gradients each leaf waits for
     outer: Pass | None = None  # the pass that was running when this one began
+    depth = 0  # how many passes are around it
     is_part = False  # whether it is a step of that one: through the ops of one node
     callbacks: list[Callable] | None = None  # called at the very end
     between: Callable | None = None  # called after each node once the pass is `watched`
+    settings: tuple  # those of the thread, restored after each node that calls code of users
 
     def __init__(self, roots: list, lifted: Any, unpack: Callable, retain: bool) -> None:
         self.roots = roots
@@ -206,8 +210,17 @@ class Pass(HookCaller):
 
     def run(self) -> None:
         """Run every node that a gradient reaches, then give the leaves their gradients."""
-        self.outer, RUNNING.innermost = RUNNING.innermost, self
-        hooks = STACK.pairs[:], STACK.refusal  # what is entered and not left ends with it
+        self.outer = RUNNING.innermost
+        if self.outer is not None:
+            self.depth = self.outer.depth + 1
+            if self.depth % DEPTH_OF_A_THREAD == 0 and not MODE.transforms:
+                in_another_thread(self._run_here)
+                return
+        self._run_here()
+
+    def _run_here(self) -> None:
+        RUNNING.innermost = self
+        self.settings = thread_settings()
         try:
             for edge, grad in self.roots:
                 self.send(edge, grad)
@@ -216,14 +229,14 @@ class Pass(HookCaller):
                 grad = self.leaves.pop(leaf)
                 if leaf._hooks is None and self.needed is None:
                     unshared = sys.getrefcount(grad) == REFERENCES_OF_A_LOCAL
-                    self._accumulate(leaf, grad, unshared)
+                    accumulate(leaf, grad, unshared, self.lifted)
                 else:
                     self._serve(leaf, grad)
             while self.callbacks:
                 self.callbacks.pop(0)()
         finally:
             RUNNING.innermost = self.outer
-            STACK.reset(*hooks)
+            restore(self.settings)
 
     def _run(self) -> None:
         heap, pending, unpack = self.heap, self.pending, self.unpack
@@ -247,6 +260,7 @@ class Pass(HookCaller):
                 if node.values is None and not node.runs_freed:
                     raise RuntimeError(FREED)
                 B = self.lifted or node.device.backend
+                results = None  # what is given to this node may be among them
                 try:
                     limits = () if plain or node.shows_unasked else (self._asked(node),)
                     results = node.gradients(B, grads, unpack, *limits)
@@ -263,6 +277,8 @@ class Pass(HookCaller):
                     raise
                 if node.hooks is not None:
                     results = self._after(node, results, arrived)
+                if node.hooks is not None or node.meta is not None or node.runs_user_code:
+                    restore(self.settings)  # a node has a `meta` if hooks unpack its values
                 if node.saves_arrays and not self.retain:
                     node.values = None
                 if check_nan:
@@ -485,53 +501,19 @@ class Pass(HookCaller):
         for hook in list(hooks.pre.values()):
             (grad,) = self._replaced(hook, (grad,), leaf._device)
         unshared = sys.getrefcount(grad) == REFERENCES_OF_A_LOCAL
-        self._accumulate(leaf, grad, unshared)
+        self.give(leaf, grad, unshared)
+        for hook in list(hooks.post.values()):
+            self._replaced(hook, (), leaf._device, (self._shown(grad, leaf._device),))
+        restore(self.settings)
+
+    def give(self, leaf: Tensor, grad: Any, unshared: bool = False) -> None:
+        """Add a gradient to that of a leaf, and run the hooks that want to see the sum."""
+        accumulate(leaf, grad, unshared, self.lifted)
         shown = leaf
-        for hook in list(hooks.post_accumulate.values()):
+        for hook in list((leaf._hooks or NO_HOOKS).post_accumulate.values()):
             new = hook(shown)
             if new is not None:  # as in torch, the next hook sees it before the error below
                 check_replacement(hook, new, shown)
                 shown = new
         if shown is not leaf:
             raise RuntimeError("Tensor post accumulate grad hooks should return None.")
-        for hook in list(hooks.post.values()):
-            self._replaced(hook, (), leaf._device, (self._shown(grad, leaf._device),))
-
-    def _accumulate(self, leaf: Tensor, grad: Any, unshared: bool) -> None:
-        """Add a gradient to ``leaf.grad``; if ``unshared``, nobody else holds its array."""
-        if grad is None:
-            return
-        if leaf._edge is not None:
-            raise RuntimeError("leaf variable has been moved into the graph interior")
-        if not leaf._requires_grad:
-            return
-        known = leaf._grad
-        B = leaf._device.backend
-        if SPARSE and leaf.__class__ not in SPARSE and SPARSE & {grad.__class__, known.__class__}:
-            leaf._grad = sum_of(known, self._shown(grad, leaf._device), not self.lifted)
-            return
-        try:
-            place: Any = leaf.detach() if self.lifted else leaf._array
-            if place.dtype != grad.dtype:  # allowed by `grad_dtype`
-                place = place.to(grad.dtype) if self.lifted else B.cast(place, grad.dtype)
-            if self.lifted:
-                leaf._grad = self.lifted.overwrite(place, grad) if known is None else known + grad
-            elif known is not None:
-                known._device.backend.add_(known._array, grad)
-                if known._writes.__class__ is list:
-                    known._writes[0] += 1
-                else:
-                    wrote(known, "add_")
-            elif grad.shape != leaf._array.shape:
-                leaf._grad = wrap(of_old_shape(B, place, grad, unshared), leaf._device)
-            else:
-                # The array becomes the user's, so it must not be shared or be a view.
-                own = unshared and not is_view(grad)
-                if not (own and (grad.ndim < 2 or has_order_of(grad, place))):
-                    grad = B.overwrite(place, grad)
-                leaf._grad = wrap(grad, leaf._device)
-        except ValueError:
-            raise RuntimeError(
-                f"a gradient of shape {list(grad.shape)} fits neither the leaf of shape "
-                f"{list(leaf.shape)} nor its gradient: the leaf has got another shape since"
-            ) from None

@@ -21,6 +21,8 @@ LATEST = 2**64 - 1  # the order torch gives to nodes that run as soon as they ca
 SPARSE: set[type] = set()
 # The classes of Tensor that hold values at indices: their gradient is that of the values.
 WITH_INDICES: set[type] = set()
+# The leaves that began anew since graphs were last looked up (`nnkit.autograd.engine.renewal`).
+RENEWED: list[tuple] = []
 OF_NO_OP = "torch::autograd::"  # the namespace, in torch, of nodes that belong to no op
 
 
@@ -30,6 +32,7 @@ class Node:
     __slots__ = ("__weakref__", "device", "edges", "hooks", "meta", "order", "outputs", "values")
 
     __call__: Callable[..., Any]  # `nnkit.autograd.engine.backward.run_alone`
+    _look_up_former: Callable[[], None]  # `nnkit.autograd.engine.renewal.look_up_former`
     operation = ""  # the op's name in messages, such as "mul"
     space = ""  # torch's C++ namespace of the class, a part of `name`
     saves_arrays = False  # whether its values hold arrays, to be freed after it has run
@@ -74,6 +77,8 @@ class Node:
     @property
     def next_functions(self) -> tuple:
         """A pair (node, output number) for each input; ``(None, 0)`` where none is recorded."""
+        if RENEWED:
+            self._look_up_former()
         edges = self.edges if self.slots is None else [self.edges[i] for i in self.slots]
         return tuple(describe_edge(e) for e in edges)
 
@@ -158,9 +163,9 @@ class _Running(threading.local):
 RUNNING = _Running()  # the backward passes of this thread: one may start another
 
 
-class Refusing(Node):
-    """The node of an operation without a derivative. As in torch, it runs (and raises) as soon as
-    its gradients have arrived."""
+class Immediate(Node):
+    """A node that runs as soon as its gradients have arrived, as in torch: that of a leaf, or of an
+    operation without a derivative."""
 
     __slots__ = ()
     space = OF_NO_OP
@@ -178,7 +183,7 @@ class Refusing(Node):
         return made_at(self) > made_at(other)
 
 
-class Error(Refusing):
+class Error(Immediate):
     """The history of a gradient that cannot be differentiated again; its value is the message."""
 
     __slots__ = ()
@@ -187,7 +192,7 @@ class Error(Refusing):
         raise RuntimeError(self.values)
 
 
-class NotImplementedBackward(Refusing):
+class NotImplementedBackward(Immediate):
     """The history of a tensor that an operation without a derivative has written."""
 
     __slots__ = ()
@@ -346,11 +351,10 @@ class RemovableHandle:
         self.remove()
 
 
-class AccumulateGrad(Node):
+class AccumulateGrad(Immediate):
     """The node of a leaf: adds its gradient to ``variable.grad``."""
 
     __slots__ = ("variable",)
-    space = OF_NO_OP
 
     def __init__(self, variable: Any) -> None:
         self.variable = variable
@@ -388,7 +392,7 @@ def edge_of(place: Any) -> Any:
     if place.__class__ is not GradientEdge:
         return place._edge or place
     node, index, _ = place
-    if isinstance(node, AccumulateGrad):
+    if node.__class__ is AccumulateGrad:
         return node.variable
     return node if node.outputs is None else OutputEdge(node, index)
 

@@ -28,10 +28,10 @@ from nnkit.autograd.batch.examples import beside
 from nnkit.autograd.compiled import bind_op, bind_record
 from nnkit.autograd.engine import node as node_module
 from nnkit.autograd.engine.node import (
+    Immediate,
     Node,
     NotImplementedBackward,
     OutputEdge,
-    Refusing,
     SavedOutput,
     edge_of,
 )
@@ -205,7 +205,7 @@ class Op:
         }  # fmt: skip
         if self.node_name in ("CopyBackwards", "CopySlices"):  # in torch not a function's node
             members["space"] = node_module.OF_NO_OP
-        bases: Any = (Refusing if self.node_name == "NotImplemented" else Node,)
+        bases: Any = (Immediate if self.node_name == "NotImplemented" else Node,)
         self.node_type = scope["NodeType"] = type(self.node_name, bases, members)
         record = self._compiled(scope["record"])
         self.record = naming(record, self.node_type, self.names) if self.names else record

@@ -23,10 +23,11 @@ from nnkit.autograd.engine.node import (
     edge_of,
     leaf_hooks,
 )
+from nnkit.autograd.engine.renewal import replace_memory
 from nnkit.autograd.forward.level import ENTERED_LEVELS, keep_view
 from nnkit.autograd.grad_mode import MODE
 from nnkit.autograd.op.registry import OPS
-from nnkit.autograd.tensor import Tensor, replace_memory, wrap
+from nnkit.autograd.tensor import Tensor, wrap
 from nnkit.autograd.views.counters import UNTRACKED, InferenceWrites, SeenWrites
 from nnkit.autograd.views.refusals import check_captured, check_history
 from nnkit.autograd.views.replay import (

@@ -17,6 +17,7 @@ from nnkit.autograd.arguments.sizes import (
     integer,
     is_int64,
 )
+from nnkit.autograd.engine.renewal import begin_anew
 from nnkit.autograd.grad_mode import MODE
 from nnkit.autograd.op.inference import copied_without_history
 from nnkit.autograd.op.promotion import cast_inside
@@ -567,6 +568,8 @@ def set_(
                 memory = room.tensor(input.dtype)
             memory = as_strided(memory, shape, steps, storage_offset)
         data = memory_of(memory._array)
+    if input._requires_grad and input._edge is None:
+        begin_anew(input, input._array)
     change_geometry(input, alike(input._array, data))
     wrote(input, "set_")
     if tracked:
