@@ -103,6 +103,11 @@ class RMSprop(Optimizer):
         }  # fmt: skip
         super().__init__(params, defaults)
 
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        super().__setstate__(state)
+        for group in self.param_groups:
+            group.setdefault("momentum", 0)
+
     def update_group(self, group: dict, params: list[Tensor]) -> None:
         momentum, centered = group["momentum"] > 0, group["centered"]
         used = (True, momentum, centered)

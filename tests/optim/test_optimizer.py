@@ -264,6 +264,36 @@ def test_optimizers_of_users_keep_what_they_count(lib: ModuleType) -> None:
     assert found == [("int", set()), ("Tensor", {"amsgrad"})]
 
 
+YOUNG = {"maximize", "foreach", "fused", "capturable", "differentiable"}
+
+
+@pytest.mark.parametrize(
+    ("kind", "names"),
+    [
+        ("SGD", {"nesterov"}), ("Adam", {"amsgrad", "decoupled_weight_decay"}),
+        ("AdamW", {"amsgrad", "decoupled_weight_decay"}), ("NAdam", {"decoupled_weight_decay"}),
+        ("RAdam", {"decoupled_weight_decay"}), ("RMSprop", {"momentum", "centered"}),
+        ("Adadelta", set()), ("Adagrad", set()), ("Adamax", set()), ("ASGD", set()),
+        ("Rprop", set()),
+    ],
+)  # fmt: skip
+def test_checkpoints_that_are_older_than_a_choice(lib: ModuleType, kind: str, names: set) -> None:
+    found = []
+    for absent in (set(), names | YOUNG):
+        p = lib.nn.Parameter(lib.tensor([1.0, -2.0]))
+        kept = {} if kind in ("Rprop",) else {"weight_decay": 0.5}
+        optimizer = getattr(lib.optim, kind)([p], lr=0.1, **kept)
+        for _ in range(2):
+            p.grad = lib.tensor([0.5, 0.25])
+            optimizer.step()
+            saved = optimizer.state_dict()
+            for name in absent & {*saved["param_groups"][0]}:
+                del saved["param_groups"][0][name]
+            optimizer.load_state_dict(saved)
+        found.append(p.tolist())
+    assert found[0] == found[1]
+
+
 def test_state_dict_hooks(lib: ModuleType) -> None:
     p, optimizer = trained(lib, momentum=0.9)
     calls: list[str] = []

@@ -63,7 +63,7 @@ class Pass(HookCaller):
     is_part = False  # whether it is a step of that one: through the ops of one node
     callbacks: list[Callable] | None = None  # called at the very end
     between: Callable | None = None  # called after each node once the pass is `watched`
-    settings: tuple  # those of the thread, restored after each node that calls code of users
+    settings: tuple | None = None  # those of the thread before code of users was first called
 
     def __init__(self, roots: list, lifted: Any, unpack: Callable, retain: bool) -> None:
         self.roots = roots
@@ -220,7 +220,6 @@ class Pass(HookCaller):
 
     def _run_here(self) -> None:
         RUNNING.innermost = self
-        self.settings = thread_settings()
         try:
             for edge, grad in self.roots:
                 self.send(edge, grad)
@@ -249,6 +248,10 @@ class Pass(HookCaller):
                     heappush(heap, (0.5 - self._last_before(node), node))
                     continue
                 grad = pending.pop(node)
+                # A node has a `meta` if hooks unpack its values.
+                calls = node.hooks is not None or node.meta is not None or node.runs_user_code
+                if calls and self.settings is None:
+                    self.settings = thread_settings()
                 if plain and grad is not None and node.hooks is None and node.outputs is None:
                     arrived: Any = (grad,)
                     grads: Any = arrived
@@ -277,8 +280,8 @@ class Pass(HookCaller):
                     raise
                 if node.hooks is not None:
                     results = self._after(node, results, arrived)
-                if node.hooks is not None or node.meta is not None or node.runs_user_code:
-                    restore(self.settings)  # a node has a `meta` if hooks unpack its values
+                if calls:
+                    restore(self.settings)
                 if node.saves_arrays and not self.retain:
                     node.values = None
                 if check_nan:
@@ -492,6 +495,8 @@ class Pass(HookCaller):
     def _serve(self, leaf: Tensor, grad: Any) -> None:
         """Give a leaf its gradient, and run its hooks."""
         hooks: Any = leaf._hooks or NO_HOOKS
+        if hooks is not NO_HOOKS and self.settings is None:
+            self.settings = thread_settings()
         if hooks.tensor:
             grad = self._call_hooks(hooks.tensor, grad, leaf._device)
         for _, position in self.captures.get(leaf, ()):
@@ -504,7 +509,8 @@ class Pass(HookCaller):
         self.give(leaf, grad, unshared)
         for hook in list(hooks.post.values()):
             self._replaced(hook, (), leaf._device, (self._shown(grad, leaf._device),))
-        restore(self.settings)
+        if hooks is not NO_HOOKS:
+            restore(self.settings)
 
     def give(self, leaf: Tensor, grad: Any, unshared: bool = False) -> None:
         """Add a gradient to that of a leaf, and run the hooks that want to see the sum."""

@@ -18,9 +18,9 @@ def thread_settings() -> tuple:
     )  # fmt: skip
 
 
-def restore(settings: tuple) -> None:
-    """Go back to settings that `thread_settings` has returned."""
-    if thread_settings() == settings:
+def restore(settings: tuple | None) -> None:
+    """Go back to settings that `thread_settings` has returned, if there are any."""
+    if settings is None or thread_settings() == settings:
         return
     modes, MODE.threads, enabled, CASTING.dtypes, pairs, refusal = settings
     MODE.enabled, MODE.inference, MODE.grad_in_inference, MODE.bars_grad, MODE.carries = modes
