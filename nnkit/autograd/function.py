@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 import inspect
 from collections.abc import Callable
 from typing import Any
@@ -14,6 +13,7 @@ from nnkit.autograd.batch.function import leaves, mapped
 from nnkit.autograd.engine import node as node_module
 from nnkit.autograd.engine.leaves import GRAD_DTYPES, gradient_dtype
 from nnkit.autograd.engine.node import SPARSE, Node, OutputEdge, SavedOutput, Unknown, edge_of
+from nnkit.autograd.engine.once import once_differentiable as once_differentiable
 from nnkit.autograd.engine.saved import ACTIVE, pack_values
 from nnkit.autograd.engine.saved_attributes import SavedTensor
 from nnkit.autograd.engine.unpacking import FREED, unpack_tensor
@@ -117,6 +117,11 @@ class FunctionNode(Node):
                     )
             elif self.edges[i].__class__ is Unknown:  # torch does not check these
                 results[i] = None
+            elif result.is_complex() and meta[1] is not None and meta[1].kind != "c":
+                raise RuntimeError(
+                    f"Function {name} returned an invalid gradient at index {i} - expected a real "
+                    f"one, as the input is, but got {result.dtype}"
+                )
             elif not broadcasts(meta[0], tuple(result.shape)):
                 raise RuntimeError(
                     f"Function {name} returned an invalid gradient at index {i} - got "
@@ -338,8 +343,15 @@ class Function:
             bound = inspect.signature(cls.forward).bind(*arguments, **options)
             bound.apply_defaults()
             arguments, options = bound.args, bound.kwargs
+        elif options:
+            arguments, options = _by_position(cls.forward, arguments, options), {}
         needs = tuple(isinstance(a, Tensor) and a.requires_grad for a in arguments)
         node = cls._node_type(needs)
+        if options and not MODE.transforms:
+            raise TypeError(
+                f"{cls.__name__}.apply(): forward() got an unexpected keyword argument "
+                f"{next(iter(options))!r}: of keyword-only parameters no gradient is known"
+            )
         if is_grad_enabled():
             for argument, need in zip(arguments, needs, strict=True):
                 if need:
@@ -388,6 +400,26 @@ class Function:
             outputs = tuple([_constant(node, out, arguments) for out in outputs])
             mark_views(outputs, "function")
         return node, outputs if isinstance(result, tuple) else outputs[0]
+
+
+def _by_position(forward: Callable, arguments: tuple, options: dict[str, Any]) -> tuple:
+    """The arguments after ``ctx`` with those that were given by name in their places.
+
+    Raises:
+        TypeError: one has no place, or the one before it is missing.
+    """
+    places = [
+        name
+        for name, parameter in inspect.signature(forward).parameters.items()
+        if parameter.kind is parameter.POSITIONAL_OR_KEYWORD
+    ][1 + len(arguments) :]
+    for name in options:
+        if name not in places:
+            raise TypeError(f"forward() got an unexpected or repeated keyword argument {name!r}")
+    missing = next((name for name in places[: len(options)] if name not in options), None)
+    if missing is not None:
+        raise TypeError(f"forward() missing required argument: {missing!r}")
+    return (*arguments, *[options[name] for name in places[: len(options)]])
 
 
 def _dtype_of_gradient(argument: Tensor, edge: Any) -> Any:
@@ -543,58 +575,3 @@ def _save(node: FunctionNode, outputs: tuple) -> None:
     node.saves_arrays = bool(values)
     if ACTIVE:
         pack_values(node, outputs)
-
-
-class Error(Node):
-    """The node of gradients from a `once_differentiable` backward: raises when it is run."""
-
-    __slots__ = ()
-    space = node_module.OF_NO_OP
-
-    def gradients(self, B: Any, grads: Any, unpack: Callable) -> Any:
-        raise RuntimeError(
-            "trying to differentiate twice a function that was marked with @once_differentiable"
-        )
-
-
-def once_differentiable(function: Callable) -> Callable:
-    """Decorate the backward of a `Function` that must not be differentiated itself.
-
-    Example:
-        >>> import nnkit
-        >>> class Double(nnkit.autograd.Function):
-        ...     @staticmethod
-        ...     def forward(ctx, x):
-        ...         return x * 2
-        ...     @staticmethod
-        ...     @nnkit.autograd.function.once_differentiable
-        ...     def backward(ctx, g):
-        ...         return g * 2
-        >>> x = nnkit.tensor(1.0, requires_grad=True)
-        >>> nnkit.autograd.grad(Double.apply(x), x)
-        (tensor(2.),)
-    """
-
-    @functools.wraps(function)
-    def backward(ctx: Any, *grads: Any) -> Any:
-        with no_grad():
-            result = function(ctx, *grads)
-        if not MODE.enabled or not any(isinstance(g, Tensor) and g.requires_grad for g in grads):
-            return result
-        outputs = result if isinstance(result, tuple) else (result,)
-        guarded = [o.detach() if isinstance(o, Tensor) else o for o in outputs]
-        found = [(i, o) for i, o in enumerate(guarded) if isinstance(o, Tensor)]
-        if found:
-            leaves = {i: wrap(o._array, o._device) for i, o in found}  # in place of the inputs
-            for leaf in leaves.values():
-                leaf._requires_grad = True
-            edges = tuple([leaves.get(i) for i in range(len(outputs))])
-            node = Error(edges, (), found[0][1]._device)
-            node.outputs = [None] * len(outputs)
-            for i, out in found:
-                node.outputs[i] = (out._array.shape, out._array.dtype)
-                out._edge = OutputEdge(node, i) if len(outputs) > 1 else node
-                out._requires_grad = True
-        return tuple(guarded) if isinstance(result, tuple) else guarded[0]
-
-    return backward

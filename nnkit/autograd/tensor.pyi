@@ -2273,10 +2273,6 @@ def _place_of(x: _Any) -> builtins.str:
     ...
 def can_take_memory(x: _Any, new: _Any) -> builtins.bool:
     """Whether ``x.data = new`` is allowed: the layouts agree, and both or neither have data."""
-def replace_memory(x: Tensor, data: _Any) -> None:
-    """Let a tensor hold another array. It keeps its history, whose gradients have the shape
-    and dtype of the old array.
-    """
 def on_its_own(result: Tensor) -> Tensor:
     """``result``, a tensor that nobody else holds, no longer marked as a view; it gets a
     write counter of its own.

@@ -357,3 +357,71 @@ def attributes_of_any_name_on_ctx(fw):
             [x.grad.tolist(), y.grad_fn.noted, isinstance(y.grad_fn, fw.autograd.graph.Node)]
         )
     return found
+
+
+@scenario
+def function_arguments_given_by_name(fw):
+    class Product(fw.autograd.Function):
+        @staticmethod
+        def forward(ctx, x, y=None, z=None, *others):
+            return x * 2 if y is None else x * y
+
+        @staticmethod
+        def backward(ctx, g):
+            return tuple(g * (5 + i) if need else None for i, need in enumerate(asked(ctx)))
+
+    class Apart(fw.autograd.Function):
+        @staticmethod
+        def forward(x, y=3, *, z=2):
+            return x * y * z
+
+        @staticmethod
+        def setup_context(ctx, inputs, output):
+            pass
+
+        @staticmethod
+        def backward(ctx, g):
+            return g * 7, None
+
+    def asked(ctx):
+        return ctx.needs_input_grad
+
+    x, y, z = leaf(fw, 1.0), leaf(fw, 2.0), leaf(fw, 3.0)
+    calls = [
+        ((), {"x": x}), ((x,), {"y": y}), ((), {"y": y, "x": x}), ((x,), {"z": z, "y": y}),
+        ((x,), {"z": z}), ((x,), {"q": z}), ((x,), {"x": z}), ((x, y, z), {"z": z}),
+        ((x, y, z, x), {"y": y}), ((), {"y": y}), ((x,), {"ctx": y}),
+    ]  # fmt: skip
+    found = []
+    for arguments, options in calls:
+        try:
+            out = Product.apply(*arguments, **options)
+        except TypeError:
+            found.append("TypeError")
+            continue
+        grads = fw.autograd.grad(out, (x, y, z), allow_unused=True)
+        found.append([None if g is None else g.tolist() for g in grads])
+    return [*found, raised(lambda: Apart.apply(x, z=5)), raised(lambda: Apart.apply(x, z=z))]
+
+
+@scenario
+def gradients_of_another_kind(fw):
+    def give(x, make):
+        class Given(fw.autograd.Function):
+            @staticmethod
+            def forward(ctx, x):
+                return x * 2
+
+            @staticmethod
+            def backward(ctx, g):
+                return make(g)
+
+        try:
+            (g,) = fw.autograd.grad(Given.apply(x).abs().sum(), x)
+        except RuntimeError:
+            return "RuntimeError"
+        return str(g.dtype).split(".")[1], g.tolist()
+
+    kinds = (lambda g: g + 0j, lambda g: g.real, lambda g: g.abs().double())
+    real, turned = leaf(fw, 1.0), fw.tensor([1j], requires_grad=True)
+    return [give(x, kind) for x in (real, turned) for kind in kinds]
