@@ -468,8 +468,8 @@ def jacfwd(
 
     Args:
         func, argnums, has_aux: as of `jacrev`.
-        randomness: "error" refuses to draw random numbers; the function is called once, so that
-            "same" and "different" are the same.
+        randomness: "error" refuses to draw random numbers; "different" draws other ones for each
+            element of the inputs, by which the outputs are differentiated.
 
     Raises:
         RuntimeError: as `jacrev`, or random numbers are drawn while ``randomness`` is "error".
@@ -495,7 +495,7 @@ def jacfwd(
                 )
         with drawing(randomness):
             called = partial(func, **kwargs)
-            batch, units = _units(points)
+            batch, units = _units(points, randomness=randomness)
             with batch:
                 call = _Forward("jacfwd", called, args, numbers, units, has_aux)
         _refuse_complex("jacfwd", "outputs", [primal for primal, _ in call.outputs])
@@ -510,11 +510,13 @@ def jacfwd(
     return jacobian
 
 
-def _units(points: Sequence[Tensor], rows: range | None = None) -> tuple[BatchLevel, list[Tensor]]:
+def _units(
+    points: Sequence[Tensor], rows: range | None = None, randomness: str = "same"
+) -> tuple[BatchLevel, list[Tensor]]:
     """The unit vectors of the space that the points are one point of, or some, on a batch level."""
     sizes = [point.numel() for point in points]
     rows = range(sum(sizes)) if rows is None else rows
-    batch = BatchLevel(points[0].device, len(rows), "same")
+    batch = BatchLevel(points[0].device, len(rows), randomness)
     found, start = [], 0
     for point, size in zip(points, sizes, strict=True):
         unit = point.new_zeros(len(rows), size)

@@ -342,9 +342,22 @@ def of_each(value: Tensor, level: Any = ...) -> Tensor:
     on all active levels, or from ``level`` outwards."""
     if MODE.batches:
         for each in _differing(level):
-            if value._device.depth < each.depth:
-                value = each.lift(LIFTED.expand(value, (each.size, *value._array.shape)), 0)
+            value = _copied(value, each)
     return value
+
+
+def _copied(value: Tensor, level: BatchLevel) -> Tensor:
+    """A tensor as one of a level, or of one within it, that has a copy for each example."""
+    place: Any = value._device
+    if place.depth >= level.depth:
+        within, held = place.lower(value)
+        if place is level and held is not None:
+            return value
+        if place is not level:
+            copied = _copied(within, level)
+            return value if copied is within else place.lift(copied, held)
+        value = within
+    return level.lift(LIFTED.expand(value, (level.size, *value._array.shape)), 0)
 
 
 def check_differs(name: str, value: Tensor, beside: Sequence[Any] = ()) -> None:
