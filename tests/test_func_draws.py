@@ -67,11 +67,13 @@ def drawn(T: ModuleType, name: str, over: str) -> tuple:
     return found.numpy(), T.rand(2).numpy()
 
 
-@pytest.mark.parametrize("over", MAPS)
-@pytest.mark.parametrize("name", DRAWS)
+# torch cannot draw into the tangents of what has fewer dimensions.
+CASES = [*itertools.product(DRAWS, MAPS)]
+CASES.remove(("normal of fewer dimensions", "tangents"))
+
+
+@pytest.mark.parametrize(("name", "over"), CASES)
 def test_different_numbers_are_drawn(name: str, over: str, torch: ModuleType) -> None:
-    if (name, over) == ("normal of fewer dimensions", "tangents"):
-        pytest.skip("torch fails")
     for ours, theirs in zip(drawn(nnkit, name, over), drawn(torch, name, over), strict=True):
         np.testing.assert_allclose(ours, theirs, rtol=1e-12)
 
