@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from nnkit.backend.cpu.half import truth
+from nnkit.backend.cpu.introsort import introsort
 from nnkit.backend.cpu.memory import arranged
 from nnkit.backend.dtype import HALF
 
@@ -130,11 +131,30 @@ def unique(x: Array, axis: int | None) -> tuple[Array, Array, Array]:
         if high - low < x.size:
             return _unique_of_range(x, low)
     keys = _comparable(x)
+    if axis is not None and x.dtype.kind == "f" and np.isnan(keys).any():
+        return _unique_of_unordered(x, np.moveaxis(keys, axis, 0), axis)
     values, inverse, counts = np.unique(
         keys, return_inverse=True, return_counts=True, axis=axis, equal_nan=False
     )
     inverse = inverse.reshape(x.shape if axis is None else -1)
     return values.astype(x.dtype, copy=False), inverse, counts
+
+
+def _unique_of_unordered(x: Array, keys: Array, axis: int) -> tuple[Array, Array, Array]:
+    """The same of slices that hold NaN, in the order in which torch's sort leaves them."""
+    rows = keys.reshape(len(keys), -1).tolist()
+
+    def less(one: int, other: int) -> bool:
+        for a, b in zip(rows[one], rows[other], strict=True):
+            if a < b or a > b:
+                return a < b
+        return False
+
+    order = np.array(introsort(len(rows), less))
+    values, places, counts = unique_consecutive(np.take(x, order, axis), axis)
+    inverse = np.empty_like(order)
+    inverse[order] = places
+    return values, inverse, counts
 
 
 def _unique_of_range(x: Array, low: int) -> tuple[Array, Array, Array]:

@@ -9,6 +9,11 @@ from tests.harness.row import ALL, FLOATS, INTS, Fixed, OpRow, Raises, Sample
 REPEATED = np.array([3, 1, 1, 2, 3, 3, 1])
 ROWS_OF = np.array([[1, 2], [1, 2], [0, 1], [1, 2]])
 NAN = np.array([1.0, np.nan, np.nan, 1.0], "float32")
+# Rows that NaN keeps from being ordered: few and many, as sorted by insertion and in parts.
+UNORDERED = [
+    np.array([0.0, 1.0, np.nan, 2.0], "float32")[(np.arange(2 * n) ** 2 + n) % 7 % 4].reshape(n, 2)
+    for n in (7, 40)
+]
 # Integers far apart, which are sorted, and close together at the ends of their range.
 FAR, LOWEST, HIGHEST = (np.array(v, "int8") for v in ((127, -128, 127), (-127, -128), (127, 126)))
 
@@ -48,6 +53,8 @@ ROWS = [
             Sample(Fixed(NAN)),
             Sample(Fixed(make(0))),
             *(Sample(Fixed(v), return_inverse=True) for v in (FAR, LOWEST, HIGHEST)),
+            *(Sample(Fixed(v), return_inverse=True, dim=0) for v in UNORDERED),
+            *(Sample(Fixed(v.T), return_counts=True, dim=1) for v in UNORDERED),
         ],
         errors=lambda make: [Raises(NotImplementedError, "complex", make(2, dtype="complex64"))],
         method="unique",
