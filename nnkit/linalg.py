@@ -35,7 +35,7 @@ from nnkit.autograd.ops.decomposition.matrix_functions import matrix_exp, powers
 from nnkit.autograd.ops.elementwise.comparison import where
 from nnkit.autograd.ops.linalg.contraction import cross as _cross
 from nnkit.autograd.ops.linalg.contraction import matrix_power, multi_dot
-from nnkit.autograd.ops.linalg.products import check_operands, matmul
+from nnkit.autograd.ops.linalg.products import check_operands, matmul, vdot
 from nnkit.autograd.ops.reduction import vector_norm as norms
 from nnkit.autograd.surface import return_types
 from nnkit.backend.dtype import BOOL, FLOATING, bfloat16, float16
@@ -422,7 +422,7 @@ def vecdot(x: Tensor, y: Tensor, *, dim: int = -1) -> Tensor:
         raise RuntimeError(
             f"linalg.vecdot: x and y must have one dtype, got {x.dtype} and {y.dtype}"
         )
-    return (x.conj() * y).sum(dim)
+    return vdot(x, y) if x.ndim == y.ndim == 1 else (x.conj() * y).sum(dim)
 
 
 def diagonal(A: Tensor, *, offset: int = 0, dim1: int = -2, dim2: int = -1) -> Tensor:

@@ -379,4 +379,12 @@ x1.floor_divide_(x3)
 x2.heaviside_(x4)
 (x1 + x2).sum().backward()
 """,
+    "the product of two vectors is one node": """
+with T.inference_mode(), T.enable_grad():
+    x0 = T.tensor([2.0], dtype=T.complex64, requires_grad=True)
+x1 = T.linalg.vecdot(x0, T.tensor([-1.25], dtype=T.complex64))
+x2 = T.linalg.vecdot(x0[None], T.tensor([[-1.25]], dtype=T.complex64))
+x3 = x1.grad_fn.name()
+T.linalg.vecdot(T.ones(3), T.ones(1))
+""",
 }
