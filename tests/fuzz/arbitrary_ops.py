@@ -206,6 +206,17 @@ RULES: dict[str, Callable[[Difference], bool]] = {
     "a last bit decides on which side of its cut a logarithm lies": lambda d: (
         in_statement(r"log|angle|atan2", "values")(d) and _turned_once(d)
     ),
+    "a last bit decides whether a matrix is singular": lambda d: (
+        set(d.errors) == {None, "RuntimeError"}
+        and re.search(
+            r"matrix_power\(.*-|\b(inv|inverse|solve|tensorinv|tensorsolve)\(", d.statement
+        )
+        is not None
+        and any(x.ndim > 1 and np.max(np.linalg.cond(x)) > 1e6 for x in d.operands() if x.size)
+    ),
+    "torch's tangent of sinc at 0 is NaN where it takes two backward passes": lambda d: (
+        in_statement(r"functional\.jvp\(.*sinc_?\(", "values")(d) and np.isnan(d.expected).any()
+    ),
     "torch counts elements at the distance delta in a hessian of huber_loss alone": lambda d: (
         in_statement(r"hessian\(.*huber_loss\(", "values")(d)
     ),
