@@ -387,4 +387,9 @@ x2 = T.linalg.vecdot(x0[None], T.tensor([[-1.25]], dtype=T.complex64))
 x3 = x1.grad_fn.name()
 T.linalg.vecdot(T.ones(3), T.ones(1))
 """,
+    "the median of no integers is what NaN is as one": """
+x0 = [T.zeros((3, 0), dtype=d) for d in (T.int64, T.int32, T.uint8, T.float32)]
+x1 = [x.median() for x in x0]
+x2 = [x.nanmedian() for x in x0]
+""",
 }

@@ -74,9 +74,9 @@ def nanmedian(B, x, axis, keepdims):
 
 
 def median_all(B, x, ignore_nan):
-    """The lower median of all elements; NaN for none."""
+    """The lower median of all elements; NaN for none, cast to an integer as torch does."""
     if not x.size:
-        return B.full((), float("nan"), x.dtype)
+        return B.cast(B.full((), float("nan"), float32.array), x.dtype)
     return (B.nanmedian if ignore_nan else B.median)(B.reshape(x, (-1,)), 0, False)[0]
 
 
