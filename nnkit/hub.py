@@ -20,7 +20,7 @@ from types import ModuleType
 from typing import Any
 
 HUBCONF = "hubconf.py"
-_HASH = re.compile(r"-([a-f0-9]*)\.")
+HASH_REGEX = re.compile(r"-([a-f0-9]*)\.")  # the part of a file's name that tells its hash
 _hub_dir: str | None = None
 
 
@@ -159,7 +159,7 @@ def load_state_dict_from_url(
     name = file_name or os.path.basename(urllib.parse.urlparse(url).path)
     path = os.path.join(folder, name)
     if not os.path.exists(path):
-        found = _HASH.search(name) if check_hash else None
+        found = HASH_REGEX.search(name) if check_hash else None
         download_url_to_file(url, path, found[1] if found else None, progress)
     return load_file(path, map_location=map_location)
 

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from typing import Any, Protocol
 
+# The attributes of NumPy's arrays that depend neither on elements nor on where these lie.
+GEOMETRY = frozenset("dtype flags itemsize nbytes ndim shape size strides".split())
+
 
 class Array(Protocol):
     """The attributes that the arrays of every backend have, for whoever holds one.

@@ -17,6 +17,7 @@ from functools import partial
 from typing import Any
 
 from nnkit.backend.algebra import CATALOGUE, Primitive
+from nnkit.backend.array import GEOMETRY
 from nnkit.backend.device import device
 from nnkit.backend.memory import is_view, owner
 
@@ -52,7 +53,7 @@ class Lazy:
         self.is_zero = is_zero
 
     def __getattr__(self, name: str) -> Any:
-        return getattr(self.memory if name in _GEOMETRY else self.resolved(), name)
+        return getattr(self.memory if name in GEOMETRY else self.resolved(), name)
 
     @property
     def base(self) -> Any:
@@ -78,9 +79,6 @@ class Lazy:
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> Any:
         array = self.resolved()
         return array if dtype is None else array.astype(dtype)
-
-
-_GEOMETRY = frozenset("dtype flags itemsize nbytes ndim shape size strides".split())
 
 
 def put_off(array: Any, place: Any, is_conj: bool = False, is_neg: bool = False) -> Any:

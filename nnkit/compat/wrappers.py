@@ -22,6 +22,7 @@ from nnkit.autograd.op.promotion import ASKING, moved
 from nnkit.autograd.surface.copying import state_of
 from nnkit.autograd.tensor import blank, fill, wrap
 from nnkit.backend.algebra import CATALOGUE, Primitive
+from nnkit.backend.array import GEOMETRY
 from nnkit.backend.device import device
 from nnkit.compat.dispatch import asked, without_modes
 from nnkit.compat.operators import operator, translated
@@ -40,14 +41,11 @@ class Held:
         self.tensor, self._geometry, self.offset = tensor, geometry, offset
 
     def __getattr__(self, name: str) -> Any:
-        if name not in _GEOMETRY:
+        if name not in GEOMETRY:
             raise AttributeError(name)
         return getattr(self._geometry, name)
 
     base = None
-
-
-_GEOMETRY = frozenset("dtype flags itemsize nbytes ndim shape size strides".split())
 
 
 class _Place(device):

@@ -20,7 +20,7 @@ import numpy as np
 from nnkit.backend.cpu.half import rounded, truth
 from nnkit.backend.cpu.memory import arranged
 from nnkit.backend.dtype import HALF, bfloat16
-from nnkit.backend.formula import Expression, Formula, Trace, interpret
+from nnkit.backend.formula import SEEN_THROUGH, Expression, Formula, Trace, interpret
 
 BLOCK = 4096  # elements; below it the temporaries of a formula stay in the first-level cache
 
@@ -36,9 +36,8 @@ UFUNCS = {
     "atan": "arctan", "atan2": "arctan2", "asinh": "arcsinh", "acosh": "arccosh",
     "atanh": "arctanh", "pow": "power", "round": "rint",
 }  # fmt: skip
-ALIASES = frozenset(("conj", "real"))  # of a real array they give the array itself
 # Functions that have no `out` argument; their results are never given to another as `out` either.
-NO_OUT = ALIASES | {"where", "zeros_like"}
+NO_OUT = SEEN_THROUGH | {"where", "zeros_like"}
 ROUNDING = frozenset(("float16", "bfloat16"))
 COMPARISONS = frozenset(
     "lt le gt ge eq ne isnan isinf isfinite signbit logical_not logical_and logical_or".split()
@@ -219,7 +218,7 @@ class NumpyPrinter:
                 continue
             arguments = [text[a] for a in node.arguments]
             released = []
-            if node.function in ALIASES:
+            if node.function in SEEN_THROUGH:
                 (argument,) = node.arguments
                 owner = alias_of[node] = alias_of.get(argument, argument)
                 left[owner] += self.trace.uses[node]

@@ -22,6 +22,7 @@ from nnkit.backend.cpu.creation import empty_like
 from nnkit.backend.cpu.random_fill import (
     BLOCK,
     MASK53,
+    digits_of,
     fill,
     fill_parts,
     memory_order,
@@ -33,8 +34,6 @@ from nnkit.backend.cpu.random_fill import (
 from nnkit.backend.random import Generator, default_generator
 
 _f4, _f8 = np.float32, np.float64
-# Bits of a significand; bfloat16, whose dtype is not NumPy's own, has 8.
-_DIGITS = {np.dtype(_f8): 53, np.dtype(_f4): 24, np.dtype(np.float16): 11}
 
 
 def _drawing(kernel: Callable) -> Callable:
@@ -183,7 +182,7 @@ def random_(x, low, high, generator):
     elif kind in "iu":
         low, range_, wide = 0, int(np.iinfo(x.dtype).max) + 1, x.dtype.itemsize == 8
     else:
-        low, range_, wide = 0, 2 ** _DIGITS.get(x.dtype, 8) + 1, x.dtype == _f8
+        low, range_, wide = 0, 2 ** digits_of(x.dtype) + 1, x.dtype == _f8
 
     def draw(count: int) -> np.ndarray:
         if wide:

@@ -37,6 +37,11 @@ def memory_order(x: np.ndarray) -> list[int]:
     return order[::-1]
 
 
+def digits_of(dtype: np.dtype) -> int:
+    """The bits of a significand; bfloat16, whose dtype is not NumPy's own, has 8."""
+    return np.finfo(dtype).nmant + 1 if dtype.kind == "f" else 8
+
+
 def store(target: np.ndarray, values: np.ndarray) -> None:
     """Write ``values`` as C++ converts them: doubles and integers reach a half through float32."""
     if values.dtype == target.dtype:

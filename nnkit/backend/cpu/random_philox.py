@@ -13,12 +13,11 @@ from collections.abc import Callable
 
 import numpy as np
 
-from nnkit.backend.cpu.random_fill import fill, fill_parts, memory_order, store
+from nnkit.backend.cpu.random_fill import digits_of, fill, fill_parts, memory_order, store
 from nnkit.backend.philox import share
 
 _f4, _f8 = np.float32, np.float64
 _PER_WORD = _f4(2.0**-32)
-_DIGITS = {np.dtype(_f8): 53, np.dtype(_f4): 24, np.dtype(np.float16): 11}
 
 
 def _fill(x: np.ndarray, draw: Callable[[int], np.ndarray]) -> np.ndarray:
@@ -113,7 +112,7 @@ def integer_range(dtype: np.dtype, low: int | None, high: int | None) -> tuple[i
     elif dtype.kind in "iu":
         end = int(np.iinfo(dtype).max) + 1
     else:
-        end = 2 ** _DIGITS.get(dtype, 8) + 1
+        end = 2 ** digits_of(dtype) + 1
     return 0, end, dtype.itemsize == 8
 
 

@@ -8,12 +8,12 @@ from typing import Any, NoReturn
 
 import numpy as np
 
+from nnkit.backend.array import GEOMETRY
 from nnkit.backend.memory import order_of_result, strides_of
 
 # Each allocation gets addresses of its own, so that overlaps are found as among others. Nobody
 # reads or writes there.
 _addresses = itertools.count(1 << 46, 1 << 20)
-_GEOMETRY = frozenset("dtype flags itemsize nbytes ndim shape size strides".split())
 
 
 class _Nowhere:
@@ -39,7 +39,7 @@ class Meta:
         self.base = base
 
     def __getattr__(self, name: str) -> Any:
-        if name in _GEOMETRY:
+        if name in GEOMETRY:
             return getattr(self.geometry, name)
         raise AttributeError(f"an array without memory has no attribute {name!r}")
 

@@ -5,10 +5,9 @@ from __future__ import annotations
 import itertools
 
 from nnkit.backend.dtype import OF_ARRAY, bool_, int64
+from nnkit.backend.index import ALL
 from nnkit.backend.memory import extent, looks_into, steps_of
 from nnkit.backend.windows import padded_geometry
-
-ALL = slice(None)
 
 
 def _along(axis, item):

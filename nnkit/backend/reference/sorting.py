@@ -8,8 +8,7 @@ from __future__ import annotations
 import math
 
 from nnkit.backend.dtype import OF_ARRAY, bool_, float32, float64, int64
-
-ALL = slice(None)
+from nnkit.backend.index import ALL
 
 
 def _first(B, x, order, axis, count, keepdims=True):

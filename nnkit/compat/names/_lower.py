@@ -10,6 +10,7 @@ import nnkit
 from nnkit import Tensor
 from nnkit.autograd.ops.embedding import bag_max
 from nnkit.nn import functional as F
+from nnkit.nn.functional.reductions import REDUCTIONS
 
 __all__ = [
     "_addmm_activation", "_embedding_bag", "_embedding_bag_forward_only",
@@ -21,7 +22,6 @@ __all__ = [
     "native_batch_norm", "native_group_norm", "native_layer_norm", "norm_except_dim",
     "nuclear_norm", "poisson_nll_loss", "resize_as_", "triplet_margin_loss", "zero_",
 ]  # fmt: skip
-REDUCTIONS = ("none", "mean", "sum")  # by torch's numbers
 MODES = ("bilinear", "nearest", "bicubic")
 PADDINGS = ("zeros", "border", "reflection")
 

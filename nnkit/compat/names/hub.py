@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from urllib.parse import urlparse as urlparse
 
 try:
@@ -10,4 +9,4 @@ try:
 except ImportError:
     from nnkit.compat.passing import Inert as tqdm  # noqa: F401
 
-HASH_REGEX = re.compile(r"-([a-f0-9]*)\.")  # the part of a file's name that tells its hash
+from nnkit.hub import HASH_REGEX as HASH_REGEX

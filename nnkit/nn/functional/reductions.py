@@ -6,7 +6,7 @@ from nnkit.autograd import Tensor
 from nnkit.autograd.views.writes import check_cast
 from nnkit.backend.warning import warn
 
-REDUCTIONS = ("none", "mean", "sum")
+REDUCTIONS = ("none", "mean", "sum")  # in the order of torch's numbers for them
 
 
 def legacy(size_average: bool | None, reduce: bool | None) -> str:

@@ -21,7 +21,6 @@ from nnkit.autograd.views.history import refresh
 from nnkit.backend.dtype import FLOATING, int64, uint8
 from nnkit.backend.strict import complain
 
-REDUCTIONS = ("none", "mean", "sum")
 I8 = int64.array
 
 

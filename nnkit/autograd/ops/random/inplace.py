@@ -224,9 +224,6 @@ def bernoulli_(input: Tensor, p: Tensor | float = 0.5, *, generator: Any = None)
     return draw(input, "bernoulli_", p, source)
 
 
-_MISSING: Any = object()
-
-
 @public(namespace=False)
 def random_(
     input: Tensor,
