@@ -250,6 +250,14 @@ def steps_of(array: Any) -> tuple[int, ...]:
     return tuple(steps)
 
 
+def has_same_elements(B: Any, a: Any, b: Any) -> bool:
+    """Whether two arrays of one storage are the same elements in the same order."""
+    if a.shape != b.shape or a.dtype != b.dtype:
+        return False
+    alike = a.strides == b.strides or steps_of(a) == steps_of(b)
+    return alike and B.data_pointer(a) == B.data_pointer(b)
+
+
 def order_of_result(shape: tuple[int, ...], arrays: Sequence[Any]) -> tuple[int, ...] | None:
     """The dimensions from the slowest to the fastest in memory of what is computed from each
     element of some arrays; None for rows."""

@@ -12,11 +12,11 @@ from nnkit.backend.lazy import Lazy, is_zero
 from nnkit.backend.memory import (
     Span,
     has_expanded,
+    has_same_elements,
     is_view,
     overlap,
     owner,
     span_of,
-    steps_of,
     strides_in_order,
 )
 from nnkit.backend.warning import warn
@@ -159,14 +159,6 @@ def is_same(x: Tensor, source: Any) -> bool:
     if not (isinstance(source, Tensor) and shares_memory(x, source)):
         return False
     return has_same_elements(x._device.backend, x._array, source._array)
-
-
-def has_same_elements(B: Any, a: Any, b: Any) -> bool:
-    """Whether two arrays of one storage are the same elements in the same order."""
-    if a.shape != b.shape or a.dtype != b.dtype:
-        return False
-    alike = a.strides == b.strides or steps_of(a) == steps_of(b)
-    return alike and B.data_pointer(a) == B.data_pointer(b)
 
 
 def shares_memory(x: Tensor, y: Tensor) -> bool:

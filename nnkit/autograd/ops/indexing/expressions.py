@@ -37,14 +37,13 @@ from nnkit.autograd.views.overlap import (
     check_apart,
     check_expanded,
     check_positions,
-    has_same_elements,
     shares_memory,
     warn_expanded,
 )
 from nnkit.autograd.views.writes import is_unseen, wants_history, write, wrote
 from nnkit.backend.dtype import FLOATING, bool_, python_number
 from nnkit.backend.index import ALL, shape_mismatch, shape_of_indexed
-from nnkit.backend.memory import has_expanded, steps_of
+from nnkit.backend.memory import has_expanded, has_same_elements, steps_of
 
 
 def _inserts(index: tuple) -> bool:
