@@ -47,4 +47,8 @@ RULES: dict[str, Callable[[Difference], bool]] = {
         in_statement(r"untyped_storage\(\)\.nbytes\(\)", "value")(d)
         and re.search(r"out=[\s\S]*pickle\.loads\(", d.earlier) is not None
     ),
+    "what unique_consecutive gives keeps the memory of all elements in torch": lambda d: (
+        in_statement(r"untyped_storage\(\)\.nbytes\(\)", "value")(d)
+        and "unique_consecutive(" in d.earlier
+    ),
 }
