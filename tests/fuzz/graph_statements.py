@@ -76,6 +76,14 @@ h{id} = {g}.register_hook(lambda g: None)
 {new} = {g}.output_nr
 {g}.register_hook(see('into {id}', lambda g: g.sum()))
 {g}.register_hook(lambda g: 1)
+h{id} = {g}.register_hook(see('sets {id}', lambda g: T.set_grad_enabled(False) and None))
+h{id} = {g}.register_hook(lambda g: T.set_autocast_enabled('cpu', True))
+{leaf}.register_post_accumulate_grad_hook(lambda t: T.set_grad_enabled(True) and None)
+with T.no_grad(): {leaf}.set_({same})
+with T.no_grad(): {leaf}.set_({leaf}.detach().clone())
+{leaf}.data = {leaf}.data.double()
+{leaf}.data = {leaf}.data.bfloat16()
+T.utils.swap_tensors({leaf}, {also})
 with T.autograd.graph.save_on_cpu(): {new} = {f} * {f}
 h{id} = {leaf}.register_hook(see('leaf {id}'))
 with keep('pack {id}'): {new} = {f} * {f}
