@@ -81,6 +81,18 @@ def other_dtype_of_a_leaf(fw):
 
 
 @scenario
+def other_shape_of_a_leaf(fw):
+    found = []
+    for shape in ((3,), (0,), (1, 2)):
+        for operation in (fw.exp, fw.neg, lambda x: x * x):
+            x = leaf(fw, 1.0, 2.0)
+            y = operation(x).sum()
+            x.data = fw.ones(shape)
+            found.append(raised(y.backward))
+    return found
+
+
+@scenario
 def node_of_a_leaf_that_began_anew(fw):
     seen = []
     x = leaf(fw, 1.0, 2.0)

@@ -277,6 +277,10 @@ class Pass(HookCaller):
                             f"{node.name()}: an unpack hook returned a tensor whose shape is not "
                             "that of the saved tensor"
                         ) from None
+                    if isinstance(error, ValueError) and not (calls or self.lifted):
+                        raise RuntimeError(
+                            f"{node.name()}: what it saved has got another shape since: {error}"
+                        ) from None
                     raise
                 if node.hooks is not None:
                     results = self._after(node, results, arrived)
