@@ -16,6 +16,7 @@ Y = f"{X}.to(memory_format={LAST})"
 W = f"torch.zeros(2, 8, 4, 4).to(memory_format={LAST})"
 V = f"torch.zeros(2, 2, 4, 4, 4).to(memory_format={LAST_3D})"
 NHWC = (60, 1, 15, 3)
+ROWS, VOLUMES = (108, 27, 9, 3, 1), (108, 1, 36, 12, 4)
 
 STRIDES = [
     # Conversions.
@@ -61,7 +62,13 @@ STRIDES = [
     (f"torch.nn.functional.pixel_shuffle({W}, 2)", (128, 1, 16, 2)),
     (f"torch.nn.functional.local_response_norm({Y}, 2)", NHWC),
     (f"torch.nn.functional.max_pool3d({V}.bfloat16(), 2)", (16, 1, 8, 4, 2)),
+    (f"torch.nn.functional.conv3d({V}, torch.ones(4, 2, 2, 2, 2))", VOLUMES),
+    (f"torch.nn.functional.conv3d({V}[:1], torch.ones(4, 1, 2, 2, 2), groups=2)", VOLUMES),
     # Those that do not; reductions and running totals lie by rows.
+    (f"torch.nn.functional.avg_pool3d({V}, 2)", (16, 8, 4, 2, 1)),
+    (f"torch.nn.functional.conv3d({V}[:1], torch.ones(4, 2, 2, 2, 2))", ROWS),
+    (f"torch.nn.functional.conv3d({V}.double(), torch.ones(4, 2, 2, 2, 2).double())", ROWS),
+    (f"torch.nn.ConvTranspose3d(2, 4, 2, 1, 1).double()({V}.double())", ROWS),
     (f"{Y}.sum(0)", (20, 5, 1)),
     (f"{Y}.transpose(1, 2).mean(0)", (15, 5, 1)),
     (f"{Y}.amax(2)", (15, 5, 1)),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import Any
 
@@ -11,6 +12,7 @@ from nnkit.autograd.arguments.spatial import (
     gradient_in_format,
     hashable,
     in_format_of,
+    like_input,
 )
 from nnkit.autograd.op.public import public
 from nnkit.autograd.op.registry import OPS
@@ -20,7 +22,7 @@ from nnkit.autograd.ops.conv.plan import operands, plan, plan_transposed
 from nnkit.autograd.ops.creation.conversion import clone, converted
 from nnkit.autograd.ops.linalg.products import check_ndim, check_operands, matmul
 from nnkit.autograd.tensor import Tensor
-from nnkit.backend.dtype import INTEGER, int64
+from nnkit.backend.dtype import INTEGER, float32, int64
 from nnkit.backend.memory import contiguous_format, format_of
 
 
@@ -111,7 +113,7 @@ def _convolve(
     out = _conv(x, weight, bias, *statics)
     if not x._array.shape[1]:  # of no channels torch makes none
         out = OPS["getitem"](out, (slice(None), slice(0)))
-    return _laid(out, input, weight)
+    return _laid(out, x, input, weight, statics[-1])
 
 
 def _convolve_transposed(
@@ -120,17 +122,29 @@ def _convolve_transposed(
     x, *shapes = operands(name, axes, input, weight, bias)
     statics = plan_transposed(name, *shapes, *map(hashable, geometry))
     _check_dtypes(name, "conv_transpose", x, weight=weight, bias=bias)
-    return _laid(_conv_transpose(x, weight, bias, *statics), input, weight)
+    return _laid(_conv_transpose(x, weight, bias, *statics), x, input, weight, statics[-1])
 
 
-def _laid(out: Tensor, input: Tensor, weight: Tensor) -> Tensor:
-    """A result with channels last in memory where the input or the weight has them."""
+def _laid(out: Tensor, x: Tensor, input: Tensor, weight: Tensor, groups: int) -> Tensor:
+    """A result with channels last in memory where the input or the weight has them, and torch's
+    kernel keeps them."""
+    if out._array.ndim == 5 and _makes_rows(x, weight, groups):
+        return like_input(out, input, lambda array: None)
     by_weight = format_of(weight._array) is not None
     if out._array.ndim == input._array.ndim:
         return in_format_of(weight if by_weight else input, out)
     if by_weight and out._array.ndim != 5:
         out = in_format_of(weight, out)
     return OPS["squeeze"](out, (0,))  # a view, as torch's
+
+
+def _makes_rows(x: Tensor, weight: Tensor, groups: int) -> bool:
+    """Whether torch convolves these volumes by the kernel that knows rows alone: one of float32
+    that is small, or another dtype of real numbers."""
+    if x.dtype is not float32:
+        return not x.dtype.is_complex
+    small = math.prod(x._array.shape[:4]) <= 20480 and min(weight._array.shape[-2:]) <= 3
+    return x._array.shape[0] == 1 and groups == 1 and small
 
 
 @public(method=False)

@@ -70,7 +70,8 @@ def _pool(
     if axes == 3 and x._array.size:
         check_dtype(name, x.dtype, ("half",))
     statics = (kernel, stride, padding, bool(ceil_mode), bool(count_include_pad), divisor)
-    found = like_input(_avg_pool(x, *statics), input, format_of_pooled)
+    format = format_of_pooled if axes < 3 else lambda volumes: None  # as torch's kernel makes them
+    found = like_input(_avg_pool(x, *statics), input, format)
     return found if x is input else on_its_own(found)
 
 
