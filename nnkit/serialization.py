@@ -16,6 +16,7 @@ import json
 import operator
 import os
 import pickle
+import warnings
 import zipfile
 from collections import OrderedDict
 from collections.abc import Callable, Iterator
@@ -270,6 +271,8 @@ def load(
         pickle_module: with ``weights_only=False``, another module with an ``Unpickler``.
         weights_only: read data alone, the default. **With False the file is executed**: the pickle
             in a file of ``torch.save`` may run any code, so use it only for files that you trust.
+            In the environment, ``TORCH_FORCE_NO_WEIGHTS_ONLY_LOAD=1`` makes False the default, and
+            ``TORCH_FORCE_WEIGHTS_ONLY_LOAD=1`` True the only choice.
         mmap: map a file of ``torch.save`` (a path) to memory instead of reading it: its tensors
             are read when they are used, and values written to them stay in memory.
         max_bytes: refuse a file whose contents are larger. Without it they are at most as large
@@ -289,8 +292,7 @@ def load(
         RuntimeError: ``pickle_module`` is given with ``weights_only=True``.
         OSError: it cannot be opened or read.
     """
-    if weights_only is None:
-        weights_only = pickle_module is None
+    weights_only = _reads_data_alone(weights_only, pickle_module)
     if weights_only and pickle_module is not None:
         raise RuntimeError(
             "Can not safely load weights when explicit pickle_module is specified: load() got "
@@ -318,6 +320,29 @@ def load(
         with open(f, "rb") as stream:
             return read(stream)
     return read(_sought(f))
+
+
+def _reads_data_alone(weights_only: bool | None, pickle_module: Any) -> bool:
+    """What a call says of this, or the environment in torch's two variables."""
+    alone, anything = (
+        os.environ.get(name, "0").lower() in ("1", "y", "yes", "true")
+        for name in ("TORCH_FORCE_WEIGHTS_ONLY_LOAD", "TORCH_FORCE_NO_WEIGHTS_ONLY_LOAD")
+    )
+    if alone and anything:
+        raise RuntimeError(
+            "Only one of TORCH_FORCE_WEIGHTS_ONLY_LOAD and TORCH_FORCE_NO_WEIGHTS_ONLY_LOAD "
+            "should be set, but both were set"
+        )
+    if alone or weights_only is not None:
+        return alone or bool(weights_only)
+    if anything:
+        warnings.warn(
+            "load(): the file is executed, since TORCH_FORCE_NO_WEIGHTS_ONLY_LOAD is set and the "
+            "call does not say weights_only",
+            stacklevel=3,
+        )
+        return False
+    return pickle_module is None
 
 
 def _sought(f: BinaryIO) -> BinaryIO:

@@ -398,6 +398,27 @@ def test_pickle_module() -> None:
         nnkit.save(1, stream, format="onnx")
 
 
+def test_the_environment_says_whether_files_are_executed(monkeypatch: pytest.MonkeyPatch) -> None:
+    stream, layer = io.BytesIO(), nnkit.nn.Linear(2, 1)
+    nnkit.save(layer, stream, format="torch")
+
+    def read(**options: Any) -> Any:
+        stream.seek(0)
+        return nnkit.load(stream, **options)
+
+    monkeypatch.setenv("TORCH_FORCE_NO_WEIGHTS_ONLY_LOAD", "Yes")
+    with pytest.warns(UserWarning, match="TORCH_FORCE_NO_WEIGHTS_ONLY_LOAD is set"):
+        assert read().weight.tolist() == layer.weight.tolist()
+    with pytest.raises(pickle.UnpicklingError):
+        read(weights_only=True)
+    monkeypatch.setenv("TORCH_FORCE_WEIGHTS_ONLY_LOAD", "1")
+    with pytest.raises(RuntimeError, match="Only one of"):
+        read()
+    monkeypatch.delenv("TORCH_FORCE_NO_WEIGHTS_ONLY_LOAD")
+    with pytest.raises(pickle.UnpicklingError):
+        read(weights_only=False)
+
+
 def test_safe_globals() -> None:
     value = [Settings(0.1, ["a"]), network(nnkit)[4], nnkit.ones(1)]
     with pytest.raises(pickle.UnpicklingError, match="add_safe_globals"):
