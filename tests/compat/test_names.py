@@ -315,6 +315,9 @@ for reduce in ("max", "prod"):
         x = torch.tensor(row, requires_grad=True)
         torch.segment_reduce(x, reduce, lengths=torch.tensor([2, 1]), initial=2.0).sum().backward()
         print(x.grad.tolist())
+    row, parts = torch.tensor([0.0, 2.0, 3.0]), torch.tensor([2, 1])
+    f = lambda row: torch.segment_reduce(row, reduce, lengths=parts)
+    print(torch.func.grad(lambda row: f(row).sum())(row).tolist(), torch.vmap(f)(row.expand(2, 3)))
 d = torch.arange(12.0).view(2, 6)
 print(torch.segment_reduce(d, "mean", lengths=torch.tensor([[2, 4], [1, 5]]), axis=1).tolist())
 print(torch.segment_reduce(d, "sum", lengths=torch.tensor([[1], [1]]), axis=-1, unsafe=True).shape)
@@ -338,7 +341,9 @@ print(torch._sample_dirichlet(torch.ones(5, 3)).sum(-1).sum().round())
         "[1.0, 2.0, 2.0, 2.0] [1.0, inf, 3.0, 4.0]",
         "[3.0, 1.0, 1.0, 0.0, 0.5, 0.5]",
         "[0.5, 0.5, 0.0]", "[1.0, 0.0, 1.0]", "[0.0, 1.0, 1.0]", "[0.0, 0.0, 1.0]",
+        "[0.0, 1.0, 1.0] tensor([[2., 3.],", "        [2., 3.]])",
         "[4.0, 4.0, 2.0]", "[6.0, nan, 2.0]", "[nan, 0.0, 2.0]", "[0.0, 0.0, 2.0]",
+        "[2.0, 0.0, 1.0] tensor([[0., 3.],", "        [0., 3.]])",
         "[[0.5, 3.5], [6.0, 9.0]]",
         "torch.Size([2, 1])",
         "either lengths or offset", "Expected all rows of len", "lengths contains a negat",

@@ -28,14 +28,16 @@ class _Chosen(Function):
     where the element is 0 or NaN.
     """
 
+    generate_vmap_rule = True
+
     @staticmethod
-    def forward(
-        ctx: Any, data: Tensor, initial: Tensor, axis: int, index: Tensor, name: str
-    ) -> Tensor:
-        out = initial.scatter_reduce(axis, index, data, name)
-        ctx.save_for_backward(data, initial, index, out)
-        ctx.axis, ctx.name = axis, name
-        return out
+    def forward(data: Tensor, initial: Tensor, axis: int, index: Tensor, name: str) -> Tensor:
+        return initial.scatter_reduce(axis, index, data, name)
+
+    @staticmethod
+    def setup_context(ctx: Any, inputs: tuple, output: Tensor) -> None:
+        data, initial, ctx.axis, index, ctx.name = inputs
+        ctx.save_for_backward(data, initial, index, output)
 
     @staticmethod
     def backward(ctx: Any, *grads: Any) -> tuple:
