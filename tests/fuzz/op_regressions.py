@@ -392,4 +392,10 @@ x0 = [T.zeros((3, 0), dtype=d) for d in (T.int64, T.int32, T.uint8, T.float32)]
 x1 = [x.median() for x in x0]
 x2 = [x.nanmedian() for x in x0]
 """,
+    "a complex zero to the power of a tensor of zeros is no number": """
+x0 = T.zeros(2, dtype=T.complex64)
+x1 = [T.pow(x0, x0), T.pow(x0, 0), T.pow(0j, x0), T.pow(x0, 0j), T.float_power(x0, x0)]
+x2 = [T.pow(x0, T.tensor([0.0, 1.0])), T.pow(x0 + 1, x0), T.pow(x0[0], x0[0])]
+x0.pow_(x0)
+""",
 }

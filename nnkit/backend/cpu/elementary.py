@@ -112,7 +112,12 @@ def power(x: Any, y: Any, out: Any = None) -> Any:
     if y.__class__ is float and y == -0.5:
         # NaN at -inf, as the square root that NumPy takes for 0.5
         return np.true_divide(1, np.sqrt(x, out=out), out=out)
-    return x**y if out is None else np.power(x, y, out=out)
+    result = x**y if out is None else np.power(x, y, out=out)
+    if result.dtype.kind == "c" and isinstance(y, np.generic | np.ndarray) and not np.all(y):
+        # exp(y * log(x)), as C has it; NumPy makes 1 of any number to the power of 0.
+        unknown = np.equal(x, 0) & np.equal(y, 0)
+        result = _written(np.where(unknown, complex(np.nan, np.nan), result), out)
+    return result
 
 
 def real(x: Any) -> Any:

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable
 from typing import Any, NamedTuple
 
 from nnkit.autograd.surface import return_types
-from nnkit.autograd.tensor import Size
+from nnkit.autograd.surface.size import Size
 
 __all__ = [
     "Context", "GetAttrKey", "IsLeaf", "KeyPath", "MappingKey", "NodeDef", "PyTree",
