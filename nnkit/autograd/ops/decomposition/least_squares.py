@@ -161,7 +161,7 @@ def lstsq(A: Tensor, B: Tensor, rcond: float | None = None, *, driver: str | Non
         >>> import nnkit
         >>> a, b = nnkit.tensor([[1.0], [1.0]]), nnkit.tensor([[1.0], [3.0]])
         >>> nnkit.linalg.lstsq(a, b).solution
-        tensor([[2.0000]])
+        tensor([[2.]])
     """
     check_least("linalg.lstsq", "input", A, 2)
     check_least("linalg.lstsq", "other", B, 1)
