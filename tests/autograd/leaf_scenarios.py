@@ -221,7 +221,8 @@ def passes_within_passes(fw):
             return x.grad, None
 
     found = []
-    for depth in (10, 70, 300):
+    # From 60 on torch starts threads, and no child of this process could run its backward then.
+    for depth in (10, 50, 55) if fw.__name__ == "torch" else (10, 70, 300):
         x = leaf(fw, 1.0)
         Nested.apply(x, depth).backward()
         found.append(x.grad.tolist())
