@@ -9,6 +9,9 @@ from typing import Any
 
 import pytest
 
+import nnkit
+from nnkit.autograd.engine import renewal
+from nnkit.utils import swap_tensors
 from tests.frameworks import raises
 
 
@@ -157,3 +160,21 @@ def test_environment(capsys: pytest.CaptureFixture[str]) -> None:
     collect_env.main()
     text = capsys.readouterr().out
     assert collect_env.get_pretty_env_info() in text and "CPU(s): " in text
+
+
+def test_objects_are_looked_through_only_after_nodes_were_made(monkeypatch) -> None:
+    looks = []
+    look = renewal.gc.get_objects
+    monkeypatch.setattr(renewal.gc, "get_objects", lambda: looks.append(1) or look())
+    module = nnkit.nn.Sequential(*[nnkit.nn.Linear(2, 2) for _ in range(3)])
+    loss = module(nnkit.ones(2)).sum()
+    for own in list(module.parameters())[1::2]:  # biases, which no node has saved
+        swap_tensors(own, nnkit.zeros(2))
+    assert len(looks) == 1
+    square = (x := nnkit.ones(2, requires_grad=True)) * x
+    with pytest.raises(RuntimeError, match="t1 is saved for backward"):
+        swap_tensors(x, nnkit.zeros(2))
+    assert len(looks) == 2
+    with pytest.raises(RuntimeError, match="between forward and backward"):
+        loss.backward()
+    del square

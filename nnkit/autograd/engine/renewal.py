@@ -11,7 +11,7 @@ from __future__ import annotations
 import gc
 import sys
 import weakref
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 from nnkit.autograd.engine.leaves import REFERENCES_OF_A_LOCAL
@@ -113,7 +113,19 @@ def _then(known: dict[int, list], node: Node, edge: Any) -> Any:
     return edge
 
 
+_LIVING: dict[int, list[weakref.ref[Node]]] = {}  # by the number of the next node: who lived then
+
+
 def recorded() -> Iterator[Node]:
-    """The nodes that live and have edges."""
-    things: Iterable = gc.get_objects()
-    return (x for x in things if issubclass(type(x), Node) and getattr(x, "edges", ()))
+    """The nodes that live and have edges.
+
+    All objects are looked through only if nodes were made since the last time, each of which has
+    taken a number: a module exchanges its parameters one by one.
+    """
+    number = next(sequence)
+    found = _LIVING.pop(number, None)
+    if found is None:
+        _LIVING.clear()
+        found = [weakref.ref(x) for x in gc.get_objects() if issubclass(type(x), Node)]
+    _LIVING[number + 1] = found
+    return (node for each in found if (node := each()) is not None and getattr(node, "edges", ()))

@@ -138,12 +138,18 @@ def _laid(out: Tensor, x: Tensor, input: Tensor, weight: Tensor, groups: int) ->
     return OPS["squeeze"](out, (0,))  # a view, as torch's
 
 
+# The sizes to which torch leaves an input to its own kernel (`use_mkldnn` in its Convolution.cpp):
+# that of the first four dimensions together, and that of the kernel's last two.
+SMALL_VOLUME, SMALL_KERNEL = 20480, 3
+
+
 def _makes_rows(x: Tensor, weight: Tensor, groups: int) -> bool:
     """Whether torch convolves these volumes by the kernel that knows rows alone: one of float32
     that is small, or another dtype of real numbers."""
     if x.dtype is not float32:
         return not x.dtype.is_complex
-    small = math.prod(x._array.shape[:4]) <= 20480 and min(weight._array.shape[-2:]) <= 3
+    small = math.prod(x._array.shape[:4]) <= SMALL_VOLUME
+    small = small and min(weight._array.shape[-2:]) <= SMALL_KERNEL
     return x._array.shape[0] == 1 and groups == 1 and small
 
 
