@@ -126,6 +126,7 @@ NNKIT_INLINE double hurwitz_zeta(double s, double q) {
     double value = 0.0;
     for (int k = 0; k < 12; ++k) value += ::pow(q + k, -s);
     const double end = q + 12.0, last = ::pow(end, -s);
+    if (last == 0.0) return value;  // and so is the rest, whose factors may be infinite
     value += last * end / (s - 1.0) + 0.5 * last;
     double factor = last * s / end;
     for (int k = 1; k <= 8; ++k) {

@@ -398,4 +398,108 @@ x1 = [T.pow(x0, x0), T.pow(x0, 0), T.pow(0j, x0), T.pow(x0, 0j), T.float_power(x
 x2 = [T.pow(x0, T.tensor([0.0, 1.0])), T.pow(x0 + 1, x0), T.pow(x0[0], x0[0])]
 x0.pow_(x0)
 """,
+    "the tangent of a spread of 0 is 0, whatever the elements do": """
+x0 = T.tensor([[1.0, 2.0, 4.0], [2.0, 2.0, 2.0]])
+def tangent(f): return T.func.jvp(f, (x0,), (T.tensor([[1.0, 5.0, 4.0], [2.0, 3.0, 2.0]]),))[1]
+x1 = tangent(lambda t: t.std(1)), tangent(lambda t: T.std_mean(t, 1)[0])
+x2 = tangent(lambda t: T.func.vmap(lambda v: v.std())(t)), tangent(lambda t: t.var(1))
+x3 = tangent(lambda t: T.complex(t, t * t).std(1)), tangent(lambda t: t.var(1, correction=5))
+""",
+    "the tangent of logcumsumexp keeps its divisor from 0; a NaN reaches all": """
+def tangent(x, dim): return T.func.jvp(lambda t: t.logcumsumexp(dim), (x,), (T.ones_like(x),))[1]
+x0 = [tangent(T.tensor(v), 0) for v in ([-30.0, 0], [1, float("nan")], [1, float("-inf")], 2.0)]
+x1 = tangent(T.ones(0, 3), 1), tangent(T.tensor([[-30.0, 1], [2, 3]]), 1)
+x2 = T.func.grad(lambda t: tangent(t, 0).sum())(T.tensor([-30.0, 0, 2], dtype=T.float64))
+""",
+    "the tangent of bounds at a tie or a NaN is the second's": """
+x0, x1 = T.ones(3), T.tensor([float("nan"), 1, 2])
+def tangent(f): return T.func.jvp(f, (x0,), (x0,))[1]
+x2 = [tangent(lambda t: getattr(T, f)(t, x1)) for f in ("maximum", "minimum", "fmax", "fmin")]
+x3 = [tangent(lambda t: getattr(T, f)(x1, t)) for f in ("maximum", "minimum", "fmax", "fmin")]
+x4 = tangent(lambda t: T.clamp(t, x1, x1 + 1)), tangent(lambda t: T.clamp(x1, t, t))
+x5 = tangent(lambda t: T.clamp(t, x0, x0)), tangent(lambda t: T.clamp(x0, t, x0))
+""",
+    "the target of a margin is constant in transforms too": """
+x0 = T.ones(2, 3)
+T.func.grad(lambda t: T.func.vmap(lambda v: T.nn.functional.soft_margin_loss(x0, v))(t).sum())(x0)
+""",
+    "running statistics are constant in transforms too": """
+x0, x1 = T.ones(2, 3), T.ones(2, 2, 3)
+def normalized(mean): return T.nn.functional.batch_norm(x0, mean, x0[0])
+T.func.grad(lambda t: T.func.vmap(normalized)(t).sum())(x0)
+""",
+    "the weights of counts have no derivative, which is said": """
+x0 = T.ones(3, requires_grad=True)
+x1 = T.bincount(T.tensor([0, 1, 2]), x0)
+x2 = x1.requires_grad, x1.grad_fn.name(), T.histogram(x0, 3).hist.grad_fn.name()
+x1.sum().backward()
+""",
+    "the weights of counts have no tangent": """
+T.func.jvp(lambda t: T.bincount(T.tensor([0, 1, 2]), t), (T.ones(3),), (T.ones(3),))
+""",
+    "histograms have no tangent": """
+T.func.jvp(lambda t: T.histogram(t, 3).hist, (T.ones(3),), (T.ones(3),))
+""",
+    "the derivative of a mean of nothing by its gradient is 0": """
+F, x0 = T.nn.functional, T.ones(2, 0)
+def tangent(f): return T.autograd.functional.jvp(lambda t: f(t, t * 2), x0, x0)[1]
+x1 = [tangent(f) for f in (F.l1_loss, F.mse_loss, F.smooth_l1_loss, F.huber_loss)]
+""",
+    "powers of matrices are multiplied in torch's order": """
+T.manual_seed(0)
+x0 = T.rand(7, 7)
+x1 = [T.equal(T.matrix_power(x0, 3), x0 @ x0 @ x0), T.matrix_power(x0.T, 1).stride()]
+with T.inference_mode():
+    x2 = T.tensor([2.0]).expand(2, 2).requires_grad_()
+x3 = [T.matrix_power(x2, n).requires_grad for n in range(6)]
+""",
+    "the product of two conjugate vectors is put off as they are": """
+x0 = T.tensor([1 + 2j, 3 - 1j], requires_grad=True)
+x1 = x0.conj()
+x2 = [T.dot(x1, x1), T.dot(x1, x0), T.inner(x1, x0), T.matmul(x1, x1)]
+x3 = [T.vdot(x0, x1), T.vdot(x1, x0), T.vdot(x1, x1), T.linalg.vecdot(x1, x1)]
+x4 = [x.is_conj() for x in x2 + x3]
+x2[0].real.backward(retain_graph=True)
+x3[0].imag.backward()
+""",
+    "ldexp is one node, which saves its result": """
+x0 = T.tensor([1.75, -1.5]).requires_grad_()
+x1 = T.ldexp(x0, x0)
+x2 = x1.grad_fn.name(), T.autograd.grad(x1.sum(), x0, retain_graph=True)
+x1[[0]] = T.ones(1)
+x1.sum().backward()
+""",
+    "integers have no tangent, whatever is written into them": """
+with T.autograd.forward_ad.dual_level():
+    x0 = T.autograd.forward_ad.make_dual(T.rand(3), T.ones(3))
+    x1 = x0.argsort()
+    x1[...] = x0
+    x2 = T.autograd.forward_ad.unpack_dual(x1).tangent
+""",
+    "the tangent of a point at the origin": """
+x0, x1 = T.zeros(3), T.tensor([0.0, 1.0, 2.0])
+def tangent(f): return T.func.jvp(f, (x0,), (x1 + 1,))[1]
+x2 = tangent(lambda t: T.atan2(t, x1)), tangent(lambda t: T.atan2(x1, t))
+x3 = tangent(lambda t: T.polar(t, x1)), tangent(lambda t: T.polar(x1, t))
+x4 = tangent(lambda t: T.polar(t, t))
+""",
+    "second derivatives of kinks at the kink": """
+F, x0 = T.nn.functional, T.tensor([0.0, 1.0, 2.0])
+def second(f, x):
+    return T.func.grad(lambda y: T.func.grad(lambda z: (f(z) ** 2).sum())(y).sum())(x)
+x1 = [second(lambda t: F.softplus(t, 2, h), x0) for h in (0, 2, 4)]
+x2 = second(lambda t: F.prelu(t, T.tensor([0.25])), x0)
+x3 = second(lambda t: F.prelu(x0, t), T.tensor([0.25]))
+""",
+    "zeta of a huge exponent is its first term": """
+x0 = T.special.zeta(T.tensor([1e300, 1e300, 1e5], dtype=T.float64), T.tensor([0.5, 1.0, 2.5]))
+x1 = T.special.zeta(T.tensor([1e30, 1e10]), T.tensor(1.0))
+""",
+    "the gradient of an extremum of a number is no view of what comes in": """
+x0 = T.tensor(2.0, requires_grad=True)
+x1 = T.tensor(3.0)
+def gradient(f): return T.autograd.grad(f(x0, 0)[0], x0, x1)[0]
+x2 = [gradient(f) for f in (T.max, T.min, T.cummax, T.cummin, T.median)]
+x3 = [(g is x1, g.data_ptr() == x1.data_ptr(), g._base is None) for g in x2]
+""",
 }

@@ -211,7 +211,10 @@ class NotImplementedBackward(Immediate):
         # If torch has the derivative and nnkit does not, raise only if the gradient is wanted.
         if error is NotImplementedError and this and not any(map(this.asks_for, self.edges)):
             return (None,) * len(self.edges)
-        raise error(f"the derivative for {operation} is not implemented")
+        raise error(f"{operation}(): the derivative is not implemented")
+
+
+NotImplementedBackward.__name__ = "NotImplemented"  # torch's, which is that of a constant here
 
 
 class SavedOutput:

@@ -133,7 +133,11 @@ def _pushed(
     if op.linear:
         found = [_through(op, primals, statics, tangents)]
     elif op.along is not None:
-        found = [op.along(primals, tangents)]
+        moving = [
+            read_only_zeros_like(primal) if t is None and has_derivative(primal) else t
+            for primal, t in zip(primals, tangents, strict=True)
+        ]
+        found = [op.along(primals, moving, statics, outputs)]
     elif op.name in FORMULAS and (real or op.name == "sgn"):  # whose rule is its own transpose
         found = [_along(op, primals, statics, outputs[0], edges, tangents)]
     elif op.elements is not None:  # a loss
@@ -323,7 +327,7 @@ def _write(B: Forward, primitive: Primitive, x: Dual, *arguments: Any) -> Dual:
 
 def _copy(B: Forward, primitive: Primitive, x: Dual, source: Any) -> Dual:
     x.primal.copy_(B.primal(source))
-    if not MODE.carries:
+    if not MODE.carries or not has_derivative(x.primal):
         return x
     tangent = source.tangent if source.__class__ is Dual and not MODE.inference else None
     if tangent is None:

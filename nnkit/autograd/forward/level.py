@@ -63,6 +63,8 @@ class Level(device):
             _VIEWS.clear()
         while self.joined:
             self._leave(*self.joined.pop())
+        # What holds tensors; the level and its backend hold each other until they are collected.
+        self.captures = None
 
     def lowered(self, write: Callable) -> Callable:
         """The primitive ``write`` of this level's backend, which writes a tensor outside the level.

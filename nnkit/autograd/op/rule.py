@@ -20,7 +20,7 @@ a static's name       that argument as it was passed; Tensors in it (an index) l
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from types import FunctionType
 from typing import Any, NoReturn
 
@@ -327,8 +327,9 @@ def rule(
         order: the inputs in the order of torch's node, if that differs; the node lists them and
             sends their gradients in this order.
         materializes: whether rules get zeros for an output that received no gradient, or None.
-        along: the tangent of the output, a function of all inputs and their tangents, if torch's
-            differs from what the rules give.
+        along: the tangent of the output, a function of all inputs, their tangents (zeros that
+            nobody may write where there are none), the numbers and the outputs; if torch's differs
+            from what the rules give.
         elements: for a loss, the element-wise op whose outputs it reduces.
         rules: for each differentiable input a function ``(B, g, ...)`` that returns its gradient.
             If the op broadcasts, the gradient has the broadcast shape (the engine sums it down).
@@ -424,10 +425,23 @@ def check_source(name: str, input: Tensor, source: Tensor, parameter: str = "src
         )
 
 
-def check_constant(name: str, parameter: str, value: Tensor) -> None:
-    """RuntimeError if an operand requires grad for which the function has no derivative."""
-    if value._requires_grad and MODE.enabled:
+def check_constant(name: str, parameter: str, value: Tensor, around: bool = False) -> None:
+    """RuntimeError if an operand requires grad for which the function has no derivative.
+
+    ``around`` looks outside of the transforms as well, where torch's `vmap` has no rule of it.
+    """
+    levels = [each for each, _ in _in_all_levels(value)] if around else [value]
+    if MODE.enabled and any(each._requires_grad for each in levels):
         raise RuntimeError(f"{name}(): not differentiable with respect to argument '{parameter}'")
+
+
+def _in_all_levels(value: Tensor) -> Iterator[tuple[Tensor, Any]]:
+    """A tensor and the rest of what its level holds, then the same for what is around that."""
+    while value._device.depth:
+        inner, rest = value._device.lower(value)
+        yield value, rest
+        value = inner
+    yield value, None
 
 
 def refusing(operation: str) -> Callable:
@@ -444,14 +458,17 @@ def without_derivative(
 ) -> Tensor:
     """``out``, the result of an operation without a derivative: backward through it raises, and
     forward mode raises at once."""
-    if out._requires_grad:
-        out._edge = NotImplementedBackward(out._edge.edges, (error, operation), out._device)
-    if out._device.depth:
-        inner, tangent = out._device.lower(out)
-        if isinstance(tangent, Tensor):
-            raise without_forward(operation)
-        without_derivative(operation, inner, error)
+    refuse_tangent(operation, out)
+    for each, _ in _in_all_levels(out):
+        if each._requires_grad:
+            each._edge = NotImplementedBackward(each._edge.edges, (error, operation), each._device)
     return out
+
+
+def refuse_tangent(operation: str, value: Tensor) -> None:
+    """NotImplementedError if a tensor has a tangent, of which the operation knows nothing."""
+    if any(isinstance(rest, Tensor) for _, rest in _in_all_levels(value)):
+        raise without_forward(operation)
 
 
 def without_forward(operation: str) -> NotImplementedError:

@@ -403,7 +403,7 @@ def batch_norm(
         return _of_nothing(input, weight, bias)
     for name, statistic in (("running_mean", running_mean), ("running_var", running_var)):
         if statistic is not None:
-            check_constant("batch_norm", name, statistic)
+            check_constant("batch_norm", name, statistic, around=True)
         elif not training:
             raise RuntimeError(f"batch_norm(): {name} must be defined in evaluation mode")
     # torch looks at how many elements they have, not at their shapes.

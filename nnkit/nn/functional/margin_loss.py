@@ -53,7 +53,7 @@ def soft_margin_loss(
     reduction = reduction_of("soft_margin_loss", size_average, reduce, reduction)
     if input.dtype.category < FLOATING:
         raise RuntimeError(f"soft_margin_loss: expected a floating-point input, got {input.dtype}")
-    check_constant("soft_margin_loss", "target", target)
+    check_constant("soft_margin_loss", "target", target, around=True)
     if broadcast_shape("soft_margin_loss", [input.shape, target.shape]) != input.shape:
         raise RuntimeError(
             f"soft_margin_loss: target of shape {list(target.shape)} does not broadcast to the "
@@ -182,7 +182,7 @@ def multi_margin_loss(
             f"{name}: inconsistent weight size, expected {classes} but got {weight.numel()}"
         )
     if weight is not None:
-        check_constant(name, "weight", weight)
+        check_constant(name, "weight", weight, around=True)
     ops.check_floating(name, input)
     if input._array.size:
         check_dtype(name, input.dtype, ("half",))

@@ -27,6 +27,7 @@ from nnkit.autograd.forward.dual import primal_below
 from nnkit.autograd.op.out import Out
 from nnkit.autograd.op.promotion import check_dtype
 from nnkit.autograd.op.public import attach, known_as, public
+from nnkit.autograd.op.registry import LIFTED
 from nnkit.autograd.op.rule import rule
 from nnkit.autograd.ops.creation.memory_format import empty_in_order
 from nnkit.autograd.ops.creation.ranges import arange, linspace, logspace
@@ -44,9 +45,20 @@ _make_complex = rule(
     also={"real": ("real",), "imag": ("imag",)},
     real=lambda B, g: B.real(g), imag=lambda B, g: B.imag(g),
 )  # fmt: skip
+
+
 # As in torch the modulus counts as the size of the result: of a negative one the sign is wrong.
+def _along_polar(primals: tuple, tangents: list, statics: tuple, outputs: tuple) -> Tensor:
+    """The tangent of polar coordinates, also at 0, whose direction the angle gives."""
+    (modulus, angle), (out,) = primals, outputs
+    of_modulus, of_angle = [LIFTED.cast(tangent, out._array.dtype) for tangent in tangents]
+    direction = LIFTED.polar(LIFTED.ones_like(modulus), angle)
+    turned = LIFTED.mul(LIFTED.mul(out, 1j), of_angle)
+    return LIFTED.add(LIFTED.mul(direction, of_modulus), turned)
+
+
 _polar = rule(
-    "polar", broadcasts=True, alone="refused",
+    "polar", broadcasts=True, alone="refused", along=_along_polar,
     abs=lambda B, g, out: B.real(B.mul(B.conj(g), B.sgn(out))),
     angle=lambda B, g, out: B.real(B.mul(B.conj(g), B.mul(out, 1j))),
 )  # fmt: skip

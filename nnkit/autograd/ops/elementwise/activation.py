@@ -120,7 +120,8 @@ softplus = pointwise(
     scalars=("beta", "threshold"), function=False,
     stepwise=(),
     x=lambda g, x, beta, threshold: g * fn.where(
-        x * beta > threshold, 1, fn.sigmoid(x * beta)
+        x * beta > threshold, 1,
+        fn.sigmoid(fn.where(x * beta >= threshold, threshold, x * beta)),  # whose slope is 0 there
     ),
 )
 softsign = pointwise(
@@ -175,16 +176,13 @@ log_sigmoid = pointwise(
 )
 
 
-def _along_prelu(primals: tuple, tangents: tuple) -> Tensor:
+def _along_prelu(primals: tuple, tangents: list, *_: Any) -> Tensor:
     """The tangent of prelu, and of its gradient: where x is positive that of the first input, else
     of that times the weight. In torch it is that from above at 0, the gradient that from below."""
     value, (x, weight) = primals[0], primals[-2:]
     along, by_weight = tangents[0], tangents[-1]
-    zeros = LIFTED.zeros_like(value)
-    below = zeros if along is None else LIFTED.mul(along, weight)
-    if by_weight is not None:
-        below = LIFTED.add(below, LIFTED.mul(by_weight, value))
-    return LIFTED.where(LIFTED.ge(x, 0), zeros if along is None else along, below)
+    below = LIFTED.add(LIFTED.mul(along, weight), LIFTED.mul(by_weight, value))
+    return LIFTED.where(LIFTED.ge(x, 0), along, below)
 
 
 _prelu = pointwise(
@@ -194,7 +192,8 @@ _prelu = pointwise(
     along=_along_prelu,
 )
 rule(
-    "prelu_grad_x", broadcasts=True, g=lambda B, g_out, x, weight: B.prelu_grad_x(g_out, x, weight),
+    "prelu_grad_x", broadcasts=True,
+    g=lambda B, g_out, x, weight: B.where(B.ge(x, 0), g_out, B.mul(g_out, weight)),
     weight=lambda B, g_out, g, x: B.where(B.ge(x, 0), B.zeros_like(x), B.mul(g_out, g)),
     along=_along_prelu,
 )

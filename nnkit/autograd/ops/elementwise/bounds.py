@@ -13,6 +13,7 @@ from nnkit.autograd.op.out import Out, like_result
 from nnkit.autograd.op.pointwise import attempting, fn, numbered, pointwise, writing
 from nnkit.autograd.op.promotion import check_dtype, promote, promoted_dtype, scalar
 from nnkit.autograd.op.public import public
+from nnkit.autograd.op.registry import LIFTED
 from nnkit.autograd.op.rule import real_gradient
 from nnkit.autograd.ops.creation.conversion import converted
 from nnkit.autograd.ops.creation.factories import complex_
@@ -21,6 +22,31 @@ from nnkit.autograd.surface.limits import FLOAT32_MAX, finfo, fitting_beside, ii
 from nnkit.autograd.tensor import Tensor
 from nnkit.autograd.views.writes import is_unseen, write
 from nnkit.backend.dtype import BOOL, COMPLEX, FLOATING, INTEGER, OF_ARRAY, python_number
+
+
+def _along_extremum(is_first: Callable) -> Callable:
+    """The tangent of the larger or smaller of two: the second's where neither is, at a NaN."""
+
+    def along(primals: tuple, tangents: list, *_: Any) -> Tensor:
+        (x, y), (first, second) = primals, tangents
+        share = LIFTED.where(LIFTED.eq(x, y), 0.5, LIFTED.cast(is_first(x, y), x._array.dtype))
+        return LIFTED.add(second, LIFTED.mul(share, LIFTED.sub(first, second)))
+
+    return along
+
+
+def _along_fmax(primals: tuple, tangents: list, *_: Any) -> Tensor:
+    """The tangent of the larger of two, at a tie the second's; of one beside a NaN its own."""
+    (x, y), (first, second) = primals, tangents
+    is_first = LIFTED.logical_or(LIFTED.gt(x, y), LIFTED.isnan(y))
+    return LIFTED.where(is_first, first, second)
+
+
+def _along_clamp(primals: tuple, tangents: list, *_: Any) -> Tensor:
+    (x, low, high), (inside, below, above) = primals, tangents
+    held = LIFTED.where(LIFTED.gt(x, high), above, inside)
+    return LIFTED.where(LIFTED.gt(low, high), above, LIFTED.where(LIFTED.lt(x, low), below, held))
+
 
 maximum = pointwise(
     "maximum",
@@ -31,6 +57,7 @@ maximum = pointwise(
     refuses=("complex",),
     x=lambda g, x, y: fn.where(fn.eq(x, y), g / 2, fn.where(x < y, 0, g)),
     y=lambda g, x, y: fn.where(fn.eq(x, y), g / 2, fn.where(x > y, 0, g)),
+    along=_along_extremum(LIFTED.gt),
     numbers="none",
 )
 minimum = pointwise(
@@ -42,6 +69,7 @@ minimum = pointwise(
     refuses=("complex",),
     x=lambda g, x, y: fn.where(fn.eq(x, y), g / 2, fn.where(x > y, 0, g)),
     y=lambda g, x, y: fn.where(fn.eq(x, y), g / 2, fn.where(x < y, 0, g)),
+    along=_along_extremum(LIFTED.lt),
     numbers="none",
 )
 fmax = pointwise(
@@ -53,6 +81,7 @@ fmax = pointwise(
     refuses=("complex",),
     x=lambda g, x, y: fn.where(fn.logical_or(x >= y, fn.isnan(y)), g, 0),
     y=lambda g, x, y: fn.where(fn.logical_or(x >= y, fn.isnan(y)), 0, g),
+    along=_along_fmax,
     by_rows=("x", "y"),
     numbers="none",
 )
@@ -96,6 +125,7 @@ _clamp_tensors = pointwise(
     x=lambda g, x, low, high: fn.where(fn.logical_and(x >= low, x <= high), g, 0),
     low=lambda g, x, low, high: fn.where(fn.logical_and(x < low, low < high), g, 0),
     high=lambda g, x, low, high: fn.where(fn.logical_or(x > high, high < low), g, 0),
+    along=_along_clamp,
 )
 _clamp_between = pointwise(
     "clamp_between",

@@ -10,6 +10,7 @@ from nnkit.autograd.op.pointwise import fn, pointwise
 from nnkit.autograd.op.promotion import promote, promoted_dtype
 from nnkit.autograd.op.public import public
 from nnkit.autograd.op.registry import OPS
+from nnkit.autograd.op.rule import guarded
 from nnkit.autograd.op.single import single
 from nnkit.autograd.ops.creation.conversion import contiguous, converted
 from nnkit.autograd.ops.elementwise.arithmetic import mul
@@ -138,6 +139,7 @@ def float_power(input: Tensor | complex, exponent: Tensor | complex) -> Tensor:
 
 
 @public(out=Out(checks_first=True), in_place=True)
+@single(node="LdexpBackward0")
 def ldexp(input: Tensor, other: Tensor) -> Tensor:
     """``input * 2**other``; for integers ``other`` neither factor overflows by itself.
 
@@ -151,7 +153,8 @@ def ldexp(input: Tensor, other: Tensor) -> Tensor:
     if input.dtype.category == FLOATING and other.dtype.category == BOOL:
         raise NotImplementedError("ldexp(): not implemented for bool exponents of float tensors")
     if input.dtype.category != FLOATING or other.dtype.category != INTEGER:
-        return mul(input, pow(2.0, other))
+        out = mul(input, pow(2.0, other))
+        return guarded("ldexp", out, other, out)
     # Half of each of these is an exponent that float64 holds.
     exponent = converted(other, float64).clamp(-2040, 2040)
     half = exponent.div(2).trunc()

@@ -10,6 +10,7 @@ from nnkit.autograd.op.out import Out
 from nnkit.autograd.op.pointwise import fn, pointwise
 from nnkit.autograd.op.promotion import check_dtype, promote
 from nnkit.autograd.op.public import public
+from nnkit.autograd.op.registry import LIFTED
 from nnkit.autograd.op.rule import guarded
 from nnkit.autograd.op.single import single
 from nnkit.autograd.ops.creation.conversion import contiguous, converted
@@ -72,12 +73,21 @@ atan = pointwise("atan", lambda x: fn.atan(x), "The angle whose tangent is ``inp
                  example=("nnkit.tensor([0.0, 1.0])", "tensor([0.0000, 0.7854])"),
                  kind="float", aliases=("arctan",),
                  x=lambda g, x: g / fn.conj(x * x + 1))
+
+
+def _along_atan2(primals: tuple, tangents: list, *_: Any) -> Tensor:
+    """The tangent of the angle, at (0, 0) NaN."""
+    (x, y), (of_x, of_y) = primals, tangents
+    square = LIFTED.add(LIFTED.mul(x, x), LIFTED.mul(y, y))
+    return LIFTED.div(LIFTED.sub(LIFTED.mul(y, of_x), LIFTED.mul(x, of_y)), square)
+
+
 atan2 = pointwise(
     "atan2", lambda x, y: fn.atan2(x, y), "The angle of the point (``other``, ``input``).",
     example=("nnkit.tensor([1.0, 0.0]), nnkit.tensor([1.0, -1.0])", "tensor([0.7854, 3.1416])"),
     kind="float", aliases=("arctan2",), refuses=("complex",),
     x=lambda g, x, y: g * y * _inverse(x * x + y * y),
-    y=lambda g, x, y: g * -x * _inverse(x * x + y * y), numbers="none",
+    y=lambda g, x, y: g * -x * _inverse(x * x + y * y), numbers="none", along=_along_atan2,
 )
 
 

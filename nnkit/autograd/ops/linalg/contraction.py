@@ -23,7 +23,7 @@ from nnkit.autograd.op.public import public
 from nnkit.autograd.op.registry import LIFTED, Lifted
 from nnkit.autograd.op.rule import guarded
 from nnkit.autograd.op.single import single
-from nnkit.autograd.ops.creation.conversion import composite_operands, contiguous
+from nnkit.autograd.ops.creation.conversion import composite_operands
 from nnkit.autograd.ops.creation.factories import eye
 from nnkit.autograd.ops.elementwise.arithmetic import mul
 from nnkit.autograd.ops.linalg.products import (
@@ -38,6 +38,7 @@ from nnkit.autograd.ops.linalg.products import (
 )
 from nnkit.autograd.tensor import Tensor, on_its_own, wrap
 from nnkit.autograd.views.history import as_view
+from nnkit.backend.memory import contiguous_format
 from nnkit.backend.reference.linalg import parse
 from nnkit.backend.warning import warn_once
 
@@ -327,7 +328,6 @@ def matrix_power(input: Tensor, n: int) -> Tensor:
                 [0, 1]])
     """
     check_tensor("matrix_power", input)
-    input = contiguous(input)
     shape = input._array.shape
     if len(shape) < 2 or shape[-1] != shape[-2]:
         raise RuntimeError(
@@ -339,15 +339,19 @@ def matrix_power(input: Tensor, n: int) -> Tensor:
         return inverse if n == -1 else matrix_power(inverse, -n)
     if n == 0:
         return input.clone().copy_(eye(shape[-1], dtype=input.dtype, device=input.device))
+    if n == 1:
+        return input.clone(memory_format=contiguous_format)
     square = input
     result: Any = None
+    if n == 3:  # where torch multiplies in another order
+        return matmul(matmul(input, input), input)
     while n:
         if n & 1:
             result = square if result is None else matmul(result, square)
         n >>= 1
         if n:
             square = matmul(square, square)
-    return input.clone() if result is input else result
+    return result
 
 
 @takes_out(

@@ -23,8 +23,10 @@ from nnkit.autograd.op.rule import check_source, rule
 from nnkit.autograd.op.single import single
 from nnkit.autograd.ops.creation.memory_format import arranged
 from nnkit.autograd.ops.elementwise.arithmetic import factor_of
+from nnkit.autograd.ops.elementwise.conjugation import conj
 from nnkit.autograd.ops.shape.reshaping import squeeze, unsqueeze
 from nnkit.autograd.surface.limits import fitting
+from nnkit.autograd.surface.metadata import is_conj
 from nnkit.autograd.tensor import Tensor, on_its_own
 from nnkit.autograd.views.writes import check_fits, write
 from nnkit.backend.dtype import BOOL, FLOATING, promote_types
@@ -209,7 +211,7 @@ def matmul(input: Tensor, other: Tensor) -> Tensor:
         return _matmul(input, other)
     if len(b) == 1:
         if len(a) <= 2:
-            return _mv(input, other) if len(a) == 2 else _dot(input, other)
+            return _mv(input, other) if len(a) == 2 else _product_of_vectors(input, other)
         return on_its_own(squeeze(_matmul(input, unsqueeze(other, 1)), -1))
     if len(a) == 1:
         return on_its_own(squeeze(matmul(unsqueeze(input, 0), other), -2))
@@ -378,7 +380,14 @@ def dot(input: Tensor, tensor: Tensor) -> Tensor:
         tensor(7.)
     """
     _vectors("dot", input, tensor)
-    return _dot(input, tensor)
+    return _product_of_vectors(input, tensor)
+
+
+def _product_of_vectors(x: Tensor, y: Tensor) -> Tensor:
+    """`dot` without its checks: the product of two conjugates is put off as they are."""
+    if is_conj(x) and is_conj(y):
+        return conj(_dot(conj(x), conj(y)))
+    return _dot(x, y)
 
 
 @public(out=Out(dtype="same", words=_WRONG_RESULT))
@@ -391,6 +400,8 @@ def vdot(input: Tensor, other: Tensor) -> Tensor:
         tensor(3.+0.j)
     """
     _vectors("vdot", input, other)
+    if is_conj(other) and not is_conj(input):
+        return conj(_dot(input, conj(other)))
     return _vdot(input, other)
 
 

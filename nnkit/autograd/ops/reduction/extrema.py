@@ -43,7 +43,7 @@ def _grad_chosen(
     B: Any, g: Any, indices: Any, x_shape: tuple, axis: int | None, keepdims: bool
 ) -> Any:
     if axis is None:
-        return B.reshape(g, x_shape)
+        return B.copy(g)
     if not keepdims:
         g, indices = B.unsqueeze(g, axis), B.unsqueeze(indices, axis)
     return B.gather_adjoint(g, indices, axis, x_shape)

@@ -11,7 +11,7 @@ from nnkit.autograd.arguments.sizes import integer
 from nnkit.autograd.op.inference import copied_scalar
 from nnkit.autograd.op.out import Out
 from nnkit.autograd.op.public import METHODS, public
-from nnkit.autograd.op.registry import OPS
+from nnkit.autograd.op.registry import LIFTED, OPS
 from nnkit.autograd.op.rule import guarded, real_gradient, rule
 from nnkit.autograd.op.single import single
 from nnkit.autograd.ops.creation.conversion import converted
@@ -67,13 +67,26 @@ def _grad_logcumsumexp(B: Any, g: Any, x: Any, out: Any, axis: int) -> Any:
     return B.mul(_decaying(B, step, g, axis), B.exp(B.sub(x, total)))
 
 
+def _along_logcumsumexp(primals: tuple, tangents: list, statics: tuple, outputs: tuple) -> Tensor:
+    """The tangent of `logcumsumexp` by torch's formula: a mean with weights, whose sum it keeps
+    from 0 by a small number; a NaN anywhere reaches all."""
+    x, (axis,) = primals[0], statics
+    if not x.numel():
+        return tangents[0]
+    weight = LIFTED.exp(LIFTED.sub(x, LIFTED.amax(x, axis, True)))
+    total = LIFTED.add(LIFTED.cumsum(weight, axis), 1e-13)
+    return LIFTED.div(LIFTED.cumsum(LIFTED.mul(weight, tangents[0]), axis), total)
+
+
 def _grad_record(B: Any, g: Any, indices: Any, x_shape: tuple, axis: int) -> Any:
-    return B.gather_adjoint(g, indices, axis, x_shape) if x_shape else g
+    return B.gather_adjoint(g, indices, axis, x_shape) if x_shape else B.copy(g)
 
 
 _cumsum = rule("cumsum", alone=copied_scalar, x=_grad_cumsum)
 _cumprod = rule("cumprod", alone=copied_scalar, x=_grad_cumprod)
-_logcumsumexp = rule("logcumsumexp", alone=copied_scalar, x=_grad_logcumsumexp)
+_logcumsumexp = rule(
+    "logcumsumexp", alone=copied_scalar, along=_along_logcumsumexp, x=_grad_logcumsumexp
+)
 rule(
     "recurrence",
     a=lambda B, g, a, out, axis: B.mul(

@@ -15,6 +15,7 @@ from nnkit.autograd.batch.examples import by_example
 from nnkit.autograd.op.out import Out
 from nnkit.autograd.op.promotion import on_one_device
 from nnkit.autograd.op.public import public
+from nnkit.autograd.op.rule import refuse_tangent
 from nnkit.autograd.ops.creation.ranges import linspace
 from nnkit.autograd.surface import return_types
 from nnkit.autograd.tensor import Tensor, wrap
@@ -180,9 +181,11 @@ def _histogram(
     """How many points, the last dimension of ``input``, or which weight of them, are between
     neighbouring edges; and the edges."""
     operands = input, weight, *bins = on_one_device(name, (input, weight, *bins))
+    tensors = [t for t in operands if isinstance(t, Tensor)]
+    for each in tensors:
+        refuse_tangent(name, each)
     counts, *edges = _counted(name, input, bins, range, weight, density)
     if wants_history(input, operands):
-        tensors = [t for t in operands if isinstance(t, Tensor)]
         for result in (counts, *edges):
             end_history(result, name, tensors)
     return counts, tuple(edges)

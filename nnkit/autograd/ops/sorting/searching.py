@@ -13,6 +13,7 @@ from nnkit.autograd.op.out import Out
 from nnkit.autograd.op.promotion import check_dtype, on_one_device, promote
 from nnkit.autograd.op.public import public
 from nnkit.autograd.op.registry import OPS
+from nnkit.autograd.op.rule import refuse_tangent
 from nnkit.autograd.tensor import Tensor, wrap
 from nnkit.autograd.views.history import end_history, refresh
 from nnkit.autograd.views.writes import wants_history
@@ -218,7 +219,12 @@ def bincount(input: Tensor, weights: Tensor | None = None, minlength: int = 0) -
         input, weights = on_one_device("bincount", (input, weights))
         B = input._device.backend
     counts = B.bincount(input._array, None if weights is None else weights._array, minlength)
-    return wrap(counts, input._device)
+    out = wrap(counts, input._device)
+    if weights is not None:
+        refuse_tangent("bincount", weights)
+        if wants_history(weights, ()):
+            end_history(out, "bincount", (weights,))
+    return out
 
 
 @public(method=False)

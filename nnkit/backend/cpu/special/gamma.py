@@ -104,7 +104,7 @@ def _hurwitz(s: np.ndarray, q: np.ndarray) -> np.ndarray:
     value += last * end / (s - 1) + last / 2
     factor = last * s / end
     for k, bernoulli in enumerate(_BERNOULLI, 1):
-        value += factor * (bernoulli / math.factorial(2 * k))
+        value += np.where(last == 0, 0.0, factor * (bernoulli / math.factorial(2 * k)))
         factor = factor * ((s + 2 * k - 1) * (s + 2 * k) / (end * end))
     return np.where(np.isposinf(q), 0.0, value)
 

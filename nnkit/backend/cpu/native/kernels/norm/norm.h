@@ -31,7 +31,10 @@ private:
             return;
         }
         double n = static_cast<double>(count);
-        T mean = static_cast<T>(sum_of(x, count) / n);
+        // Around the first number: the mean of equal numbers is that number, as torch's.
+        T first = std::isfinite(x[0]) ? x[0] : T(0);
+        double shift = sum_of<T>(count, [first](auto v) { return v - first; }, x) / n;
+        T mean = static_cast<T>(first + shift);
         double squares = sum_of<T>(
             count, [mean](auto v) { auto distance = v - mean; return distance * distance; }, x);
         double both = count_ + n, step = mean - mean_;
