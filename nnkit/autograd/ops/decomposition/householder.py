@@ -13,8 +13,8 @@ from nnkit.autograd.op.single import single
 from nnkit.autograd.ops.creation.factories import eye
 from nnkit.autograd.ops.creation.memory_format import column_major
 from nnkit.autograd.ops.decomposition.factorization import COARSE, check_matrices
+from nnkit.autograd.ops.decomposition.rules import solve_triangular
 from nnkit.autograd.ops.linalg.products import matmul
-from nnkit.autograd.ops.shape.joining import cat
 from nnkit.autograd.surface import return_types
 from nnkit.autograd.tensor import Tensor
 
@@ -82,15 +82,12 @@ def _reflected(
                 f"{given.dtype}"
             )
     check_dtype(name, input.dtype, COARSE)
-    unit = eye(rows, dtype=input.dtype, device=input.device)
-    out = start if count else start + (input[..., :0].sum() + tau.sum())  # zero, with a history
-    for i in reversed(range(count)):
-        below = input[..., i + 1 :, i : i + 1]
-        head = unit[: i + 1, i : i + 1].expand(*below._array.shape[:-2], i + 1, 1)
-        v = cat([head, below], -2)
-        scale = tau[..., i, None, None]
-        out = out - scale * matmul(v, matmul(v.mH, out))
-    return out
+    # H[0] @ H[1] @ ... is 1 - v @ T @ v.mH, where T's inverse is triangular (Joffrain et al.,
+    # "Accumulating Householder transformations, revisited", 2006).
+    v = input[..., :count].tril(-1) + eye(rows, count, dtype=input.dtype, device=input.device)
+    scale = tau.unsqueeze(-1)
+    products = scale * matmul(v.mH, v)
+    return start - matmul(v, solve_triangular(products, scale * matmul(v.mH, start), True, True))
 
 
 @public(out=Out(called="result", axes=copied_by_rows))
