@@ -21,7 +21,8 @@ FILLS = [
     ("normal_", (0.0, 1.0), "fd"), ("normal_", (0.3, 2.5), "fd"),
     ("bernoulli_", (0.3,), "fdl?i"), ("bernoulli_", (1.0,), "f"), ("exponential_", (0.7,), "fd"),
     ("random_", (0, 10), "fdli"), ("random_", (-7, 2**28 - 8), "l"), ("random_", (0, 2**28), "l"),
-    ("random_", (-(2**63), 2**63 - 1), "l"), ("random_", (None, None), "fl"),
+    ("random_", (-(2**63), 2**63 - 1), "l"), ("random_", (None, None), "fdl"),
+    ("geometric_", (0.3,), "fd"), ("cauchy_", (0.5, 2.0), "fd"), ("log_normal_", (0.3, 1.5), "fd"),
 ]  # fmt: skip
 
 
@@ -44,10 +45,10 @@ def check(name, out, arguments, generator):
             ours = copy.deepcopy(generator)
             got = kernel(*copy.deepcopy(out), *arguments, ours)
             assert got.dtype == expected.dtype and got.shape == expected.shape
-            if name in ("normal_", "exponential_"):
-                # In double, NumPy's own log and sin may differ in the last digit, which is that
-                # of what is added: the sum itself may cancel.
-                mean = arguments[0] if name == "normal_" else 0.0
+            if name in ("normal_", "exponential_", "cauchy_", "log_normal_"):
+                # In double, NumPy's own log, sin and tan may differ in the last digit, which is
+                # that of what is added: the sum itself may cancel.
+                mean = arguments[0] if name in ("normal_", "cauchy_") else 0.0
                 size = np.abs(expected - mean) + abs(mean)
                 assert (np.abs(got - expected) <= 4 * np.finfo(got.dtype).eps * size).all()
             else:

@@ -16,6 +16,7 @@ constexpr double two_pi = 6.283185307179586;
 struct Scale {
     double mean, std;
     bool is_standard() const { return mean == 0 && std == 1; }
+    double operator()(double normal) const { return fused(normal, std, mean); }
 };
 
 // log(u) for u in (0, 1].
@@ -104,8 +105,8 @@ void doubles(const std::uint32_t* words, double* out, Index count, Scale scale) 
         for (Index j = i; j < i + 8; ++j) {
             double radius = std::sqrt(-2.0 * std::log(1.0 - double_of(words + 2 * j)));
             double angle = two_pi * double_of(words + 2 * (j + 8));
-            out[j] = fused(radius * std::cos(angle), scale.std, scale.mean);
-            out[j + 8] = fused(radius * std::sin(angle), scale.std, scale.mean);
+            out[j] = scale(radius * std::cos(angle));
+            out[j + 8] = scale(radius * std::sin(angle));
         }
     }
 }
@@ -126,25 +127,26 @@ void fill_groups(Stream& stream, T* out, Index size, Make make) {
     make(words, out + size - group, group);
 }
 
-// Fewer than 16 numbers come in pairs; the second of an odd last pair waits in the generator.
-template <class T> bool fill_pairs(Stream& stream, T* out, Index size, Scale scale) {
-    Index i = 0;
-    auto put = [&](double normal) {
-        out[i++] = static_cast<T>(fused(normal, scale.std, scale.mean));
-    };
+// `make(normal)` of normals in pairs; the second of an odd last pair waits in the generator.
+template <class T, class Make>
+bool fill_pairs(Stream& stream, T* out, Index size, Make make) {
     double waiting;
-    if (size > 0 && stream.take_waiting(&waiting)) put(waiting);
-    while (i < size) {
-        std::uint32_t words[4];
-        stream.draw(words, 4);
-        double radius = std::sqrt(-2.0 * std::log1p(-double_of(words + 2)));
-        double angle = two_pi * double_of(words);
-        put(radius * std::cos(angle));
-        double sine = radius * std::sin(angle);
-        if (i < size) put(sine);
-        else if (!stream.put_waiting(sine)) return false;
+    if (size > 0 && stream.take_waiting(&waiting)) {
+        *out++ = static_cast<T>(make(waiting));
+        --size;
     }
-    return true;
+    for_words<4>(stream, (size + 1) / 2, 2048, [&](const std::uint32_t* words, Index begin,
+                                                   Index end) {
+        for (Index i = begin; i < end; ++i) {
+            const std::uint32_t* own = words + 4 * (i - begin);
+            double radius = std::sqrt(-2.0 * std::log1p(-double_of(own + 2)));
+            double angle = two_pi * double_of(own), sine = radius * std::sin(angle);
+            out[2 * i] = static_cast<T>(make(radius * std::cos(angle)));
+            if (2 * i + 1 < size) out[2 * i + 1] = static_cast<T>(make(sine));
+            else waiting = sine;
+        }
+    });
+    return size % 2 == 0 || stream.put_waiting(waiting);
 }
 
 // normal_(x; mean, std, generator)
@@ -175,7 +177,23 @@ PyObject* normal(Arguments arguments) {
     return done ? Py_NewRef(x.object()) : nullptr;
 }
 
-Registration normal_("normal_", normal);
+// log_normal_(x; mean, std, generator)
+PyObject* log_normal(Arguments arguments) {
+    Array x = arguments.array(0);
+    if (!x || !x.is_plain() || !x.is_writeable()) return decline();
+    if (x.type() != Type::float32 && x.type() != Type::float64) return decline();
+    Scale scale{arguments.number(1), arguments.number(2)};
+    if (PyErr_Occurred()) return nullptr;
+    Stream stream(arguments[3]);
+    if (!stream) return decline();
+    auto make = [scale](double normal) { return std::exp(scale(normal)); };
+    bool done = x.type() == Type::float32
+        ? fill_pairs(stream, x.data<float>(), x.size(), make)
+        : fill_pairs(stream, x.data<double>(), x.size(), make);
+    return done ? Py_NewRef(x.object()) : nullptr;
+}
+
+Registration normal_("normal_", normal), log_normal_("log_normal_", log_normal);
 
 }  // namespace
 }  // namespace nnkit

@@ -1,4 +1,4 @@
-// Uniform numbers, coins, integers, exponentials and permutations.
+// Uniform numbers and what is made of one, coins, integers and permutations.
 #include "random.h"
 
 #include <cmath>
@@ -213,28 +213,54 @@ PyObject* dropout(Arguments arguments) {
     return tuple({out.release(), noise.release()});
 }
 
-// exponential_(x; lambd, generator)
-PyObject* exponential(Arguments arguments) {
+// Fills the first argument with `make(u)`, u uniform in [0, 1), in double precision.
+template <class Make>
+PyObject* fill_from_uniform(Arguments arguments, PyObject* generator, Make make) {
     Array x = arguments.array(0);
-    double lambd;
-    if (!is_target(x) || !read_numbers(arguments, 1, &lambd, 1)) return decline();
+    if (!is_target(x)) return decline();
     if (x.type() != Type::float32 && x.type() != Type::float64) return decline();
-    Stream stream(arguments[2]);
-    if (!stream || lambd == 0) return decline();
-    double factor = -1.0 / lambd;
+    Stream stream(generator);
+    if (!stream) return decline();
     auto fill = [&](auto* out) {
         using T = std::remove_pointer_t<decltype(out)>;
         for_words<2>(stream, x.size(), costly_grain, [=](const std::uint32_t* words, Index begin,
                                                          Index end) {
             for (Index i = begin; i < end; ++i) {
-                double u = double_of(words + 2 * (i - begin));
-                out[i] = static_cast<T>(factor * math::log1p(-u));
+                out[i] = static_cast<T>(make(double_of(words + 2 * (i - begin))));
             }
         });
     };
     if (x.type() == Type::float32) fill(x.data<float>());
     else fill(x.data<double>());
     return Py_NewRef(x.object());
+}
+
+// exponential_(x; lambd, generator)
+PyObject* exponential(Arguments arguments) {
+    double lambd;
+    if (!read_numbers(arguments, 1, &lambd, 1) || lambd == 0) return decline();
+    return fill_from_uniform(arguments, arguments[2], [factor = -1.0 / lambd](double u) {
+        return factor * math::log1p(-u);
+    });
+}
+
+// geometric_(x; p, generator)
+PyObject* geometric(Arguments arguments) {
+    double p;
+    if (!read_numbers(arguments, 1, &p, 1)) return decline();
+    return fill_from_uniform(arguments, arguments[2], [scale = std::log1p(-p)](double u) {
+        return std::ceil(std::log(u) / scale);
+    });
+}
+
+// cauchy_(x; median, sigma, generator)
+PyObject* cauchy(Arguments arguments) {
+    double given[2];
+    if (!read_numbers(arguments, 1, given, 2)) return decline();
+    return fill_from_uniform(arguments, arguments[3],
+                             [median = given[0], sigma = given[1]](double u) {
+        return fused(std::tan(3.141592653589793 * (u - 0.5)), sigma, median);
+    });
 }
 
 // A word modulo a divisor below 2**28, by way of the quotient in double, vectorised.
@@ -278,16 +304,24 @@ void draw_integers(Stream& stream, T* out, Index count, std::int64_t low, std::u
 // random_(x; low, high, generator)
 PyObject* random_integers(Arguments arguments) {
     Array x = arguments.array(0);
-    if (!is_target(x) || !PyLong_Check(arguments[1]) || !PyLong_Check(arguments[2])) {
-        return decline();
-    }
-    int low_overflow, high_overflow;
-    std::int64_t low = PyLong_AsLongLongAndOverflow(arguments[1], &low_overflow);
-    std::int64_t high = PyLong_AsLongLongAndOverflow(arguments[2], &high_overflow);
-    if (low_overflow || high_overflow || low >= high) return decline();
-    std::uint64_t range = static_cast<std::uint64_t>(high) - static_cast<std::uint64_t>(low);
-    bool wide = range >= (std::uint64_t{1} << 28);
+    if (!is_target(x)) return decline();
     Type type = x.type();
+    std::int64_t low = 0;
+    std::uint64_t range;
+    if (arguments.is_none(1)) {
+        if (type == Type::float32) range = (std::uint64_t{1} << 24) + 1;
+        else if (type == Type::float64) range = (std::uint64_t{1} << 53) + 1;
+        else if (type == Type::int64) range = std::uint64_t{1} << 63;
+        else return decline();
+    } else {
+        if (!PyLong_Check(arguments[1]) || !PyLong_Check(arguments[2])) return decline();
+        int low_overflow, high_overflow;
+        low = PyLong_AsLongLongAndOverflow(arguments[1], &low_overflow);
+        std::int64_t high = PyLong_AsLongLongAndOverflow(arguments[2], &high_overflow);
+        if (low_overflow || high_overflow || low >= high) return decline();
+        range = static_cast<std::uint64_t>(high) - static_cast<std::uint64_t>(low);
+    }
+    bool wide = range >= (std::uint64_t{1} << 28);
     bool known = type == Type::float32 || type == Type::float64 || type == Type::int64 ||
                  type == Type::int32;
     if (!known) return decline();
@@ -343,6 +377,8 @@ Registration registrations[] = {
     {"dropout_mask", dropout_mask},
     {"dropout", dropout},
     {"exponential_", exponential},
+    {"geometric_", geometric},
+    {"cauchy_", cauchy},
     {"random_", random_integers},
     {"randperm", randperm},
 };
