@@ -103,7 +103,7 @@ def memberships() -> Iterator[tuple]:
 CASES = {
     "sort": orders, "argsort": orders, "topk": topks, "kthvalue": kthvalues, "median": medians,
     "searchsorted": searches, "bincount": counts, "median_all": medians_of_all,
-    "mode": medians, "unique": distinct, "isin": memberships,
+    "mode": medians, "unique": distinct, "unique_consecutive": distinct, "isin": memberships,
 }  # fmt: skip
 
 

@@ -87,8 +87,28 @@ template <class T> PyObject* unique_of(Array x) {
     return unique_by_sorting<T>(x);
 }
 
-// unique(x; axis), of all elements
-PyObject* unique(Arguments arguments) {
+// The same with only neighbours compared, in the order of the array.
+template <class T> PyObject* unique_neighbours(Array x) {
+    const T* value = x.data<T>();
+    const Index count = x.size();
+    npy_intp distinct = count > 0 ? 1 : 0;
+    for (Index i = 1; i < count; ++i) distinct += value[i] != value[i - 1] ? 1 : 0;
+    Results results(x, distinct);
+    if (!results) return nullptr;
+    T* values = results.values.array().template data<T>();
+    std::int64_t* places = results.places.array().template data<std::int64_t>();
+    std::int64_t* counts = results.counts.array().template data<std::int64_t>();
+    Index run = 0;
+    for (Index start = 0, end = 0; start < count; start = end, ++run) {
+        while (end < count && (end == start || value[end] == value[end - 1])) places[end++] = run;
+        values[run] = value[start];
+        counts[run] = end - start;
+    }
+    return results.release();
+}
+
+// `find` is given a zero of the type of the first argument, and that laid out by rows.
+template <class Find> PyObject* of_all_elements(Arguments arguments, Find find) {
     Array x = arguments.array(0);
     if (!x || !arguments.is_none(1) || !x.is_behaved()) return decline();
     if (x.size() > Index{std::numeric_limits<std::int32_t>::max()}) return decline();
@@ -96,12 +116,27 @@ PyObject* unique(Arguments arguments) {
     if (!plain) return nullptr;
     PyObject* result = nullptr;
     const bool known = with_ordered_type(x.type(), [&](auto zero) {
-        result = unique_of<decltype(zero)>(plain.array());
+        result = find(zero, plain.array());
     });
     return known ? result : decline();
 }
 
-Registration unique_("unique", unique);
+// unique(x; axis), of all elements
+PyObject* unique(Arguments arguments) {
+    return of_all_elements(arguments, [](auto zero, Array x) {
+        return unique_of<decltype(zero)>(x);
+    });
+}
+
+// unique_consecutive(x; axis), of all elements
+PyObject* unique_consecutive(Arguments arguments) {
+    return of_all_elements(arguments, [](auto zero, Array x) {
+        return unique_neighbours<decltype(zero)>(x);
+    });
+}
+
+Registration unique_("unique", unique),
+    unique_consecutive_("unique_consecutive", unique_consecutive);
 
 }  // namespace
 }  // namespace nnkit
