@@ -449,8 +449,15 @@ def _rrelu_(
     return write(self, "rrelu_", compute, lower, upper, training, generator)
 
 
+def _threshold_(self: Tensor, limit: float, value: float) -> Tensor:
+    out = None
+    if limit.__class__ in (int, float) and value.__class__ in (int, float):
+        out = written_over("threshold_", _threshold, self, limit, value)
+    return out if out is not None else write(self, "threshold_", threshold, limit, value)
+
+
 relu_ = PUBLIC["relu_"]
 celu_ = public(inplace(celu, "celu_", _celu_), name="celu_", method=False)
 selu_ = public(inplace(selu, "selu_", _selu_), name="selu_", method=False)
 rrelu_ = public(inplace(rrelu, "rrelu_", _rrelu_), name="rrelu_", method=False)
-threshold_ = public(inplace(threshold, "threshold_"), name="threshold_", method=False)
+threshold_ = public(inplace(threshold, "threshold_", _threshold_), name="threshold_", method=False)

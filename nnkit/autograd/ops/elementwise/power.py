@@ -10,7 +10,6 @@ from nnkit.autograd.op.pointwise import fn, pointwise
 from nnkit.autograd.op.promotion import promote, promoted_dtype
 from nnkit.autograd.op.public import public
 from nnkit.autograd.op.registry import OPS
-from nnkit.autograd.op.rule import guarded
 from nnkit.autograd.op.single import single
 from nnkit.autograd.ops.creation.conversion import contiguous, converted
 from nnkit.autograd.ops.elementwise.arithmetic import mul
@@ -139,7 +138,6 @@ def float_power(input: Tensor | complex, exponent: Tensor | complex) -> Tensor:
 
 
 @public(out=Out(checks_first=True), in_place=True)
-@single(node="LdexpBackward0")
 def ldexp(input: Tensor, other: Tensor) -> Tensor:
     """``input * 2**other``; for integers ``other`` neither factor overflows by itself.
 
@@ -153,27 +151,31 @@ def ldexp(input: Tensor, other: Tensor) -> Tensor:
     if input.dtype.category == FLOATING and other.dtype.category == BOOL:
         raise NotImplementedError("ldexp(): not implemented for bool exponents of float tensors")
     if input.dtype.category != FLOATING or other.dtype.category != INTEGER:
-        out = mul(input, pow(2.0, other))
-        return guarded("ldexp", out, other, out)
-    # Half of each of these is an exponent that float64 holds.
-    exponent = converted(other, float64).clamp(-2040, 2040)
-    half = exponent.div(2).trunc()
-    scaled = mul(mul(converted(input, float64), pow(2.0, half)), pow(2.0, exponent - half))
+        return mul(input, pow(2.0, other))
+    scaled = _scaled(converted(input, float64), converted(other, float64))
     return converted(scaled, input.dtype)
 
 
+def _scaled_up(x: Any, exponent: Any) -> Any:
+    """``x * 2**exponent`` by two powers, neither of which overflows."""
+    half = fn.floor(0.5 * exponent)
+    return x * fn.exp2(half) * fn.exp2(exponent - half)
+
+
+def _bounded(exponent: Any) -> Any:
+    """An exponent half of which float64 holds."""
+    return fn.minimum(fn.maximum(exponent, -2040), 2040)
+
+
+_scaled = pointwise(
+    "scaled_by_power", lambda x, exponent: _scaled_up(x, _bounded(exponent)),
+    function=False, node="MulBackward0",
+    x=lambda g, exponent: _scaled_up(g, _bounded(exponent)),
+)
 _exponent = pointwise("exponent", lambda x: fn.exponent(x), public=False)
-
-
-def _scaled_down(x: Any, exponent: Any) -> Any:
-    """``x / 2**exponent`` by two powers, neither of which overflows."""
-    half = fn.floor(-0.5 * exponent)
-    return x * fn.exp2(half) * fn.exp2(-exponent - half)
-
-
 _unscaled = pointwise(
-    "unscaled", _scaled_down, function=False, node="FrexpBackward0",
-    x=lambda g, exponent: _scaled_down(g, exponent),
+    "unscaled", lambda x, exponent: _scaled_up(x, -exponent), function=False, node="FrexpBackward0",
+    x=lambda g, exponent: _scaled_up(g, -exponent),
 )
 
 

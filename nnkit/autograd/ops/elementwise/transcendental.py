@@ -96,10 +96,10 @@ def _angle(input: Tensor) -> Tensor:
     return guarded("angle", atan2(contiguous(input.imag), contiguous(input.real)), input)
 
 
-@single(name="angle", node="AngleBackward0", orders_gradients=True)
-def _angle_of_real(input: Tensor) -> Tensor:
-    zero = input.detach().clamp(0, 0)  # in whose order in memory the gradient lies
-    return guarded("angle", where(input < 0, math.pi, zero) + input.sign() * zero, input)
+_angle_of_real = pointwise(
+    "angle_of_real", lambda x: fn.where(x < 0, math.pi, fn.where(fn.isnan(x), x, 0)),
+    function=False, node="AngleBackward0", x=lambda g, x: fn.zeros_like(x + g),
+)
 
 
 @public(out=Out(checks_first=lambda operands: not operands[0].is_complex()))
