@@ -406,7 +406,7 @@ def _unpromoted(kind: str, refuses: tuple[str, ...]) -> tuple:
         dtypes += _halves(refuses)
     if kind != "float" and "integer" not in refuses:
         dtypes += INTEGERS
-    if "floating" in refuses and "bool" not in refuses:
+    if "bool" not in refuses and (kind == "bool" or "floating" in refuses):
         dtypes += (bool_.array,)
     return dtypes if "complex" in refuses else dtypes + COMPLEXES
 

@@ -6,7 +6,7 @@ from typing import Any
 
 from nnkit.autograd.arguments.dims import check_tensor
 from nnkit.autograd.op.out import Out
-from nnkit.autograd.op.pointwise import fn, pointwise
+from nnkit.autograd.op.pointwise import attempting, fn, pointwise
 from nnkit.autograd.op.promotion import promote, promoted_dtype
 from nnkit.autograd.op.public import public
 from nnkit.autograd.op.registry import OPS
@@ -58,10 +58,14 @@ OPS["pow"] = _power
 OPS["square_grad_x"] = lambda g, x: mul(g, (_power(x, 1) * 2).conj())
 
 
+_attempt_of_number = attempting(_pow.apply, numbers=1)
+
+
 @single(alone="refused", name="pow", node="PowBackward2")
 def _number_to(base: complex, exponent: Tensor) -> Tensor:
     """The powers of a number, which lie by rows in torch."""
-    return contiguous(_pow(*promote("pow", base, exponent)))
+    out = None if exponent._requires_grad else _attempt_of_number(base, exponent)
+    return contiguous(_pow(*promote("pow", base, exponent)) if out is None else out)
 
 
 def _has_base(operands: tuple) -> bool:
