@@ -176,17 +176,13 @@ def fill_diagonal_(input: Tensor, fill_value: complex, wrap: bool = False) -> Te
     rows, columns = shape[0], shape[-1]
     if isinstance(fill_value, int) and not is_int64(fill_value):
         fill_value = fitting("fill_diagonal_", float(fill_value), input.dtype, True)
-    if input.is_inference():  # torch writes a view, which is not counted where this may be
-        diagonal = as_strided(input, (min(shape),), (sum(strides_shown(input._array)),))
-        METHODS["fill_"](diagonal, fill_value)
-        if not wrap or rows <= columns:
-            return input
-    if wrap and len(shape) == 2:
-        flat = range(0, rows * columns, columns + 1)
-        index: tuple = ([i // columns for i in flat], [i % columns for i in flat])
-    else:
-        index = (list(range(min(rows, columns))),) * len(shape)
-    METHODS["__setitem__"](input, index, fill_value)
+    strides = strides_shown(input._array)
+    diagonal = as_strided(input, (min(shape),), (sum(strides),))
+    METHODS["fill_"](diagonal, fill_value)
+    if wrap and len(shape) == 2 and rows > columns + 1:
+        start = input.storage_offset() + strides[0] * (columns + 1)
+        count = -(-rows * columns // (columns + 1)) - columns
+        METHODS["fill_"](as_strided(input, (count,), (sum(strides),), start), fill_value)
     return input
 
 
