@@ -16,6 +16,7 @@ from nnkit.autograd.op.rule import guarded, real_gradient, rule
 from nnkit.autograd.op.single import single
 from nnkit.autograd.ops.creation.conversion import converted
 from nnkit.autograd.ops.elementwise.transcendental import logaddexp
+from nnkit.autograd.ops.indexing.expressions import VIEWS
 from nnkit.autograd.ops.reduction.sums import divided_or, in_dtype, shifted
 from nnkit.autograd.ops.shape.joining import cat, stack
 from nnkit.autograd.ops.shape.strided import real
@@ -228,6 +229,23 @@ def cummin(input: Tensor, dim: int) -> Any:
     return _record("cummin", return_types.cummin, input, dim)
 
 
+def _check_ends(parts: list[Tensor], input: Tensor, axis: int) -> None:
+    """RuntimeError where tensors cannot be joined along ``axis``."""
+    if any(isinstance(t, Tensor) and t.ndim != input.ndim for t in parts):
+        dims = [t.ndim for t in parts]
+        raise RuntimeError(
+            "diff expects prepend or append to be the same dimension as input, got tensors of "
+            f"{dims} dimensions"
+        )
+    if any(
+        n != m for t in parts for d, (n, m) in enumerate(zip(t.shape, input.shape)) if d != axis
+    ):
+        raise RuntimeError(
+            "diff expects the shape of tensor to prepend or append to match that of input except "
+            f"along the differencing dimension, got {[list(t.shape) for t in parts]}"
+        )
+
+
 @public(
     out=Out(checks_first=True, views_below=math.inf, operands=lambda arguments, options: arguments)
 )
@@ -252,23 +270,12 @@ def diff(
         return OPS["copy"](input)
     axis = normalize_dim(dim, input.ndim, "diff")
     parts = [t for t in (prepend, input, append) if t is not None]
-    if any(isinstance(t, Tensor) and t.ndim != input.ndim for t in parts):
-        dims = [t.ndim for t in parts]
-        raise RuntimeError(
-            "diff expects prepend or append to be the same dimension as input, got tensors of "
-            f"{dims} dimensions"
-        )
-    if any(
-        n != m for t in parts for d, (n, m) in enumerate(zip(t.shape, input.shape)) if d != axis
-    ):
-        raise RuntimeError(
-            "diff expects the shape of tensor to prepend or append to match that of input except "
-            f"along the differencing dimension, got {[list(t.shape) for t in parts]}"
-        )
+    if len(parts) > 1:
+        _check_ends(parts, input, axis)
     out = cat(parts, axis) if len(parts) > 1 else input
     subtract = METHODS["logical_xor" if out.dtype.name == "bool" else "sub"]
+    lead, narrowed = (slice(None),) * axis, VIEWS[slice]
     for _ in range(min(n, out._array.shape[axis])):
-        size = out._array.shape[axis]
-        later, earlier = (METHODS["narrow"](out, axis, start, size - 1) for start in (1, 0))
-        out = subtract(later, earlier)
+        later = narrowed(out, (*lead, slice(1, None), ...))
+        out = subtract(later, narrowed(out, (*lead, slice(-1), ...)))
     return out

@@ -88,24 +88,24 @@ def cat(tensors: Any, dim: int = 0, *, axis: int | None = None) -> Tensor:
 
 def _cat_unequal(tensors: Any, dim: int) -> Tensor:
     """`cat` of tensors whose shapes or dtypes differ, once that has been looked into."""
-    shape = next((t._array.shape for t in tensors if t._array.shape != (0,)), (0,))
-    for position, tensor in enumerate(tensors):
-        if not tensor.ndim:
-            raise RuntimeError(
-                f"cat(): zero-dimensional tensor (at position {position}) cannot be concatenated: "
-                "use stack()"
-            )
+    given = [t._array.shape for t in tensors]
+    if () in given:
+        raise RuntimeError(
+            f"cat(): zero-dimensional tensor (at position {given.index(())}) cannot be "
+            "concatenated: use stack()"
+        )
+    shape = next((size for size in given if size != (0,)), (0,))
     if shape == (0,):  # torch leaves them all out, and does not look at the dimension
         dim = 0
     axis = normalize_dim(dim, len(shape), "cat")
-    if len(shape) > 1:
+    if len(shape) > 1 and (0,) in given:
         nothing = (*shape[:axis], 0, *shape[axis + 1 :])
         # Copies, since views of inference tensors have no history.
-        tensors = [
-            shapes.reshape(t.clone(), nothing) if t._array.shape == (0,) else t for t in tensors
-        ]
-    for position, tensor in enumerate(tensors):
-        other = tensor._array.shape
+        tensors = tuple(
+            [shapes.reshape(t.clone(), nothing) if t._array.shape == (0,) else t for t in tensors]
+        )
+        given = [t._array.shape for t in tensors]
+    for position, other in enumerate(given):
         if len(other) != len(shape):
             raise RuntimeError(
                 f"cat(): Tensors must have same number of dimensions: got {len(shape)} and "
@@ -169,7 +169,7 @@ def hstack(tensors: Any) -> Tensor:
         tensor([1, 2, 3])
     """
     tensors = _some("hstack", tensors)
-    return cat(atleast_1d(tensors), 0 if tensors[0].ndim <= 1 else 1)
+    return cat(_raised(1, tensors), 0 if tensors[0].ndim <= 1 else 1)
 
 
 @public(
@@ -186,7 +186,7 @@ def vstack(tensors: Any) -> Tensor:
         tensor([[1, 2],
                 [3, 4]])
     """
-    return cat(atleast_2d(_some("vstack", tensors)), 0)
+    return cat(_raised(2, _some("vstack", tensors)), 0)
 
 
 @public(method=False, out=Out(dtype="joined", operands=_with_elements, views_below=3))
@@ -199,7 +199,7 @@ def dstack(tensors: Any) -> Tensor:
         tensor([[[1, 3],
                  [2, 4]]])
     """
-    return cat(atleast_3d(_some("dstack", tensors)), 2)
+    return cat(_raised(3, _some("dstack", tensors)), 2)
 
 
 @public(method=False, out=Out(dtype="joined", operands=_with_elements, views_below=2))
@@ -218,16 +218,20 @@ def column_stack(tensors: Any) -> Tensor:
 
 def _at_least(ndim: int, name: str, tensors: tuple) -> Any:
     many = len(tensors) == 1 and isinstance(tensors[0], (tuple, list))
-    given = check_tensors(name, tensors[0] if many else tensors)
+    raised = _raised(ndim, check_tensors(name, tensors[0] if many else tensors))
+    return raised[0] if len(raised) == 1 and not many else raised
+
+
+def _raised(ndim: int, tensors: tuple[Tensor, ...]) -> tuple[Tensor, ...]:
+    """The tensors with at least so many dimensions."""
     raised = []
-    for tensor in composite_operands(*given):
-        if tensor.ndim < ndim:
-            lead = tensor._array.shape if tensor.ndim > 1 else (1, *tensor._array.shape)[-ndim:]
-            sizes = (*(lead if ndim > 1 or tensor.ndim else (1,)),)
-            sizes = (1,) * (min(ndim, 2) - len(sizes)) + sizes
+    for tensor in composite_operands(*tensors):
+        shape = tensor._array.shape
+        if len(shape) < ndim:
+            sizes = shape if len(shape) > 1 else (1,) * (min(ndim, 2) - len(shape)) + shape
             tensor = shapes.reshape(tensor, sizes + (1,) * (ndim - len(sizes)))
         raised.append(tensor)
-    return raised[0] if len(given) == 1 and not many else tuple(raised)
+    return tuple(raised)
 
 
 @public(method=False)
