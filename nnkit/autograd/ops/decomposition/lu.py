@@ -5,18 +5,20 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from nnkit.autograd.arguments.dims import broadcast_shape
 from nnkit.autograd.batch.examples import lowest
 from nnkit.autograd.op.out import Out
 from nnkit.autograd.op.public import public
 from nnkit.autograd.op.rule import guarded, rule
 from nnkit.autograd.op.single import single
-from nnkit.autograd.ops.creation.factories import eye
+from nnkit.autograd.ops.creation.factories import empty_like, eye
 from nnkit.autograd.ops.creation.memory_format import column_major
 from nnkit.autograd.ops.creation.ranges import arange
 from nnkit.autograd.ops.decomposition import rules as rules
 from nnkit.autograd.ops.decomposition.factorization import WHOLE, check_matrices, check_square
 from nnkit.autograd.ops.elementwise.comparison import where
-from nnkit.autograd.ops.linalg.products import check_operands, matmul
+from nnkit.autograd.ops.indexing.scattering import scatter
+from nnkit.autograd.ops.linalg.products import check_operands
 from nnkit.autograd.ops.shape.triangles import tril, triu
 from nnkit.autograd.surface import return_types
 from nnkit.autograd.tensor import Tensor
@@ -105,8 +107,8 @@ def tell_failures(
     return column_major(where(failed, found, compute(where(failed, good, A))))
 
 
-def permutation(name: str, LU: Tensor, pivots: Tensor) -> Tensor:
-    """The matrix P with ``P @ L @ U`` the factored one.
+def _row_order(name: str, LU: Tensor, pivots: Tensor) -> Tensor:
+    """The row of the factored matrix that each row of ``L @ U`` comes from.
 
     RuntimeError where the pivots are not of such a factorization.
     """
@@ -126,8 +128,14 @@ def permutation(name: str, LU: Tensor, pivots: Tensor) -> Tensor:
             f"{name}(): pivots must be {bounds} LU.size(-2), {rows}. Did you properly pass the "
             "result of lu_factor?"
         )
-    order = _pivot_order(pivots, rows)
-    return (order.unsqueeze(-2) == arange(rows, device=LU.device).unsqueeze(-1)).to(LU.dtype)
+    return _pivot_order(pivots, rows)
+
+
+def permutation(name: str, LU: Tensor, pivots: Tensor) -> Tensor:
+    """The matrix P with ``P @ L @ U`` the factored one."""
+    order = _row_order(name, LU, pivots)
+    counted = arange(LU._array.shape[-2], device=LU.device)
+    return (order.unsqueeze(-2) == counted.unsqueeze(-1)).to(LU.dtype)
 
 
 def triangles(LU: Tensor) -> tuple[Tensor, Tensor]:
@@ -158,13 +166,20 @@ def _solved(name: str, LU: Tensor, pivots: Tensor, B: Tensor, adjoint: bool) -> 
         raise RuntimeError(
             f"{name}(): incompatible shapes of LU and B: got {list(LU.shape)} and {list(B.shape)}"
         )
-    P = permutation(name, LU, pivots)
+    order = _row_order(name, LU, pivots)
     triangular = rules.solve_triangular
     if adjoint:
         inner = triangular(LU.mH, triangular(LU.mH, B, False, False), True, True)
-        return column_major(matmul(P, inner))
-    inner = triangular(LU, matmul(P.mT, B), False, True)
+        return column_major(_rows_at(order, inner))
+    inner = triangular(LU, _rows_at(order.argsort(-1), B), False, True)
     return column_major(triangular(LU, inner, True, False))
+
+
+def _rows_at(places: Tensor, x: Tensor) -> Tensor:
+    """Matrices with their rows in these places; the batches of both broadcast."""
+    batch = broadcast_shape("lu_solve", [places._array.shape[:-1], x._array.shape[:-2]])
+    x = x.expand(*batch, *x._array.shape[-2:])
+    return scatter(empty_like(x), -2, places.unsqueeze(-1).expand(x._array.shape), x)
 
 
 @public(method=False, out=True)
