@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "indexing.h"
+#include "rows.h"
 
 namespace nnkit {
 namespace {
@@ -15,10 +16,15 @@ Index edge_of(Index row, Index offset, Index columns) {
 template <bool lower, bool in_place> PyObject* triangle(Arguments arguments) {
     Array x = arguments.array(0);
     const Index offset = arguments.integer(1) - (lower ? 0 : 1);
-    if (!x || !is_movable(x) || !x.is_plain() || x.ndim() < 2) return decline();
-    if (in_place && !x.is_writeable()) return decline();
-    Owned result(in_place ? Py_NewRef(x.object()) : empty_like(x));
+    if (!x || !is_movable(x) || x.ndim() < 2) return decline();
+    if (in_place && !(x.is_plain() && x.is_writeable())) return decline();
+    // What lies otherwise is laid by rows, and cut where it then is.
+    const bool moves = !in_place && x.is_plain();
+    Owned result = in_place ? Owned(Py_NewRef(x.object()))
+                 : moves    ? Owned(empty_like(x))
+                            : in_order(x);
     if (!result || x.size() == 0) return result.release();
+    if (!moves) x = result.array();
     Index rows = x.shape(-2), columns = x.shape(-1), item = item_bytes(x);
     char *out = result.array().bytes(), *in = x.bytes();
     Index grain = std::max<Index>(1, moves_of_piece * 8 / (columns * item));
@@ -29,11 +35,11 @@ template <bool lower, bool in_place> PyObject* triangle(Arguments arguments) {
             char* target = out + k * columns * item;
             const char* source = in + k * columns * item;
             if (lower) {
-                if (!in_place) std::memcpy(target, source, left);
+                if (moves) std::memcpy(target, source, left);
                 std::memset(target + left, 0, right);
             } else {
                 std::memset(target, 0, left);
-                if (!in_place) std::memcpy(target + left, source + left, right);
+                if (moves) std::memcpy(target + left, source + left, right);
             }
         }
     });
