@@ -7,8 +7,10 @@ from nnkit.autograd.arguments.dims import broadcast_shape
 from nnkit.autograd.batch.examples import lowest
 from nnkit.autograd.op.promotion import check_dtype
 from nnkit.autograd.op.rule import check_constant, guarded, real_gradient
+from nnkit.autograd.ops.creation.factories import zeros_like
 from nnkit.autograd.ops.elementwise.activation import log_sigmoid
 from nnkit.autograd.ops.elementwise.bounds import clamp_min
+from nnkit.autograd.ops.elementwise.comparison import where
 from nnkit.autograd.ops.loss import losses as ops
 from nnkit.autograd.views.counters import without_base
 from nnkit.autograd.views.writes import check_cast
@@ -121,16 +123,10 @@ def _check_target(name: str, target: Tensor, low: int, classes: int) -> None:
         raise RuntimeError(f"{name}: expected target of int64 but found {target.dtype}")
     target = lowest(target)
     wrong = (target < low) | (target >= classes)
-    if bool(wrong.any()):
+    if wrong.any():
         raise RuntimeError(
             f"{name}: target {target[wrong][0].item()} is out of range for {classes} classes"
         )
-
-
-def _positive(excess: Tensor) -> Tensor:
-    """The elements above 0, and 0 in place of all others; NaN is among these, as in torch's
-    loops."""
-    return excess.masked_fill(~(excess > 0), 0)
 
 
 def multi_margin_loss(
@@ -193,7 +189,7 @@ def multi_margin_loss(
         )
     _check_target(name, target, 0, classes)
     labels = target.reshape(-1, 1)
-    excess = _positive(rows - rows.gather(1, labels) + margin)
+    excess = ops.margin_excess(rows, rows.gather(1, labels), margin)
     losses = excess * excess if p == 2 else excess
     if weight is not None:
         losses = losses * weight[labels]
@@ -244,11 +240,11 @@ def multilabel_margin_loss(
     labels = target.reshape(rows.shape)
     counts = (labels >= 0).long().cumprod(1).bool()
     right = labels.masked_fill(~counts, 0)
-    every = labels.new_tensor(range(classes))
-    is_right = ((right.unsqueeze(2) == every) & counts.unsqueeze(2)).any(1)
-    excess = _positive(1 - rows.gather(1, right).unsqueeze(2) + rows.unsqueeze(1))
-    pairs = counts.unsqueeze(2) & ~is_right.unsqueeze(1)
-    losses = excess.masked_fill(~pairs, 0).sum((1, 2)) / classes
+    is_wrong = zeros_like(labels).scatter_add(1, right, counts.long()) == 0
+    correct = rows.gather(1, right).unsqueeze(2)
+    excess = ops.margin_excess(rows.unsqueeze(1), correct, 1)
+    pairs = counts.unsqueeze(2) & is_wrong.unsqueeze(1)
+    losses = where(pairs, excess, 0).sum((1, 2)) / classes
     out = reduced(losses if input.ndim == 2 else losses.reshape(()), reduction)
     return guarded(name, out, input, target)
 

@@ -421,3 +421,17 @@ def _soft_cross_entropy(
         return -losses.sum(axis)
     total = -losses.sum()
     return total / (input._array.size // max(classes, 1)) if reduction == "mean" else total
+
+
+def _is_short(x: Any, right: Any, margin: Any) -> Any:
+    return margin - right + x > 0
+
+
+# By how much wrong scores exceed the right one less a margin; 0 for NaN, as in torch's loops.
+margin_excess = pointwise(
+    "margin_excess",
+    lambda x, right, margin: fn.where(_is_short(x, right, margin), margin - right + x, 0),
+    scalars=("margin",), function=False, stepwise=("forward", "backward"),
+    x=lambda g, x, right, margin: fn.where(_is_short(x, right, margin), g, 0),
+    right=lambda g, x, right, margin: fn.where(_is_short(x, right, margin), -g, 0),
+)
