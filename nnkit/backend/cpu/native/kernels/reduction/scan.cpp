@@ -8,6 +8,7 @@
 #include "memory.h"
 #include "owned.h"
 #include "parallel.h"
+#include "rows.h"
 
 namespace nnkit {
 namespace {
@@ -114,16 +115,27 @@ template <class T, class Operation> void scan(const T* x, const AlongAxis& along
         });
 }
 
-// Reads `op(x; axis)` for a plain array; false where it is not for us.
-bool read_scan(Arguments arguments, Array* x, AlongAxis* along) {
-    *x = arguments.array(0);
-    return *x && x->is_plain() && read_axis(*x, arguments[1], along);
-}
+// The arguments of `op(x; axis)`: an array, by rows where it lies otherwise, and its axis.
+struct Scanned {
+    Owned plain;
+    AlongAxis along;
+
+    // False where it is not for us, or an exception is set.
+    bool read(Arguments arguments) {
+        Array x = arguments.array(0);
+        if (!x || !read_axis(x, arguments[1], &along)) return false;
+        plain = in_order(x);
+        return bool(plain);
+    }
+};
+
+PyObject* failed_or_declined() { return PyErr_Occurred() ? nullptr : decline(); }
 
 template <class Operation> PyObject* running(Arguments arguments) {
-    Array x;
-    AlongAxis along;
-    if (!read_scan(arguments, &x, &along)) return decline();
+    Scanned given;
+    if (!given.read(arguments)) return failed_or_declined();
+    const AlongAxis& along = given.along;
+    Array x = given.plain.array();
     auto of = [&](auto zero) -> PyObject* {
         using T = decltype(zero);
         Owned result(empty_like(x));
@@ -190,9 +202,10 @@ PyObject* logcumsumexp(Arguments arguments) {
         static double start(double x) { return x + 0; }
         static double combine(double a, double b) { return add_logarithms(a, b); }
     };
-    Array x;
-    AlongAxis along;
-    if (!read_scan(arguments, &x, &along)) return decline();
+    Scanned given;
+    if (!given.read(arguments)) return failed_or_declined();
+    const AlongAxis& along = given.along;
+    Array x = given.plain.array();
     if (x.type() != Type::float32 && x.type() != Type::float64) return decline();
     Owned result(empty_like(x));
     if (!result) return nullptr;
@@ -249,9 +262,10 @@ void follow_records(const T* x, const AlongAxis& along, Index width, T* values,
 }
 
 template <class Order> PyObject* records(Arguments arguments) {
-    Array x;
-    AlongAxis along;
-    if (!read_scan(arguments, &x, &along)) return decline();
+    Scanned given;
+    if (!given.read(arguments)) return failed_or_declined();
+    const AlongAxis& along = given.along;
+    Array x = given.plain.array();
     auto of = [&](auto zero) -> PyObject* {
         using T = decltype(zero);
         Owned values(empty_like(x)), indices(empty<std::int64_t>(x.ndim(), x.shape()));
