@@ -87,6 +87,8 @@ def test_reading(shape, dtype):
         for layout in layouts(x):
             check("take", layout, index)
             check("take", layout, index[0, 0].astype(np.int32))
+            check("wrap_index", index, layout.size)
+            check("wrap_index", index % layout.size, layout.size)
     if len(shape) == 2 and x.size:
         rows, columns = positions((4, 1), shape[0]), positions(6, shape[1], low=-shape[1])
         for layout in layouts(x):

@@ -9,7 +9,7 @@ from nnkit.autograd.arguments.dims import check_tensor, normalize_dims
 from nnkit.autograd.op.out import Out
 from nnkit.autograd.op.promotion import check_dtype
 from nnkit.autograd.op.public import public
-from nnkit.autograd.ops.shape.joining import cat
+from nnkit.autograd.ops.padding import constant_pad_nd
 from nnkit.autograd.tensor import Tensor
 from nnkit.autograd.views.counters import without_base
 from nnkit.backend.dtype import FLOATING, float64, int64, uint64
@@ -51,10 +51,12 @@ def hash_tensor(
     numbers = input.detach().to(float64 if input.dtype.category == FLOATING else int64)
     rest = [d for d in range(input.ndim) if d not in dims]
     bits = numbers.view(int64).permute((*rest, *dims))
-    bits = bits.reshape(*bits.shape[: len(rest)], math.prod(bits.shape[len(rest) :]))
-    while bits.shape[-1] > 1:
-        half = bits.shape[-1] // 2
-        folded = bits[..., :half] ^ bits[..., half : 2 * half]
-        bits = cat((folded, bits[..., 2 * half :]), -1)
+    count = math.prod(bits.shape[len(rest) :])
+    bits = bits.reshape(*bits.shape[: len(rest)], count)
+    halvings = (count - 1).bit_length()
+    bits = constant_pad_nd(bits, (0, (1 << halvings) - count))
+    for _ in range(halvings):
+        left, right = bits.chunk(2, -1)
+        bits = left ^ right
     kept = [1 if d in dims else size for d, size in enumerate(input.shape)]
     return without_base(bits.view(uint64).reshape(kept if keepdim else bits.shape[:-1]))

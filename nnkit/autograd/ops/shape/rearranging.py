@@ -424,10 +424,9 @@ def combinations(input: Tensor, r: int = 2, with_replacement: bool = False) -> T
     if integer("combinations", "r", r) < 0:
         raise RuntimeError(f"combinations(): Expect a non-negative number, but got {r}")
     pick = itertools.combinations_with_replacement if with_replacement else itertools.combinations
-    rows = list(pick(range(len(input)), r)) if r else []
-    B = input._device.backend
-    shape = (len(rows), r) if r else (0,)
-    index = B.array([n for row in rows for n in row], int64.array)
+    rows = pick(range(len(input)), r) if r else ()
+    index = input._device.backend.array([*itertools.chain.from_iterable(rows)], int64.array)
+    shape = (index.size // r, r) if r else (0,)
     source = input.detach() if input.is_inference() else input  # torch takes views of it
     chosen = OPS["index_select"](source, wrap(index, input._device), 0)
     return guarded("combinations", on_its_own(shapes.reshape(chosen, shape)), input)

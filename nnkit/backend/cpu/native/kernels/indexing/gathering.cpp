@@ -239,6 +239,26 @@ PyObject* take(Arguments arguments) {
                              item_bytes(x), &bounds);
 }
 
+// wrap_index(index; size): the index itself where no element counts from the end.
+PyObject* wrap_index(Arguments arguments) {
+    Array index = arguments.array(0);
+    const Index size = arguments.integer(1);
+    if (!index || index.type() != Type::int64 || !index.is_plain()) return decline();
+    const std::int64_t* given = index.data<std::int64_t>();
+    bool is_within = true, wraps = false;
+    for (Index i = 0; i < index.size(); ++i) {
+        is_within &= given[i] >= -size && given[i] < size;
+        wraps |= given[i] < 0;
+    }
+    if (!is_within) return decline();
+    if (!wraps) return Py_NewRef(index.object());
+    Owned result(empty_like(index));
+    if (!result) return nullptr;
+    std::int64_t* out = result.array().data<std::int64_t>();
+    for (Index i = 0; i < index.size(); ++i) out[i] = given[i] < 0 ? given[i] + size : given[i];
+    return result.release();
+}
+
 // embedding(weight, index; padding_idx, scale_grad_by_freq)
 PyObject* embedding(Arguments arguments) {
     return read_along(arguments.array(0), arguments.array(1), 0);
@@ -266,6 +286,7 @@ PyObject* index(Arguments arguments) {
 Registration gather_("gather", gather);
 Registration index_select_("index_select", index_select);
 Registration take_("take", take);
+Registration wrap_index_("wrap_index", wrap_index);
 Registration embedding_("embedding", embedding);
 Registration index_("index", index);
 
