@@ -262,7 +262,9 @@ def order_of_result(shape: tuple[int, ...], arrays: Sequence[Any]) -> tuple[int,
     """The dimensions from the slowest to the fastest in memory of what is computed from each
     element of some arrays; None for rows."""
     arrays = [array for array in arrays if array.ndim]
-    if 1 not in shape and all(a.flags.c_contiguous and a.shape == shape for a in arrays):
+    # An array of this shape decides alone, if it has a step along each dimension.
+    deciding = arrays if 0 in shape else arrays[:1]
+    if 1 not in shape and all(a.flags.c_contiguous and a.shape == shape for a in deciding):
         return None
     return sort_axes(shape, [_steps_under(array, shape) for array in arrays])
 

@@ -349,7 +349,7 @@ def promote(
     parameters: tuple[str, ...] = ("input", "other"),
 ) -> tuple[Tensor, ...]:
     """The operands as Tensors of their common dtype, with history; numbers become 0-dim tensors."""
-    if _agree(values) and not (floating and OF_ARRAY[values[0]._array.dtype].category < FLOATING):
+    if agree(values) and not (floating and OF_ARRAY[values[0]._array.dtype].category < FLOATING):
         return values
     values = together(name, *values)
     d = promoted_dtype(name, *values, parameters=parameters)
@@ -367,7 +367,7 @@ def promote(
     return tuple(result)
 
 
-def _agree(values: tuple) -> bool:
+def agree(values: tuple) -> bool:
     """Whether all values are tensors of one dtype in one place."""
     first = values[0]
     if not isinstance(first, Tensor):

@@ -236,13 +236,13 @@ def kron(input: Tensor, other: Tensor) -> Tensor:
     """
     check_tensor("kron", input)
     check_tensor("kron", other, "other")
-    ndim = max(input.ndim, other.ndim)
-    a, b = ((1,) * (ndim - x.ndim) + x.shape for x in (input, other))
-    spread_a = [n for size in a for n in (size, 1)]
-    spread_b = [n for size in b for n in (1, size)]
+    a, b = input._array.shape, other._array.shape
+    a, b = (1,) * (len(b) - len(a)) + a, (1,) * (len(a) - len(b)) + b
+    spread_a = tuple([n for size in a for n in (size, 1)])
+    spread_b = tuple([n for size in b for n in (1, size)])
     product = mul(input.reshape(spread_a), other.reshape(spread_b))
     # As in torch a view, which not every order in memory allows.
-    return on_its_own(product.view([m * n for m, n in zip(a, b, strict=True)]))
+    return on_its_own(product.view(tuple([m * n for m, n in zip(a, b)])))
 
 
 @public(out=Out(dtype="same"))

@@ -13,6 +13,7 @@ from nnkit.autograd.grad_mode import MODE
 from nnkit.autograd.op.out import Out
 from nnkit.autograd.op.promotion import (
     ASKING,
+    agree,
     asking_among,
     cast_inside,
     check_defined,
@@ -584,11 +585,13 @@ def addr(
     for parameter, value in (("vec1", vec1), ("vec2", vec2)):
         check_tensor("addr", value, parameter)
         check_ndim("addr", parameter, value._array.shape, 1)
-    # By dtypes alone: a number's counts as a matrix's does.
-    common = reduce(promote_types, [t.dtype for t in (input, vec1, vec2)])
-    input, vec1, vec2 = (cast_inside(t, common) for t in together("addr", input, vec1, vec2))
+    if not agree((input, vec1, vec2)):
+        # By dtypes alone: a number's counts as a matrix's does.
+        common = reduce(promote_types, [t.dtype for t in (input, vec1, vec2)])
+        input, vec1, vec2 = (cast_inside(t, common) for t in together("addr", input, vec1, vec2))
     for parameter, value in (("beta", beta), ("alpha", alpha)):
-        factor_of("addr", value, input, parameter=parameter)
+        if value.__class__ is not int or value != 1:
+            factor_of("addr", value, input, parameter=parameter)
     _check_added("addr", input._array.shape, vec1._array.shape + vec2._array.shape)
     if input.dtype.category == BOOL:
         scales = {"beta": int(beta), "alpha": int(alpha)}  # type: ignore[arg-type]
