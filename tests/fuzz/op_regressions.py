@@ -474,7 +474,7 @@ x0, x1 = T.zeros(3), T.tensor([0.0, 1.0, 2.0])
 def tangent(f): return T.func.jvp(f, (x0,), (x1 + 1,))[1]
 x2 = tangent(lambda t: T.atan2(t, x1)), tangent(lambda t: T.atan2(x1, t))
 x3 = tangent(lambda t: T.polar(t, x1)), tangent(lambda t: T.polar(x1, t))
-x4 = tangent(lambda t: T.polar(t, t))
+x4 = tangent(lambda t: T.polar(t, t)), tangent(lambda t: T.angle(T.complex(t, x1)))
 """,
     "second derivatives of kinks at the kink": """
 F, x0 = T.nn.functional, T.tensor([0.0, 1.0, 2.0])

@@ -6,6 +6,7 @@ import math
 from typing import Any
 
 from nnkit.autograd.arguments.dims import check_tensor
+from nnkit.autograd.grad_mode import MODE
 from nnkit.autograd.op.out import Out
 from nnkit.autograd.op.pointwise import fn, pointwise
 from nnkit.autograd.op.promotion import check_dtype, promote
@@ -93,7 +94,10 @@ atan2 = pointwise(
 
 @single(alone="refused", node="AngleBackward0", orders_gradients=True)
 def _angle(input: Tensor) -> Tensor:
-    return guarded("angle", atan2(contiguous(input.imag), contiguous(input.real)), input)
+    real = contiguous(input.real)
+    if MODE.derivatives:  # the tangent is 0 at 0, that of `atan2` is not
+        real = real.masked_fill(input == 0, 1.0)
+    return guarded("angle", atan2(contiguous(input.imag), real), input)
 
 
 _angle_of_real = pointwise(
