@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from nnkit.autograd.op.registry import Lifted
+from nnkit.autograd.op.registry import LIFTED, Lifted
 from nnkit.autograd.op.rule import rule
 from nnkit.autograd.op.single import single
 from nnkit.autograd.tensor import Tensor
@@ -55,6 +55,15 @@ def _grad_cholesky(B: Any, g: Any, out: Any) -> Any:
     symmetric = B.mul(B.add(B.tril(inner, 0), B.mH(B.tril(inner, -1))), 0.5)
     inverse = B.inverse(out)
     return B.matmul(B.mH(inverse), B.matmul(symmetric, inverse))
+
+
+def _along_cholesky(primals: tuple, tangents: list, statics: tuple, outputs: tuple) -> Tensor:
+    """The tangent of a factor; as in torch, that of the matrix is not made Hermitian before."""
+    (factor,) = outputs
+    inner = LIFTED.solve_triangular(factor, tangents[0], False, False)
+    inner = LIFTED.mH(LIFTED.solve_triangular(factor, LIFTED.mH(inner), False, False))
+    both = LIFTED.add(LIFTED.tril(inner, 0), LIFTED.tril(inner, -1))
+    return LIFTED.matmul(factor, LIFTED.mul(both, 0.5))
 
 
 def _grad_qr(B: Any, g_q: Any, g_r: Any, q: Any, r: Any, mode: str) -> Any:
@@ -223,7 +232,9 @@ def solve_turned(A: Tensor, B: Tensor, vectors: bool) -> Tensor:
 det = rule("det", node="LinalgDetBackward0", also={"x": ("out",)}, x=_grad_det)
 adjugate = rule("adjugate", x=_grad_adjugate)
 slogdet = rule("slogdet", node="LinalgSlogdetBackward0", x=_grad_slogdet)
-cholesky = rule("cholesky", node="LinalgCholeskyExBackward0", x=_grad_cholesky)
+cholesky = rule(
+    "cholesky", node="LinalgCholeskyExBackward0", along=_along_cholesky, x=_grad_cholesky
+)
 qr = rule("qr", node="LinalgQrBackward0", x=_grad_qr)
 svd = rule("svd", node="LinalgSvdBackward0", x=_grad_svd)
 eigh = rule("eigh", node="LinalgEighBackward0", x=_grad_eigh)
