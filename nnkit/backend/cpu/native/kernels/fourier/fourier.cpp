@@ -160,6 +160,13 @@ template <class V, class T> void join(const Elements<V, T>& x, Index n, const T*
     }
 }
 
+// The numbers of a line from the half on that tells all to the `kept`th, which are conjugates.
+template <class T> void mirror(T* line, Index n, Index kept) {
+    for (Index k = n / 2 + 1; k < kept; ++k) {
+        line[2 * k] = line[2 * (n - k)], line[2 * k + 1] = -line[2 * (n - k) + 1];
+    }
+}
+
 // Real lines of n numbers to `kept` complex ones each: the half that tells all, or n.
 template <class T>
 void from_real(const T* x, T* out, Index lines, Index n, Index kept, double scale) {
@@ -184,12 +191,48 @@ void from_real(const T* x, T* out, Index lines, Index n, Index kept, double scal
                 scale_by(found, 2 * (half + 1) * width<T>, scale);
                 Lines<T>{to, 2, 2 * kept, count}.store(found, half + 1);
             }
-            for (T* line = to; line < to + 2 * count * kept; line += 2 * kept) {
-                for (Index k = half + 1; k < kept; ++k) {
-                    line[2 * k] = line[2 * (n - k)], line[2 * k + 1] = -line[2 * (n - k) + 1];
-                }
-            }
+            for (Index i = 0; i < count; ++i) mirror(to + 2 * i * kept, n, kept);
         }
+    });
+}
+
+// Calls `make(line, first, count)` for lines of n complex numbers in memory of their own, as many at
+// a time as stay in the cache: what is real, of an odd length, is transformed as they are.
+template <class T, class Make> void in_whole_lines(Index lines, Index n, Make make) {
+    const Index most = std::clamp<Index>(32768 / n, 1, lines);
+    Scratch<T> whole(2 * n * most);
+    for (Index first = 0; first < lines; first += most) {
+        make(whole.data(), first, std::min(most, lines - first));
+    }
+}
+
+template <class T>
+void from_odd_real(const T* x, T* out, Index lines, Index n, Index kept, double scale) {
+    in_whole_lines<T>(lines, n, [&](T* whole, Index first, Index count) {
+        for (Index i = 0; i < count * n; ++i) {
+            whole[2 * i] = x[first * n + i];
+            whole[2 * i + 1] = T(0);
+        }
+        transform_axis<T>(whole, whole, count, n, 1, false, scale);
+        for (Index i = 0; i < count; ++i) {
+            T* line = out + 2 * (first + i) * kept;
+            std::copy_n(whole + 2 * i * n, 2 * (n / 2 + 1), line);
+            mirror(line, n, kept);
+        }
+    });
+}
+
+template <class T> void to_odd_real(const T* x, T* out, Index lines, Index n, double scale) {
+    const Index half = n / 2;
+    in_whole_lines<T>(lines, n, [&](T* whole, Index first, Index count) {
+        for (Index i = 0; i < count; ++i) {
+            T* line = whole + 2 * i * n;
+            std::copy_n(x + 2 * (first + i) * (half + 1), 2 * (half + 1), line);
+            line[1] = T(0);
+            mirror(line, n, n);
+        }
+        transform_axis<T>(whole, whole, count, n, 1, true, scale);
+        for (Index i = 0; i < count * n; ++i) out[first * n + i] = whole[2 * i];
     });
 }
 
@@ -325,7 +368,7 @@ PyObject* fft_r2c(Arguments arguments) {
     if (!read_axes(x, arguments[1], axes, &count)) return decline();
     const bool is_real = x.number() == NPY_FLOAT || x.number() == NPY_DOUBLE;
     const Index n = x.shape()[axes[count - 1]];
-    if (!is_real || n % 2 || !are_smooth(x, axes, count)) return decline();
+    if (!is_real || n < 2 || !are_smooth(x, axes, count)) return decline();
     const double scale = arguments.number(2);
     const Index kept = arguments.truth(3) ? n / 2 + 1 : n;
     Ordered ordered;
@@ -337,7 +380,8 @@ PyObject* fft_r2c(Arguments arguments) {
     return by_number(number, [&](auto zero) {
         using T = decltype(zero);
         T* const result = out.array().data<T>();
-        from_real(ordered.lines.array().data<const T>(), result, x.size() / n, n, kept,
+        const auto transform = n % 2 ? from_odd_real<T> : from_real<T>;
+        transform(ordered.lines.array().data<const T>(), result, x.size() / n, n, kept,
                   count == 1 ? scale : 1.0);
         transform_axes<T>(result, result, ordered.shape, ordered.ndim, ordered.ndim - 1, count - 1,
                           false, scale);
@@ -351,7 +395,7 @@ PyObject* fft_c2r(Arguments arguments) {
     Index axes[most_axes], count;
     if (!read_axes(x, arguments[1], axes, &count) || !is_complex(x)) return decline();
     const Index last = axes[count - 1], n = arguments.integer(3);
-    if (n < 2 || n % 2 || !is_smooth(n) || x.shape()[last] != n / 2 + 1 ||
+    if (n < 2 || !is_smooth(n) || x.shape()[last] != n / 2 + 1 ||
         !are_smooth(x, axes, count - 1)) {
         return decline();
     }
@@ -369,8 +413,9 @@ PyObject* fft_c2r(Arguments arguments) {
     if (!out) return nullptr;
     return by_number(number, [&](auto zero) {
         using T = decltype(zero);
-        to_real(ordered.lines.array().data<const T>(), out.array().data<T>(),
-                x.size() / (n / 2 + 1), n, arguments.number(2));
+        const auto transform = n % 2 ? to_odd_real<T> : to_real<T>;
+        transform(ordered.lines.array().data<const T>(), out.array().data<T>(),
+                  x.size() / (n / 2 + 1), n, arguments.number(2));
         return ordered.restored(out.release());
     });
 }
