@@ -454,8 +454,10 @@ def _binary(op: Op, kind: str, refuses: tuple[str, ...], numbers: str) -> Any:
     name = op.name
     refused = {"both": (), "other": ("input",), "none": ("input", "other")}[numbers]
     weak = () if "other" in refused else (float, int)
+    weak_of_mask = () if "other" in refused else (bool, int)
     f4, f8 = _unchecked(refuses)
     i8 = None if kind == "float" or "integer" in refuses else int64.array
+    mask = bool_.array if kind == "bool" and "bool" not in refuses else None
     dtypes = _unpromoted(kind, refuses)
     places = {"both": 3, "other": 2, "none": 0}[numbers]
     compiled = functools.partial(bind_op, op, dtypes=dtypes, numbers=places, exact=name in EXACT)
@@ -484,6 +486,9 @@ def _binary(op: Op, kind: str, refuses: tuple[str, ...], numbers: str) -> Any:
                 else:
                     y = other._array
                     fast = y.dtype is d and input._device is other._device
+            elif d is mask and other.__class__ in weak_of_mask and other in (0, 1):
+                y = input._device.backend.full((), other, d)
+                fast = True
         except AttributeError:
             pass
         if not fast:
