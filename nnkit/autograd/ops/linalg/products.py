@@ -18,7 +18,7 @@ from nnkit.autograd.op.promotion import (
     cast_inside,
     check_defined,
     together,
-)
+)  # fmt: skip
 from nnkit.autograd.op.public import public
 from nnkit.autograd.op.rule import check_source, rule
 from nnkit.autograd.op.single import single
@@ -585,8 +585,7 @@ def addr(
     for parameter, value in (("vec1", vec1), ("vec2", vec2)):
         check_tensor("addr", value, parameter)
         check_ndim("addr", parameter, value._array.shape, 1)
-    if not agree((input, vec1, vec2)):
-        # By dtypes alone: a number's counts as a matrix's does.
+    if not agree((input, vec1, vec2)):  # a number's dtype counts as a matrix's does
         common = reduce(promote_types, [t.dtype for t in (input, vec1, vec2)])
         input, vec1, vec2 = (cast_inside(t, common) for t in together("addr", input, vec1, vec2))
     for parameter, value in (("beta", beta), ("alpha", alpha)):
