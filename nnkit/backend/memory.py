@@ -250,6 +250,17 @@ def steps_of(array: Any) -> tuple[int, ...]:
     return tuple(steps)
 
 
+def steps_of_copy(array: Any) -> tuple[int, ...] | None:
+    """The strides, in elements, of a copy of an array, where the order of its dimensions does not
+    tell them: what lies without gaps is copied with its own, those of dimensions of size 1 among
+    them, as torch does; None otherwise. The compiled twin is `empty_as` in
+    cpu/native/tools/layout.cpp."""
+    if 1 not in array.shape or not array.size or not is_dense(array):
+        return None
+    steps = steps_of(array)
+    return None if steps == strides_of(array.shape) else steps
+
+
 def has_same_elements(B: Any, a: Any, b: Any) -> bool:
     """Whether two arrays of one storage are the same elements in the same order."""
     if a.shape != b.shape or a.dtype != b.dtype:

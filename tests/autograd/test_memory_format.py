@@ -12,6 +12,8 @@ from tests.frameworks import raises
 
 LAST, LAST_3D = "torch.channels_last", "torch.channels_last_3d"
 X = "torch.zeros(2, 3, 4, 5)"
+# Of one channel, which lies last: torch keeps the stride of such a dimension in copies.
+SINGLE = "torch.ones(4, 1, 2, 2).to(memory_format=torch.channels_last)"
 Y = f"{X}.to(memory_format={LAST})"
 W = f"torch.zeros(2, 8, 4, 4).to(memory_format={LAST})"
 V = f"torch.zeros(2, 2, 4, 4, 4).to(memory_format={LAST_3D})"
@@ -89,6 +91,25 @@ STRIDES = [
     ("torch.geqrf(torch.ones(4, 2)).a", (1, 4)),
     ("torch.cholesky_inverse(torch.eye(3))", (1, 3)),
     ("torch.ones(2, 3).nonzero()", (1, 6)),
+    (f"{SINGLE}.clone()", (4, 1, 2, 1)),
+    (f"{SINGLE}.half()", (4, 1, 2, 1)),
+    (f"{SINGLE}.to(torch.float32, copy=True)", (4, 1, 2, 1)),
+    (f"{SINGLE}.double().long()", (4, 1, 2, 1)),
+    (f"{SINGLE}.to('meta')", (4, 1, 2, 1)),
+    (f"{SINGLE}.to('meta').clone()", (4, 1, 2, 1)),
+    (f"{SINGLE}.to('meta').half()", (4, 1, 2, 1)),
+    (f"torch.empty_like({SINGLE})", (4, 1, 2, 1)),
+    (f"torch.zeros_like({SINGLE}, dtype=torch.int16)", (4, 1, 2, 1)),
+    (f"torch.ones_like({SINGLE}, device='meta')", (4, 1, 2, 1)),
+    (f"torch.full_like({SINGLE}, 2)", (4, 1, 2, 1)),
+    (f"torch.randint_like({SINGLE}, 2)", (4, 1, 2, 1)),
+    (f"torch.zeros_like({SINGLE}[:2, :, :1])", (2, 1, 2, 1)),
+    (f"torch.zeros_like({SINGLE}.bool())", (4, 1, 2, 1)),
+    (f"{SINGLE}.to(torch.complex64).clone()", (4, 1, 2, 1)),
+    (f"{SINGLE}.exp()", (4, 4, 2, 1)),
+    ("torch.ones(4, 1).T.clone()", (1, 1)),
+    ("torch.ones(1, 4).T.clone()", (1, 4)),
+    ("torch.ones(1, 4).T.bfloat16()", (1, 4)),
     ("torch.ones(2, 3).nonzero(as_tuple=True)[1]", (1,)),
 ]
 

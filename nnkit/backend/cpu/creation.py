@@ -10,7 +10,7 @@ import numpy as np
 from nnkit.backend.cpu.half import POWERS, SATURATED, rounded
 from nnkit.backend.cpu.memory import byte_offset, empty_for
 from nnkit.backend.dtype import HALF
-from nnkit.backend.memory import owner
+from nnkit.backend.memory import owner, steps_of_copy
 
 F4, F8 = np.dtype(np.float32), np.dtype(np.float64)
 WIDER = {F4: F8, F8: np.dtype(np.longdouble)}
@@ -29,12 +29,24 @@ def full(shape: tuple, value: Any, dtype: np.dtype) -> np.ndarray:
 
 
 def empty_like(x: np.ndarray) -> np.ndarray:
-    return np.empty(x.shape, x.dtype) if x.flags.c_contiguous else empty_for(x.shape, x.dtype, x)
+    return _empty_as(x, x.dtype)
 
 
 def zeros_like(x: np.ndarray) -> np.ndarray:
     # np.zeros asks the system for zeroed pages.
-    return np.zeros(x.shape, x.dtype) if x.flags.c_contiguous else fill_(empty_like(x), 0)
+    return np.zeros(x.shape, x.dtype) if _is_copied_by_rows(x) else fill_(empty_like(x), 0)
+
+
+def _empty_as(x: np.ndarray, dtype: np.dtype) -> np.ndarray:
+    """Memory for a copy of an array."""
+    if _is_copied_by_rows(x):
+        return np.empty(x.shape, dtype)
+    steps = steps_of_copy(x)
+    return empty_for(x.shape, dtype, x) if steps is None else empty_strided(x.shape, steps, dtype)
+
+
+def _is_copied_by_rows(x: np.ndarray) -> bool:
+    return x.flags.c_contiguous and steps_of_copy(x) is None
 
 
 def empty_strided(shape: tuple, strides: tuple, dtype: np.dtype) -> np.ndarray:
@@ -114,11 +126,11 @@ def array(data: Any, dtype: np.dtype | None) -> np.ndarray:
 def cast(x: Any, dtype: np.dtype) -> np.ndarray:
     if x.dtype.kind == "c" and dtype.kind not in "cb":
         x = x.real
-    return rounded(x, dtype) if x.flags.c_contiguous else copy_(empty_for(x.shape, dtype, x), x)
+    return rounded(x, dtype) if _is_copied_by_rows(x) else copy_(_empty_as(x, dtype), x)
 
 
 def copy(x: np.ndarray) -> np.ndarray:
-    return x.copy() if x.flags.c_contiguous else copy_(empty_like(x), x)
+    return x.copy() if _is_copied_by_rows(x) else copy_(empty_like(x), x)
 
 
 def copy_storage(x: np.ndarray) -> np.ndarray:

@@ -28,6 +28,7 @@ from nnkit.backend.cuda.source import current_machine, kernel
 from nnkit.backend.cuda.strided import Walk, walk_of
 from nnkit.backend.cuda.team import team_for
 from nnkit.backend.formula import Formula
+from nnkit.backend.memory import steps_of_copy
 
 _IDENTITY = Formula("copy", lambda x: x)
 SHORT_ROW = 128  # bytes: shorter ones are copied element by element
@@ -56,11 +57,17 @@ def full(shape: tuple, value: Any, dtype: np.dtype) -> Any:
 
 
 def empty_like(x: Any) -> Any:
-    return empty_for(x.shape, x.dtype, x)
+    return _empty_as(x, x.dtype)
 
 
 def zeros_like(x: Any) -> Any:
     return fill_(empty_like(x), 0)
+
+
+def _empty_as(x: Any, dtype: np.dtype) -> Any:
+    """Memory for a copy of an array."""
+    steps = steps_of_copy(x)
+    return empty_for(x.shape, dtype, x) if steps is None else empty_strided(x.shape, steps, dtype)
 
 
 def empty_strided(shape: tuple, strides: tuple, dtype: np.dtype) -> Any:
@@ -194,7 +201,7 @@ def copy_(x: Any, source: Any) -> Any:
 
 
 def cast(x: Any, dtype: np.dtype) -> Any:
-    return copy_(empty_for(x.shape, dtype, x), x)
+    return copy_(_empty_as(x, dtype), x)
 
 
 def copy(x: Any) -> Any:

@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 
 from nnkit.backend.cpu import creation as cpu
-from nnkit.backend.memory import by_rows, is_ordered, order_of
-from nnkit.backend.meta.array import Meta, empty, in_order, of_operands, strided
+from nnkit.backend.memory import by_rows, is_ordered, order_of, steps_of_copy
+from nnkit.backend.meta.array import Meta, empty, in_order, strided
 
 
 def full(shape: tuple, value: Any, dtype: np.dtype) -> Meta:
@@ -32,19 +32,23 @@ def logspace(start: Any, stop: Any, steps: int, base: float, dtype: np.dtype) ->
 
 
 def array(data: Any, dtype: np.dtype | None) -> Meta:
-    made = cpu.array(data, dtype)
-    return in_order(made.shape, made.dtype, order_of(made))
+    is_made = dtype is None and isinstance(data, np.ndarray)
+    made: Any = data if is_made else cpu.array(data, dtype)
+    return cast(made, made.dtype)
 
 
 def empty_like(x: Meta) -> Meta:
-    return in_order(x.shape, x.dtype, order_of(x))
+    return cast(x, x.dtype)
 
 
 zeros_like = ones_like = copy = empty_like
 
 
 def cast(x: Meta, dtype: np.dtype) -> Meta:
-    return of_operands(x.shape, dtype, [x])
+    steps = steps_of_copy(x)
+    if steps is None:
+        return in_order(x.shape, dtype, order_of(x))
+    return strided(x.shape, steps, dtype)
 
 
 def contiguous(x: Meta) -> Meta:

@@ -36,7 +36,7 @@ from nnkit.autograd.surface.limits import finfo, fitting, iinfo
 from nnkit.autograd.tensor import Tensor
 from nnkit.backend.dtype import FLOATING, float32, float64, of_number
 from nnkit.backend.errors import HostMemoryError
-from nnkit.backend.memory import axes_of, has_expanded, order_of, preserve_format
+from nnkit.backend.memory import axes_of, has_expanded, order_of, preserve_format, steps_of_copy
 
 __all__ = ["arange", "finfo", "iinfo", "linspace", "logspace", "tensor"]
 
@@ -222,6 +222,8 @@ def _like(
     elif place is input._device and (d is input.dtype or place.depth):
         data = unwritten(B, B.empty_like(x))  # in the order of the input's strides
         data = data if d is input.dtype else B.cast(data, d.array)
+    elif (steps := steps_of_copy(x)) is not None:
+        data = unwritten(B, B.empty_strided(x.shape, steps, d.array))
     else:
         data = empty_in_order(B, x.shape, d.array, order_of(x))
     if value is not None:

@@ -23,9 +23,8 @@ PyObject* make(Arguments arguments, int shape_at, int dtype_at) {
 PyObject* make_like(Arguments arguments) {
     Array x = arguments.array(0);
     if (!x || !is_movable(x) || !x.is_behaved() || x.ndim() > most_axes) return decline();
-    if (x.is_plain()) return empty_like(x);
     Py_INCREF(x.descriptor());
-    return empty_in_order_of(x, x.descriptor());
+    return empty_as(x, x.descriptor());
 }
 
 constexpr Index bytes_of_piece = 1 << 18, elements_of_piece = 1 << 16;

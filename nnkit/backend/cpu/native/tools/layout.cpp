@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "memory.h"
+#include "owned.h"
 
 namespace nnkit {
 namespace {
@@ -115,6 +116,24 @@ PyObject* empty_in_order_of(Array x, PyArray_Descr* descriptor) {
     Operand operand;
     order_axes(&x, &operand, 1, x.ndim(), x.shape(), &walk);
     return empty_in_order(x.ndim(), x.shape(), walk.order, descriptor);
+}
+
+PyObject* empty_as(Array x, PyArray_Descr* descriptor) {
+    Owned result(x.is_plain() ? empty(x.ndim(), x.shape(), descriptor)
+                              : empty_in_order_of(x, descriptor));
+    if (!result || x.size() == 0) return result.release();
+    Array out = result.array();
+    Index size = static_cast<Index>(PyDataType_ELSIZE(x.descriptor()));
+    Index size_of_copy = static_cast<Index>(PyDataType_ELSIZE(out.descriptor()));
+    npy_intp strides[most_axes];
+    bool differs = false;
+    for (int i = 0; i < x.ndim(); ++i) {
+        strides[i] = x.strides()[i] / size * size_of_copy;
+        if (strides[i] == out.strides()[i]) continue;
+        if (x.shape(i) != 1) return result.release();  // x has gaps
+        differs = true;
+    }
+    return differs ? view_of(out, x.ndim(), x.shape(), strides) : result.release();
 }
 
 bool has_channels_last(Array x) {

@@ -149,6 +149,10 @@ PyObject* empty_in_order(int ndim, const npy_intp* shape, const int* order,
                          PyArray_Descr* descriptor);
 PyObject* empty_in_order_of(Array x, PyArray_Descr* descriptor);
 
+// A new array for a copy of another one. What lies without gaps is copied with its own strides, those
+// of axes of size 1 among them, as torch does (the twin is `steps_of_copy` in backend/memory.py).
+PyObject* empty_as(Array x, PyArray_Descr* descriptor);
+
 // A view that begins where x does, or some bytes on; of another type if a descriptor is given, which
 // it takes over.
 PyObject* view_of(Array x, int ndim, const npy_intp* shape, const npy_intp* strides,

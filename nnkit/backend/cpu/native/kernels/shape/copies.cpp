@@ -48,10 +48,17 @@ void copy_elements(Array to, Array from) {
     run_move(move, item_bytes(to));
 }
 
-// copy(x): the axes keep their order.
+PyObject* copy_of(Array x) {
+    Py_INCREF(x.descriptor());
+    Owned result(empty_as(x, x.descriptor()));
+    if (result) copy_elements(result.array(), x);
+    return result.release();
+}
+
+// copy(x)
 PyObject* copy(Arguments arguments) {
     Array x = arguments.array(0);
-    return is_operand(x) ? copy_in_order(x) : decline();
+    return is_operand(x) ? copy_of(x) : decline();
 }
 
 // contiguous(x)
@@ -84,16 +91,15 @@ PyObject* copy_into(Arguments arguments) {
     return Py_NewRef(x.object());
 }
 
-// cast(x; dtype): the axes keep their order.
+// cast(x; dtype)
 PyObject* cast(Arguments arguments) {
     Array x = arguments.array(0);
     if (!x || x.ndim() > most_axes || !x.is_behaved()) return decline();
     if (!PyArray_DescrCheck(arguments[1])) return decline();
     auto* descriptor = reinterpret_cast<PyArray_Descr*>(arguments[1]);
-    if (descriptor->type_num == x.number() && is_movable(x)) return copy_in_order(x);
+    if (descriptor->type_num == x.number() && is_movable(x)) return copy_of(x);
     Py_INCREF(descriptor);
-    Owned result(x.is_plain() ? empty(x.ndim(), x.shape(), descriptor)
-                              : empty_in_order_of(x, descriptor));
+    Owned result(empty_as(x, descriptor));
     if (!result) return nullptr;
     Array out = result.array();
     if (!out.is_behaved() || !can_convert(x.type(), out.type())) return decline();
