@@ -337,14 +337,13 @@ def matrix_power(input: Tensor, n: int) -> Tensor:
     if integer("matrix_power", "n", n) < 0:
         inverse = input.inverse()
         return inverse if n == -1 else matrix_power(inverse, -n)
-    if n == 0:
-        return input.clone().copy_(eye(shape[-1], dtype=input.dtype, device=input.device))
-    if n == 1:
-        return input.clone(memory_format=contiguous_format)
-    square = input
-    result: Any = None
+    if n < 2:
+        out = input.clone(memory_format=contiguous_format)
+        return out if n else out.copy_(eye(shape[-1], dtype=input.dtype, device=input.device))
     if n == 3:  # where torch multiplies in another order
         return matmul(matmul(input, input), input)
+    square = input
+    result: Any = None
     while n:
         if n & 1:
             result = square if result is None else matmul(result, square)
