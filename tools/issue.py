@@ -78,7 +78,7 @@ class Loop(NamedTuple):
 
     @property
     def products(self) -> int:
-        return sum(name.startswith("HMMA.16816") for name in self.instructions)
+        return sum(name.startswith(("HMMA.16816", "HMMA.1688")) for name in self.instructions)
 
 
 class Row(NamedTuple):
@@ -103,7 +103,7 @@ def pipe_of(instruction: str) -> str | None:
 
 def bytes_of(instruction: str) -> int:
     """The bytes of global memory that an instruction moves for a thread."""
-    if not re.match(r"(LDG|STG)\b", instruction):
+    if not re.match(r"(LDG|STG|LDGSTS)\b", instruction):
         return 0
     width = re.search(r"\.(?:U|S)?(8|16|64|128)\b", instruction)
     return int(width[1]) // 8 if width else 4

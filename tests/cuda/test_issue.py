@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tools.issue import bytes_of, main_loop
+from tools.issue import Loop, bytes_of, main_loop
 
 COPY = """
 .text.copy:
@@ -39,7 +39,15 @@ def test_a_kernel_without_memory_has_no_loop() -> None:
 
 @pytest.mark.parametrize(
     ("instruction", "size"),
-    [("LDG.E", 4), ("LDG.E.U16.CONSTANT", 2), ("STG.E.64", 8), ("STG.E.U8", 1), ("LDS.128", 0)],
-)
+    [
+        ("LDG.E", 4), ("LDG.E.U16.CONSTANT", 2), ("STG.E.64", 8), ("STG.E.U8", 1), ("LDS.128", 0),
+        ("LDGSTS.E.128", 16), ("LDGDEPBAR", 0),
+    ],
+)  # fmt: skip
 def test_bytes_of_an_instruction(instruction: str, size: int) -> None:
     assert bytes_of(instruction) == size
+
+
+def test_products_of_half_precision_and_of_tf32() -> None:
+    names = ("HMMA.16816.F32.BF16", "HMMA.1688.F32.TF32", "LDSM.16.M88.4")
+    assert Loop(names, 0).products == 2
