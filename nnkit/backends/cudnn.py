@@ -4,7 +4,8 @@ Convolution and attention go to cuDNN where ``enabled`` holds and nvidia-cudnn-f
 are installed (``pip install 'nnkit[cudnn]' nvidia-cudnn-cu12``). ``benchmark`` times cuDNN's plans,
 at most ``benchmark_limit`` of them (0: all), for each new layout and takes the fastest;
 ``deterministic`` leaves out those whose bits may differ from run to run; ``allow_tf32`` admits
-factors of 10 bits in float32 convolutions, as in torch.
+factors of 10 bits in float32 convolutions, as in torch, and where cuDNN is not installed in nnkit's
+own convolutions on tensor cores too.
 """
 
 from __future__ import annotations

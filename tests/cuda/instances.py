@@ -81,6 +81,9 @@ KERNELS: dict[str, dict[str, tuple[tuple[Any, ...], ...]]] = {
         ),
         "swap_batch": (PACKED,),
     },
+    "conv_tensor": dict.fromkeys(
+        ("conv", "conv_grad_weight"), ((FLOATING[0], *FLOATING[2:]), (64, 128))
+    ),
     "copy": {"transposed": (TRANSPOSED,), "copy_rows": (NUMBERS, (0, 1))},
     "ctc": dict.fromkeys(("ctc_loss", "ctc_loss_grad"), (FLOATING[:2],)),
     "embedding": {
@@ -148,7 +151,7 @@ KERNELS: dict[str, dict[str, tuple[tuple[Any, ...], ...]]] = {
     },
 }
 
-LEAST = {"attention_tensor": 80}  # the compute capability that a source needs, other than 7.5
+LEAST = {"attention_tensor": 80, "conv_tensor": 80}  # compute capabilities that sources need
 
 
 def targets(subject: str, given: tuple[str, ...]) -> tuple[str, ...]:

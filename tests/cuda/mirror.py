@@ -9,6 +9,7 @@ from typing import Any
 from nnkit.backend.cuda import BACKEND, failures
 from nnkit.backend.device import cpu
 from nnkit.backend.door import standing
+from nnkit.backends.cudnn import flags
 from tests.cuda.arrays import on_arrays
 from tests.cuda.emulation import emulated
 from tests.harness.mirror import Mirror
@@ -37,5 +38,5 @@ class OnCuda(Mirror):
 
 @contextmanager
 def mirrored() -> Iterator[Mirror]:
-    with emulated(), standing(OnCuda, cpu) as mirror:
+    with emulated(), standing(OnCuda, cpu) as mirror, flags(enabled=True, allow_tf32=False):
         yield mirror

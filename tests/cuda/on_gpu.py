@@ -135,12 +135,13 @@ def check_training(make: Callable[[], Any], shape: tuple, optimizer: str = "SGD"
     x = nnkit.randn(*shape)
     for module, given in ((model, x), (twin, x.cuda())):
         step = OPTIMIZERS[optimizer](module.parameters())
-        for _ in range(3):
-            step.zero_grad()
-            out = module(given)
-            out = out[0] if isinstance(out, tuple) else out
-            (out * out).mean().backward()
-            step.step()
+        with nnkit.backends.cudnn.flags(enabled=True, allow_tf32=False):
+            for _ in range(3):
+                step.zero_grad()
+                out = module(given)
+                out = out[0] if isinstance(out, tuple) else out
+                (out * out).mean().backward()
+                step.step()
     for (name, wanted), got in zip(model.named_parameters(), twin.parameters(), strict=True):
         _close(got, wanted, name)
 
@@ -445,6 +446,40 @@ def check_cudnn() -> None:
             _close(one, expected, f"cuDNN {enabled}", 2e-2 if half else 2e-4)
 
 
+# Shape of the input and of the weight; stride, padding, dilation, groups.
+CONVOLUTIONS: tuple[Any, ...] = (
+    ((2, 3, 19), (4, 3, 5), 2, 3, 1, 1),
+    ((3, 8, 8, 8), (9, 8, 3, 3), 1, 1, 1, 1),
+    ((2, 10, 9, 11), (6, 5, 3, 3), (2, 1), (1, 2), (1, 2), 2),
+    ((1, 3, 6, 5, 7), (4, 3, 3, 2, 3), (1, 1, 2), 1, 1, 1),
+)
+
+
+def check_convolution_on_tensor_cores() -> None:
+    """Our own kernels convolve small whole numbers exactly, in float32 by factors of ten bits."""
+    F, matmul = nnkit.nn.functional, nnkit.backends.cuda.matmul
+    nnkit.manual_seed(0)
+    before, matmul.allow_tf32 = matmul.allow_tf32, True
+    try:
+        for dtype in (nnkit.float32, nnkit.float16, nnkit.bfloat16):
+            for shape, weight_shape, *geometry in CONVOLUTIONS:
+                conv = getattr(F, f"conv{len(shape) - 2}d")
+                sizes = (shape, weight_shape, weight_shape[:1])
+                given = [nnkit.randint(-2, 3, size).to(dtype) for size in sizes]
+                results = []
+                for device in ("cpu", "cuda"):
+                    leaves = [t.detach().to(device).requires_grad_() for t in given]
+                    with nnkit.backends.cudnn.flags(enabled=False):
+                        out = conv(*leaves, *geometry)
+                        out.backward(nnkit.ones_like(out))
+                    results.append([out, *(leaf.grad for leaf in leaves)])
+                for wanted, got in zip(*results, strict=True):
+                    what = f"{dtype} {shape} {weight_shape} {geometry}"
+                    _close(got.float(), wanted.float(), what, 0.0)
+    finally:
+        matmul.allow_tf32 = before
+
+
 EXAMPLES: dict[str, str] = {  # with options -> what is printed
     "softmax_classifier.py": r"loss after one step\n tensor\(.*device='cuda:0'",
     "softmax_classifier.py --data digits --epochs 3 --quiet": r"test accuracy 0\.9",
@@ -476,5 +511,6 @@ NEED_CUPY = (
 SINGLE = (
     check_wrong_index, check_graph, check_random_graph, check_generator, check_memory,
     check_streams_and_copies, check_programs, check_same_bits, check_cudnn,
+    check_convolution_on_tensor_cores,
     check_indices_of_the_cpu, check_made_in_a_graph, check_transformer_graph, check_dlpack,
 )  # fmt: skip

@@ -1,4 +1,4 @@
-"""Convolution, folding and pooling, emulated, against the CPU backend."""
+"""Convolution by columns, depthwise and pointwise, and folding, emulated, against the CPU."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import pytest
 
 from nnkit.backend.cpu import conv as cpu
 from nnkit.backend.cpu import folding as cpu_folding
-from nnkit.backend.cuda import conv, folding
+from nnkit.backend.cuda import conv, conv_tensor, folding
 from nnkit.backend.cuda.geometry import divisor
 from nnkit.backend.cuda.geometry import geometry as windows
 from tests.cuda.compare import BF, F4, F8, assert_same
@@ -29,6 +29,11 @@ CASES = {
     "pointwise": ((2, 4, 3, 3), (6, 2, 1, 1), (1, 1), (0, 0), (1, 1), 2),
     "strided pointwise": ((2, 4, 5, 5), (3, 4, 1, 1), (2, 2), (0, 0), (1, 1), 1),
 }
+
+
+@pytest.fixture(autouse=True)
+def by_columns(monkeypatch):
+    monkeypatch.setattr(conv_tensor, "MOST_TAPS", 0)
 
 
 @pytest.mark.parametrize("name", CASES)

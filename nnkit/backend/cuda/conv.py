@@ -1,9 +1,10 @@
 """Convolution over 1, 2 or 3 spatial axes, layout (N, C, *spatial); kernels/conv.cu.
 
-The windows of the input become the columns of a matrix (channel, tap; sample, output), so that a
-product by cuBLAS does the work, for as many samples at a time as the columns may take memory.
-Convolutions with one input channel in each group have kernels of their own. Where cuDNN is
-installed, it does the rest.
+Convolutions with one input channel in each group have kernels of their own, and those whose windows
+are single elements are products by cuBLAS. Where cuDNN is installed, it does the rest; else, on
+tensor cores, the kernels of conv_tensor.py do what they can. Of all others the windows of the input
+become the columns of a matrix (channel, tap; sample, output), so that a product by cuBLAS does the
+work, for as many samples at a time as the columns may take memory.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ from typing import Any
 
 import numpy as np
 
-from nnkit.backend.cuda import cudnn
+from nnkit.backend.cuda import conv_tensor, cudnn
 from nnkit.backend.cuda.complex import by_parts
 from nnkit.backend.cuda.creation import zeros
 from nnkit.backend.cuda.differences import contiguous, empty
@@ -111,6 +112,8 @@ def conv(
         return _with_bias(out, bias, outputs, count)
     if cudnn.conv(x, weight, out, stride, padding, dilation):
         return _with_bias(out, bias, outputs, count)
+    if conv_tensor.conv(x, weight, bias, out, windows, groups):
+        return out
     for part in _samples(batch, channels * taps * count * x.itemsize):
         some = part.stop - part.start
         columns = empty((groups, of_group * taps, some * count), x.dtype, x)
@@ -137,6 +140,8 @@ def conv_grad_weight(
         _launch("depthwise_grad_weight", out.size * THREADS, x, *given)
         return out
     if cudnn.conv_grad_weight(x, g, out, stride, padding, dilation):
+        return out
+    if conv_tensor.conv_grad_weight(g, x, out, windows, groups):
         return out
     total: Any = None
     for part in _samples(batch, (channels * taps + outputs) * count * x.itemsize):
@@ -180,6 +185,8 @@ def conv_grad_input(
         product = matmul(matrix, g.reshape(batch, groups, outputs // groups, count))
         return product.reshape(shape)
     if cudnn.conv_grad_input(g, weight, out, stride, padding, dilation):
+        return out
+    if conv_tensor.conv_grad_input(g, weight, out, windows, groups):
         return out
     for part in _samples(batch, (channels * taps + outputs) * count * g.itemsize):
         some = part.stop - part.start
