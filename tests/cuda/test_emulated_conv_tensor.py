@@ -37,11 +37,11 @@ CASES: dict[str, Any] = {
     "steps together": ((3, 3, 13, 20), (2, 3, 5, 5), (4, 6), (3, 2), (2, 4), 1),
     "stride above the input": ((2, 3, 2, 9), (2, 3, 3, 4), (5, 1), (2, 1), (1, 1), 1),
     "padding beyond the window": ((2, 3, 5), (4, 3, 4), (3,), (7,), (1,), 1),
-    "one tap meets the input": ((1, 3, 1, 1), (4, 3, 3, 3), (1, 1), (1, 1), (1, 1), 1),
+    "one tap meets the input": ((5, 3, 1, 1), (4, 3, 3, 3), (1, 1), (1, 1), (1, 1), 1),
     "grouped": ((2, 6, 6, 5), (4, 3, 3, 3), (1, 1), (1, 1), (1, 1), 2),
     "grouped, strided": ((1, 27, 5, 6), (6, 9, 3, 3), (2, 1), (1, 1), (1, 1), 3),
     "tiles of columns": ((3, 4, 10, 9), (3, 4, 3, 3), (1, 1), (1, 1), (1, 1), 1),
-    "tiles of rows": ((1, 70, 4, 3), (67, 70, 2, 2), (1, 1), (0, 0), (1, 1), 1),
+    "tiles of rows": ((3, 70, 6, 5), (67, 70, 2, 2), (1, 1), (1, 1), (1, 1), 1),
 }
 
 
@@ -88,7 +88,7 @@ def test_dtypes(dtype: np.dtype) -> None:
 @pytest.mark.parametrize("dtype", DTYPES, ids=str)
 def test_large_tiles(dtype: np.dtype, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(conv_tensor, "BLOCKS", 1)
-    case = ((2, 66, 5, 4), (130, 66, 2, 2), (1, 1), (1, 1), (1, 1), 1)
+    case = ((3, 66, 5, 4), (70, 66, 2, 2), (1, 1), (1, 1), (1, 1), 1)
     assert all("128>" in name for name in check(case, dtype))
 
 
@@ -124,6 +124,9 @@ def test_what_the_kernels_are_not_for(monkeypatch: pytest.MonkeyPatch) -> None:
     check(case, F2, 0, older)
     apart = ((1, 4, 8, 8), (3, 4, 2, 2), (2, 2), (0, 0), (1, 1), 1)  # as little as their columns
     check(apart, F2, 0)
+    # A weight that is larger than the columns; its gradient is added up by a kernel all the same.
+    few = ((1, 4, 3, 3), (9, 4, 2, 2), (1, 1), (0, 0), (1, 1), 1)
+    assert check(few, F2, 1) == {"nnkit::conv_grad_weight<nnkit::float16, 64>"}
     monkeypatch.setattr(conv_tensor, "MOST_TAPS", 2)
     check(case, F2, 0)
 

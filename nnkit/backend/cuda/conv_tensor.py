@@ -3,7 +3,8 @@
 Half precision, and float32 where factors of 10 bits are allowed, on GPUs whose tensor cores take
 all three. Arrays are copied to channels last first, so that a kernel reads 16 bytes at once; what a
 copy costs is little beside columns, which have each element as often as windows overlap. Where they
-do not, and for what the kernels do not hold, the functions here return False.
+do not, where a weight, which is copied as well, is larger than the columns, and for what the
+kernels do not hold, the functions here return False.
 """
 
 from __future__ import annotations
@@ -59,6 +60,11 @@ def _is_fit(x: Any, windows: Geometry) -> bool:
     )
 
 
+def _is_small(weight: Any, batch: int, windows: Geometry, groups: int) -> bool:
+    """Whether the weight is smaller than the columns would be."""
+    return weight.shape[0] // groups < batch * math.prod(windows.output)
+
+
 def _shared(rows: int, taps: int) -> int:
     """Bytes of a block: the tiles, whose rows have a unit more than their terms, and the table of
     taps. Turned tiles, which have no table, take less."""
@@ -107,7 +113,7 @@ def _launch(name: str, rows: int, tiles: int, windows: Geometry, *arguments: Any
 
 def conv(x: Any, weight: Any, bias: Any, out: Any, windows: Geometry, groups: int) -> bool:
     """Fill ``out`` by the convolution."""
-    if not _is_fit(x, windows):
+    if not (_is_fit(x, windows) and _is_small(weight, x.shape[0], windows, groups)):
         return False
     outputs, of_group = weight.shape[:2]
     terms = weight.reshape(outputs, of_group, math.prod(windows.kernel)).swapaxes(1, 2)
@@ -118,7 +124,7 @@ def conv(x: Any, weight: Any, bias: Any, out: Any, windows: Geometry, groups: in
 
 def conv_grad_input(g: Any, weight: Any, out: Any, windows: Geometry, groups: int) -> bool:
     """Fill ``out`` by the gradient of the convolution in its input."""
-    if not _is_fit(g, windows):
+    if not (_is_fit(g, windows) and _is_small(weight, g.shape[0], windows, groups)):
         return False
     outputs, of_group = weight.shape[:2]
     by_group = weight.reshape(groups, outputs // groups, of_group, math.prod(windows.kernel))
