@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Sequence
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
 
 from nnkit.backend.cuda import launch
 from nnkit.backend.cuda.reduction import parts_of_columns
+from nnkit.backend.cuda.source import allow_shared
 
 
 @pytest.mark.parametrize("count", [0, 1, 255, 256, 257, 10**6, 10**12])
@@ -24,6 +26,16 @@ def test_blocks_cover_the_items_or_fill_the_gpu(count: int) -> None:
 )
 def test_threads_are_whole_warps(length: int, threads: int) -> None:
     assert launch.threads_for(length) == threads
+
+
+@pytest.mark.parametrize(
+    ("size", "fixed", "asked"),
+    [(0, 49152, 0), (48000, 1136, 0), (48080, 1136, 48080), (49152, 0, 0), (49168, 0, 49168)],
+)
+def test_shared_memory_is_asked_for_beside_what_is_fixed(size: int, fixed: int, asked: int) -> None:
+    function = SimpleNamespace(shared_size_bytes=fixed, max_dynamic_shared_size_bytes=0)
+    allow_shared(function, size)
+    assert function.max_dynamic_shared_size_bytes == asked
 
 
 def test_wide_loads_need_aligned_operands() -> None:

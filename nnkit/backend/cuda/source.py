@@ -204,9 +204,14 @@ class GPU:
         return self.cupy.ndarray(shape, dtype, nowhere, strides)
 
 
+USUAL_SHARED = 48 << 10  # bytes of shared memory that a block has without asking
+
+
 def allow_shared(function: Any, size: int) -> None:
-    """Let a kernel have more shared memory than usual, where it asks for that."""
-    if size > 48 << 10:
+    """Let a kernel have ``size`` bytes of shared memory beside the arrays in its source, where both
+    are more than usual."""
+    # Few kernels come near: the others are not asked what their arrays take.
+    if size > USUAL_SHARED // 2 and size + function.shared_size_bytes > USUAL_SHARED:
         function.max_dynamic_shared_size_bytes = size
 
 

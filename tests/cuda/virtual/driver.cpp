@@ -165,7 +165,7 @@ int check_launch(const Function& f, const unsigned* shape, unsigned shared, void
     if (threads > uint64_t(f.most_threads) || shape[5] > 64) {
         return bad_launch(f, "too many threads", shape, shared);
     }
-    if (int64_t(shared) + f.fixed_shared > f.dynamic_shared) {
+    if (int64_t(shared) > f.dynamic_shared) {
         return bad_launch(f, "too much shared memory", shape, shared);
     }
     for (int i = 0; i < f.count; ++i) {
@@ -501,9 +501,10 @@ API int cuModuleUnload(void*) { return 0; }
 API int cuModuleGetFunction(void** function, void* module, const char* name) {
     Function* made = static_cast<Function*>(calloc(1, sizeof(Function)));
     made->most_threads = 1024;
-    made->dynamic_shared = usual_shared;
     *function = made;
-    return resolve(int(uintptr_t(module)), name, made);
+    const int status = resolve(int(uintptr_t(module)), name, made);
+    made->dynamic_shared = int(usual_shared) - made->fixed_shared;
+    return status;
 }
 API int cuModuleGetGlobal_v2(void**, size_t*, void*, const char*) { return 500; }
 API int cuFuncGetAttribute(int* v, int attribute, Function* f) {
@@ -511,7 +512,7 @@ API int cuFuncGetAttribute(int* v, int attribute, Function* f) {
     return 0;
 }
 API int cuFuncSetAttribute(Function* f, int attribute, int v) {
-    if (attribute == 8 && v > int(all_shared)) return cudaErrorInvalidValue;
+    if (attribute == 8 && v > int(all_shared) - f->fixed_shared) return cudaErrorInvalidValue;
     if (attribute == 8) f->dynamic_shared = v;
     return 0;
 }

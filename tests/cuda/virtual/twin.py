@@ -42,6 +42,7 @@ class Source(NamedTuple):
 
 _sources: dict[str, Source] = {}
 _modules: list[Source] = []
+_fixed: list[dict[str, int]] = []  # of each module, the `fixed_shared` of its functions
 _libraries: dict[str, ctypes.CDLL] = {}
 compiled: set[str] = set()
 
@@ -109,6 +110,21 @@ def _size_of_elf(address: int) -> int:
     return max(sections + per_section * count, segments + per_segment * segment_count)
 
 
+def fixed_shared(code: bytes) -> dict[str, int]:
+    """The bytes of the shared arrays in functions' sources, by the functions' names; some targets
+    count 1024 that the system keeps."""
+    (sections,) = struct.unpack_from("<Q", code, 0x28)
+    step, count, names = struct.unpack_from("<HHH", code, 0x3A)
+    headers = [struct.unpack_from("<IIQQQQ", code, sections + i * step) for i in range(count)]
+    found = {}
+    for name, _, _, _, _, size in headers:
+        start = headers[names][4] + name
+        label = code[start : code.index(b"\0", start)].decode()
+        if label.startswith(".nv.shared."):
+            found[label.removeprefix(".nv.shared.")] = size
+    return found
+
+
 def load_image(image: int | None, path: bytes | None) -> int:
     """The number of a module with this machine code; 0 for one that nobody compiled here."""
     try:
@@ -122,6 +138,7 @@ def load_image(image: int | None, path: bytes | None) -> int:
             print(f"UNKNOWN MODULE: {len(code)} bytes, {path!r}", flush=True)
             return 0
         _modules.append(source)
+        _fixed.append(fixed_shared(code) if code.startswith(b"\x7fELF") else {})
         return len(_modules)
     except Exception as error:
         print(f"UNKNOWN MODULE: {error!r}", flush=True)
@@ -171,6 +188,7 @@ def resolve(module: int, name: bytes, out: Any) -> int:
         function = ctypes.cast(out, ctypes.POINTER(Function)).contents
         function.run = ctypes.cast(library.twin_run, ctypes.c_void_p).value
         function.count = library.twin_describe(function.sizes, function.pointed)
+        function.fixed_shared = _fixed[module - 1].get(mangled, 0)
         readable = source.names.get(mangled, mangled)
         function.name = readable.encode()[:1023]
         compiled.add(readable)
