@@ -7,7 +7,8 @@ import pytest
 
 from nnkit.backend.cpu import conv as cpu
 from nnkit.backend.cpu import folding as cpu_folding
-from nnkit.backend.cuda import conv, conv_tensor, folding
+from nnkit.backend.cuda import conv, folding
+from nnkit.backend.cuda.conv import tensor_cores
 from nnkit.backend.cuda.geometry import divisor
 from nnkit.backend.cuda.geometry import geometry as windows
 from tests.cuda.compare import BF, F4, F8, assert_same
@@ -33,7 +34,7 @@ CASES = {
 
 @pytest.fixture(autouse=True)
 def by_columns(monkeypatch):
-    monkeypatch.setattr(conv_tensor, "MOST_TAPS", 0)
+    monkeypatch.setattr(tensor_cores, "MOST_TAPS", 0)
 
 
 @pytest.mark.parametrize("name", CASES)

@@ -13,7 +13,8 @@ import pytest
 
 from nnkit.backend import switches
 from nnkit.backend.cpu import conv as cpu
-from nnkit.backend.cuda import conv, conv_tensor
+from nnkit.backend.cuda import conv
+from nnkit.backend.cuda.conv import tensor_cores
 from nnkit.backend.cuda.launch import shared_limit
 from nnkit.backend.windows import window_counts
 from tests.cuda.arrays import on_arrays
@@ -87,14 +88,14 @@ def test_dtypes(dtype: np.dtype) -> None:
 
 @pytest.mark.parametrize("dtype", DTYPES, ids=str)
 def test_large_tiles(dtype: np.dtype, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(conv_tensor, "BLOCKS", 1)
+    monkeypatch.setattr(tensor_cores, "BLOCKS", 1)
     case = ((3, 66, 5, 4), (70, 66, 2, 2), (1, 1), (1, 1), (1, 1), 1)
     assert all("128>" in name for name in check(case, dtype))
 
 
 @pytest.mark.parametrize("dtype", DTYPES, ids=str)
 def test_sums_in_parts(dtype: np.dtype, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(conv_tensor, "FEWEST_STEPS", 2)
+    monkeypatch.setattr(tensor_cores, "FEWEST_STEPS", 2)
     check(((5, 3, 9, 7), (4, 3, 3, 3), (1, 1), (1, 1), (1, 1), 1), dtype)
 
 
@@ -127,7 +128,7 @@ def test_what_the_kernels_are_not_for(monkeypatch: pytest.MonkeyPatch) -> None:
     # A weight that is larger than the columns; its gradient is added up by a kernel all the same.
     few = ((1, 4, 3, 3), (9, 4, 2, 2), (1, 1), (0, 0), (1, 1), 1)
     assert check(few, F2, 1) == {"nnkit::conv_grad_weight<nnkit::float16, 64>"}
-    monkeypatch.setattr(conv_tensor, "MOST_TAPS", 2)
+    monkeypatch.setattr(tensor_cores, "MOST_TAPS", 2)
     check(case, F2, 0)
 
 
@@ -143,6 +144,6 @@ def test_float32_obeys_the_switch_of_what_computes_it(monkeypatch: pytest.Monkey
 
 
 def test_shared_memory_of_gpus() -> None:
-    assert conv_tensor._shared(128, conv_tensor.MOST_TAPS) <= shared_limit("86")
-    two_blocks = 2 * (conv_tensor._shared(128, 27) + 2048)
+    assert tensor_cores._shared(128, tensor_cores.MOST_TAPS) <= shared_limit("86")
+    two_blocks = 2 * (tensor_cores._shared(128, 27) + 2048)
     assert two_blocks <= shared_limit("80") < shared_limit("90")

@@ -1,10 +1,10 @@
 """Convolution over 1, 2 or 3 spatial axes, layout (N, C, *spatial); kernels/conv.cu.
 
 Convolutions with one input channel in each group have kernels of their own, and those whose windows
-are single elements are products by cuBLAS. Where cuDNN is installed, it does the rest; else, on
-tensor cores, the kernels of conv_tensor.py do what they can. Of all others the windows of the input
-become the columns of a matrix (channel, tap; sample, output), so that a product by cuBLAS does the
-work, for as many samples at a time as the columns may take memory.
+are single elements are products by cuBLAS. Where cuDNN is installed, it does the rest; else the
+kernels of tensor_cores.py do what they can. Of all others the windows of the input become the
+columns of a matrix (channel, tap; sample, output), so that a product by cuBLAS does the work, for
+as many samples at a time as the columns may take memory.
 """
 
 from __future__ import annotations
@@ -16,8 +16,9 @@ from typing import Any
 
 import numpy as np
 
-from nnkit.backend.cuda import conv_tensor, cudnn
+from nnkit.backend.cuda import cudnn
 from nnkit.backend.cuda.complex import by_parts
+from nnkit.backend.cuda.conv import tensor_cores
 from nnkit.backend.cuda.creation import zeros
 from nnkit.backend.cuda.differences import contiguous, empty
 from nnkit.backend.cuda.geometry import Geometry, Ints, geometry, work_on
@@ -112,7 +113,7 @@ def conv(
         return _with_bias(out, bias, outputs, count)
     if cudnn.conv(x, weight, out, stride, padding, dilation):
         return _with_bias(out, bias, outputs, count)
-    if conv_tensor.conv(x, weight, bias, out, windows, groups):
+    if tensor_cores.conv(x, weight, bias, out, windows, groups):
         return out
     for part in _samples(batch, channels * taps * count * x.itemsize):
         some = part.stop - part.start
@@ -141,7 +142,7 @@ def conv_grad_weight(
         return out
     if cudnn.conv_grad_weight(x, g, out, stride, padding, dilation):
         return out
-    if conv_tensor.conv_grad_weight(g, x, out, windows, groups):
+    if tensor_cores.conv_grad_weight(g, x, out, windows, groups):
         return out
     total: Any = None
     for part in _samples(batch, (channels * taps + outputs) * count * x.itemsize):
@@ -186,7 +187,7 @@ def conv_grad_input(
         return product.reshape(shape)
     if cudnn.conv_grad_input(g, weight, out, stride, padding, dilation):
         return out
-    if conv_tensor.conv_grad_input(g, weight, out, windows, groups):
+    if tensor_cores.conv_grad_input(g, weight, out, windows, groups):
         return out
     for part in _samples(batch, (channels * taps + outputs) * count * g.itemsize):
         some = part.stop - part.start
