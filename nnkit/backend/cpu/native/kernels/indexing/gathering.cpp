@@ -239,19 +239,15 @@ PyObject* take(Arguments arguments) {
                              item_bytes(x), &bounds);
 }
 
-// wrap_index(index; size): the index itself where no element counts from the end.
+// wrap_index(index; size)
 PyObject* wrap_index(Arguments arguments) {
     Array index = arguments.array(0);
     const Index size = arguments.integer(1);
     if (!index || index.type() != Type::int64 || !index.is_plain()) return decline();
     const std::int64_t* given = index.data<std::int64_t>();
-    bool is_within = true, wraps = false;
-    for (Index i = 0; i < index.size(); ++i) {
-        is_within &= given[i] >= -size && given[i] < size;
-        wraps |= given[i] < 0;
-    }
+    bool is_within = true;
+    for (Index i = 0; i < index.size(); ++i) is_within &= given[i] >= -size && given[i] < size;
     if (!is_within) return decline();
-    if (!wraps) return Py_NewRef(index.object());
     Owned result(empty_like(index));
     if (!result) return nullptr;
     std::int64_t* out = result.array().data<std::int64_t>();
