@@ -10,6 +10,7 @@ difference is printed; if there is one, the exit code is 1.
 from __future__ import annotations
 
 import argparse
+import itertools
 import re
 import sys
 from collections.abc import Callable, Iterator
@@ -25,11 +26,11 @@ from tests.harness.table import ROWS
 
 def _halves(array: np.ndarray) -> np.ndarray:
     rounded = np.asarray(np.round(array * 2) / 2, array.dtype)
-    return rounded if array.dtype.kind == "f" else array
+    return rounded if array.dtype.kind in "fc" else array
 
 
 def _zeros(array: np.ndarray) -> np.ndarray:
-    return np.zeros_like(array) if array.dtype.kind == "f" else array
+    return np.zeros_like(array) if array.dtype.kind in "fc" else array
 
 
 PLACES = {"halves": _halves, "zeros": _zeros}
@@ -114,16 +115,16 @@ def outcome(
 def differences(libs: list[Any], rows: list[OpRow], samples: int) -> Iterator[str]:
     """What torch, the first of the libraries, and nnkit find otherwise."""
     for row in rows:
-        dtype = "float32" if "float32" in row.dtypes else row.dtypes[0]
-        for index, sample in enumerate(row.samples(Maker(row, dtype))[:samples]):
-            for place in PLACES:
-                for derivative in DERIVATIVES:
-                    if any(
-                        re.search(name, row.name) and re.search(kind, derivative)
-                        for _, name, kind in LEFT
-                    ):
-                        continue
-                    yield from _apart(libs, row, sample, index, place, derivative)
+        compared = [
+            derivative
+            for derivative in DERIVATIVES
+            if not any(re.search(n, row.name) and re.search(k, derivative) for _, n, k in LEFT)
+        ]
+        dtypes = [d for d in ("float32", "complex64") if d in row.dtypes] or row.dtypes[:1]
+        of_each = [row.samples(Maker(row, dtype))[:samples] for dtype in dtypes]
+        for index, sample in enumerate(itertools.chain(*of_each)):
+            for place, derivative in itertools.product(PLACES, compared):
+                yield from _apart(libs, row, sample, index, place, derivative)
 
 
 def _apart(

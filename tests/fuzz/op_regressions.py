@@ -476,6 +476,16 @@ x2 = tangent(lambda t: T.atan2(t, x1)), tangent(lambda t: T.atan2(x1, t))
 x3 = tangent(lambda t: T.polar(t, x1)), tangent(lambda t: T.polar(x1, t))
 x4 = tangent(lambda t: T.polar(t, t)), tangent(lambda t: T.angle(T.complex(t, x1)))
 """,
+    "the angle of 0 has derivatives of 0, in transforms too": """
+x0, x1, x2 = T.zeros(2), T.tensor([1.0, 2.0]), -T.zeros(2)
+def angles(f): return lambda t: T.angle(f(t))
+def tangent(f): return T.func.jvp(f, (x0,), (x1,))
+x3 = [lambda t: T.complex(x0, t), lambda t: T.complex(t, x0), lambda t: T.complex(t, t * 2)]
+x4 = [tangent(angles(f)) for f in x3]
+x5 = [T.func.grad(lambda t: angles(f)(t).sum())(x0) for f in x3]
+x6 = [tangent(T.func.grad(lambda t: angles(f)(t).sum())) for f in x3]
+x7 = tangent(lambda t: T.angle(T.complex(x2, t)))
+""",
     "second derivatives of kinks at the kink": """
 F, x0 = T.nn.functional, T.tensor([0.0, 1.0, 2.0])
 def second(f, x):

@@ -94,10 +94,10 @@ atan2 = pointwise(
 
 @single(alone="refused", node="AngleBackward0", orders_gradients=True)
 def _angle(input: Tensor) -> Tensor:
-    real = contiguous(input.real)
-    if MODE.derivatives:  # the tangent is 0 at 0, that of `atan2` is not
-        real = real.masked_fill(input == 0, 1.0)
-    return guarded("angle", atan2(contiguous(input.imag), real), input)
+    out = atan2(contiguous(input.imag), contiguous(input.real))
+    if MODE.derivatives:  # at 0 the tangent of `atan2` is NaN, that of an angle 0
+        out = where(input == 0, out.detach(), out)
+    return guarded("angle", out, input)
 
 
 _angle_of_real = pointwise(
