@@ -149,8 +149,8 @@ bool fill_pairs(Stream& stream, T* out, Index size, Make make) {
     return size % 2 == 0 || stream.put_waiting(waiting);
 }
 
-// normal_(x; mean, std, generator)
-PyObject* normal(Arguments arguments) {
+// Fills x by `fill(stream, numbers, size, scale)`, as in `normal_(x; mean, std, generator)`.
+template <class Fill> PyObject* fill_normals(Arguments arguments, Fill fill) {
     Array x = arguments.array(0);
     if (!x || !x.is_plain() || !x.is_writeable()) return decline();
     if (x.type() != Type::float32 && x.type() != Type::float64) return decline();
@@ -158,39 +158,39 @@ PyObject* normal(Arguments arguments) {
     if (PyErr_Occurred()) return nullptr;
     Stream stream(arguments[3]);
     if (!stream) return decline();
-    bool done = true;
-    if (x.type() == Type::float32) {
-        float* out = x.data<float>();
-        if (x.size() < group) done = fill_pairs(stream, out, x.size(), scale);
-        else fill_groups<1>(stream, out, x.size(), [=](const std::uint32_t* words, float* to,
-                                                       Index count) {
-            singles(words, to, count, scale);
-        });
-    } else {
-        double* out = x.data<double>();
-        if (x.size() < group) done = fill_pairs(stream, out, x.size(), scale);
-        else fill_groups<2>(stream, out, x.size(), [=](const std::uint32_t* words, double* to,
-                                                       Index count) {
-            doubles(words, to, count, scale);
-        });
-    }
+    bool done = x.type() == Type::float32 ? fill(stream, x.data<float>(), x.size(), scale)
+                                          : fill(stream, x.data<double>(), x.size(), scale);
     return done ? Py_NewRef(x.object()) : nullptr;
+}
+
+bool fill_many(Stream& stream, float* out, Index size, Scale scale) {
+    fill_groups<1>(stream, out, size, [=](const std::uint32_t* words, float* to, Index count) {
+        singles(words, to, count, scale);
+    });
+    return true;
+}
+
+bool fill_many(Stream& stream, double* out, Index size, Scale scale) {
+    fill_groups<2>(stream, out, size, [=](const std::uint32_t* words, double* to, Index count) {
+        doubles(words, to, count, scale);
+    });
+    return true;
+}
+
+PyObject* normal(Arguments arguments) {
+    return fill_normals(arguments, [](Stream& stream, auto* out, Index size, Scale scale) {
+        return size < group ? fill_pairs(stream, out, size, scale)
+                            : fill_many(stream, out, size, scale);
+    });
 }
 
 // log_normal_(x; mean, std, generator)
 PyObject* log_normal(Arguments arguments) {
-    Array x = arguments.array(0);
-    if (!x || !x.is_plain() || !x.is_writeable()) return decline();
-    if (x.type() != Type::float32 && x.type() != Type::float64) return decline();
-    Scale scale{arguments.number(1), arguments.number(2)};
-    if (PyErr_Occurred()) return nullptr;
-    Stream stream(arguments[3]);
-    if (!stream) return decline();
-    auto make = [scale](double normal) { return std::exp(scale(normal)); };
-    bool done = x.type() == Type::float32
-        ? fill_pairs(stream, x.data<float>(), x.size(), make)
-        : fill_pairs(stream, x.data<double>(), x.size(), make);
-    return done ? Py_NewRef(x.object()) : nullptr;
+    return fill_normals(arguments, [](Stream& stream, auto* out, Index size, Scale scale) {
+        return fill_pairs(stream, out, size, [scale](double normal) {
+            return std::exp(scale(normal));
+        });
+    });
 }
 
 Registration normal_("normal_", normal), log_normal_("log_normal_", log_normal);
