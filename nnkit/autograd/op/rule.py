@@ -430,8 +430,10 @@ def check_constant(name: str, parameter: str, value: Tensor, around: bool = Fals
 
     ``around`` looks outside of the transforms as well, where torch's `vmap` has no rule of it.
     """
-    levels = [each for each, _ in _in_all_levels(value)] if around else [value]
-    if MODE.enabled and any(each._requires_grad for each in levels):
+    wanted = value._requires_grad or (
+        around and value._device.depth and any(t._requires_grad for t, _ in _in_all_levels(value))
+    )
+    if wanted and MODE.enabled:
         raise RuntimeError(f"{name}(): not differentiable with respect to argument '{parameter}'")
 
 

@@ -27,10 +27,10 @@ from nnkit.autograd.ops.elementwise.arithmetic import factor_of
 from nnkit.autograd.ops.elementwise.conjugation import conj
 from nnkit.autograd.ops.shape.reshaping import squeeze, unsqueeze
 from nnkit.autograd.surface.limits import fitting
-from nnkit.autograd.surface.metadata import is_conj
 from nnkit.autograd.tensor import Tensor, on_its_own
 from nnkit.autograd.views.writes import check_fits, write
 from nnkit.backend.dtype import BOOL, FLOATING, promote_types
+from nnkit.backend.lazy import is_conj
 from nnkit.backend.memory import by_rows
 
 
@@ -386,7 +386,7 @@ def dot(input: Tensor, tensor: Tensor) -> Tensor:
 
 def _product_of_vectors(x: Tensor, y: Tensor) -> Tensor:
     """`dot` without its checks: the product of two conjugates is put off as they are."""
-    if is_conj(x) and is_conj(y):
+    if is_conj(x._array) and is_conj(y._array):
         return conj(_dot(conj(x), conj(y)))
     return _dot(x, y)
 
@@ -401,7 +401,7 @@ def vdot(input: Tensor, other: Tensor) -> Tensor:
         tensor(3.+0.j)
     """
     _vectors("vdot", input, other)
-    if is_conj(other) and not is_conj(input):
+    if is_conj(other._array) and not is_conj(input._array):
         return conj(_dot(input, conj(other)))
     return _vdot(input, other)
 

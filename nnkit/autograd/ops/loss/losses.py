@@ -104,7 +104,8 @@ def _reduced(gradient: Callable, divided: str) -> Callable:
     """The rule of the reduced loss, given that of one element."""
 
     def reduced(B: Any, g: Any, reduction: str, x_shape: tuple, *values: Any) -> Any:
-        count = math.prod(x_shape) or 1 if reduction == "mean" else 1
+        # Of nothing there is nothing to divide, and a sum of it is to stay 0.
+        count = (math.prod(x_shape) or 1) if reduction == "mean" else 1
         if divided == "first":
             return gradient(B, g if count == 1 else B.div(g, count), *values)
         out = gradient(B, g, *values)

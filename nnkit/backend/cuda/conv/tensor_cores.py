@@ -174,12 +174,12 @@ def conv_grad_weight(g: Any, x: Any, out: Any, windows: Geometry, groups: int) -
     )  # fmt: skip
     sums = empty((parts, outputs, taps, x.shape[-1]), F4, x)
     _launch("conv_grad_weight", rows, tiles * parts, windows, g, x, sums, windows, product)
-    total = sums[0] if parts == 1 else _sum(sums)
+    total = sums[0] if parts == 1 else _total(sums)
     copy_(out.reshape(outputs, of_group, taps), total[..., :of_group].swapaxes(1, 2))
     return True
 
 
-def _sum(sums: Any) -> Any:
+def _total(sums: Any) -> Any:
     from nnkit.backend.cuda import BACKEND as B
 
     return B.sum(sums, 0, False)
