@@ -7,6 +7,7 @@ from types import ModuleType
 
 import pytest
 
+import nnkit
 from tests.harness.answers import Answers, by_name
 from tests.harness.expectations import torch
 from tests.harness.order import calls
@@ -55,6 +56,13 @@ ANSWERS = Answers("strides.json.gz", TESTED, orders_of, "tests.test_memory_order
 @pytest.mark.parametrize("row", TESTED, ids=lambda row: row.name)
 def test_results_lie_as_torchs_do(framework: ModuleType, row: OpRow) -> None:
     assert not ANSWERS.compare(framework, row)
+
+
+@pytest.mark.parametrize("row", TESTED, ids=lambda row: row.name)
+def test_they_do_while_a_level_is_entered(row: OpRow) -> None:
+    """Some ops compute otherwise within transforms."""
+    with nnkit.autograd.forward_ad.dual_level():
+        assert not ANSWERS.differences(orders_of(nnkit, row), ANSWERS.stored[row.name])
 
 
 def test_what_is_not_tested_exists() -> None:

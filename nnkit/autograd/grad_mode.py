@@ -23,7 +23,7 @@ class _Modes(threading.local):
 class _Mode(bind_modes(_Modes)):
     # The transforms of `nnkit.func` that are running in this thread:
     transforms = 0  # how many there are
-    derivatives = 0  # how many of them differentiate
+    begun = 0  # how many that differentiate have begun so far
     batches = 0  # how many of them torch computes as batches
     level: Any = None  # the outermost level that differentiates backwards
     # (number, inputs, the same for the transform around it) of the innermost differentiating one

@@ -186,7 +186,8 @@ def join(
     try:
         connection = _connect(host, port, rank, end, where)
         process = f"{os.getpid()}@{_machine()}"
-        connection.sendall(f"cmd=join rank={rank} size={size} process={process}\n".encode())
+        with contextlib.suppress(ConnectionError):  # that it has closed is met on reading
+            connection.sendall(f"cmd=join rank={rank} size={size} process={process}\n".encode())
         lines = b""
         while True:
             connection.settimeout(max(min(end - time.monotonic(), BETWEEN_LOOKS), 0.001))
@@ -197,6 +198,8 @@ def join(
                 if time.monotonic() >= end:
                     raise
                 continue
+            except ConnectionError:  # it has closed before it read all
+                data = b""
             if not data:
                 _look_for_failures(rank, where)
                 raise ConnectionError(f"the rendezvous at {where} has closed: rank 0 is gone")

@@ -50,8 +50,8 @@ class Level:
         self.values = values
         self.recorded = MODE.enabled  # whether the code around the transform is recorded
         self.around = MODE.wrapping  # the forward level of the inputs
-        MODE.derivatives += 1
-        self.begun = MODE.derivatives
+        MODE.begun += 1
+        self.begun = MODE.begun
         self.leaves: list[Tensor] = []
         self._lost: dict[int, Tensor] = {}  # leaves that replace inputs with unknown history, by id
         self._mode = inference_mode(False)
@@ -122,7 +122,7 @@ class Level:
                 self.constant = [True] * len(inputs)
                 return [_zeros_like(point) for point in inputs]
             # Second derivatives may be constant zeros, which cannot be written.
-            lifted = create_graph or MODE.derivatives > self.begun
+            lifted = create_graph or MODE.begun > self.begun
             lifted = lifted or any(map(self._is_inner, weights))
             found = captured(
                 tuple(outputs[i] for i in used), tuple(inputs), tuple(weights[i] for i in used),

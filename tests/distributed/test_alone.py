@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import os
 import signal
+import socket
+import struct
 import subprocess
 import sys
+import threading
 from collections.abc import Callable, Iterator
 from datetime import timedelta
 from pathlib import Path
@@ -273,6 +276,22 @@ def test_several_processes_without_mpi_say_what_to_install(
 def test_who_has_not_come_is_named() -> None:
     with pytest.raises(TimeoutError, match="joined were ranks 0, missing were 1, 2"):
         rendezvous.join("127.0.0.1", run._free_port(), 0, 3, 0.5)
+
+
+def test_a_rendezvous_that_resets_is_gone() -> None:
+    """It has closed with a call unread: its system sends a reset and no end."""
+
+    def hang_up() -> None:
+        caller, _ = listener.accept()
+        caller.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+        caller.close()
+
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        closing = threading.Thread(target=hang_up)
+        closing.start()
+        with pytest.raises(ConnectionError, match="has closed: rank 0 is gone"):
+            rendezvous.join("127.0.0.1", listener.getsockname()[1], 1, 2, 5)
+        closing.join()
 
 
 def test_collectives_pass_the_door(group: Any) -> None:

@@ -485,6 +485,7 @@ x4 = [tangent(angles(f)) for f in x3]
 x5 = [T.func.grad(lambda t: angles(f)(t).sum())(x0) for f in x3]
 x6 = [tangent(T.func.grad(lambda t: angles(f)(t).sum())) for f in x3]
 x7 = tangent(lambda t: T.angle(T.complex(x2, t)))
+x8 = T.func.jvp(T.angle, [T.complex(T.ones(3, 2), T.ones(3, 2)).t()] * 2)
 """,
     "second derivatives of kinks at the kink": """
 F, x0 = T.nn.functional, T.tensor([0.0, 1.0, 2.0])

@@ -243,7 +243,7 @@ def _accumulate(
         grad_tensors = (grad_tensors,)
     if inputs is not None:
         inputs = as_tuple(inputs)
-    if MODE.derivatives:  # gradients accumulate in leaves, which are no dual tensors
+    if MODE.begun:  # gradients accumulate in leaves, which are no dual tensors
         tensors, grad_tensors = primals_of(tensors), primals_of(grad_tensors)
         inputs = None if inputs is None else primals_of(inputs)
     if inputs is not None:

@@ -75,7 +75,7 @@ def grad(
     allow_unused = flag("allow_unused", given)
     retain = create_graph if retain_graph is None else flag("retain_graph", retain_graph)
     dual = (getattr(t, "_device", cpu).by_hand for t in (*outputs, *grad_outputs))
-    if MODE.derivatives and any(dual):
+    if MODE.begun and any(dual):
         return _with_tangents(
             outputs, inputs, grad_outputs, retain, create_graph, allow_unused, materialize_grads
         )

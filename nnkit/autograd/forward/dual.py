@@ -202,7 +202,7 @@ class ForwardLevel(Level):
         return self
 
     def __enter__(self) -> ForwardLevel:
-        MODE.derivatives += 1
+        MODE.begun += 1
         self.carried = MODE.carries
         MODE.carries = MODE.carries or not self.by_hand
         return Level.__enter__(self)

@@ -6,7 +6,7 @@ import math
 from typing import Any
 
 from nnkit.autograd.arguments.dims import check_tensor
-from nnkit.autograd.grad_mode import MODE
+from nnkit.autograd.forward.level import ENTERED_LEVELS
 from nnkit.autograd.op.out import Out
 from nnkit.autograd.op.pointwise import fn, pointwise
 from nnkit.autograd.op.promotion import check_dtype, promote
@@ -94,9 +94,10 @@ atan2 = pointwise(
 
 @single(alone="refused", node="AngleBackward0", orders_gradients=True)
 def _angle(input: Tensor) -> Tensor:
-    out = atan2(contiguous(input.imag), contiguous(input.real))
-    if MODE.derivatives:  # at 0 the tangent of `atan2` is NaN, that of an angle 0
-        out = where(input == 0, out.detach(), out)
+    real, imag = contiguous(input.real), contiguous(input.imag)
+    out = atan2(imag, real)
+    if ENTERED_LEVELS:  # at 0 the tangent of `atan2` is NaN, that of an angle 0
+        out = where((real == 0) & (imag == 0), out.detach(), out)
     return guarded("angle", out, input)
 
 
