@@ -134,6 +134,7 @@ SIGNATURES = {
         cholesky_until(x, info)
         cholesky_solve(x, y; upper)
         pinv(x, atol, rtol; hermitian)
+        lstsq(x, y; rtol, by_values) -> out, rank
         matrix_exp(x)
     """,
     "fourier": """
@@ -405,7 +406,7 @@ REFUSED = {
     "bool complex": "kthvalue median median_all nanmedian",
     "bool integer half": "inverse solve det slogdet cholesky qr svd svdvals eigh eigvalsh eig"
     " eigvals solve_triangular geqrf cholesky_solve lu_factor cholesky_info"
-    " cholesky_until ldl_factor ldl_solve",
+    " cholesky_until ldl_factor ldl_solve lstsq",
     "bool integer complex": "softmax log_softmax bernoulli layer_norm rms_norm group_norm"
     " batch_norm batch_norm_eval standardize adaptive_avg_pool adaptive_max_pool max_unpool"
     " fractional_max_pool",

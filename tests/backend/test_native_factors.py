@@ -76,7 +76,23 @@ def _squares() -> Iterator[tuple[np.ndarray]]:
             yield (x,)
 
 
+def _least_squares() -> Iterator[tuple[np.ndarray, np.ndarray, float, bool]]:
+    """High, wide and square matrices, of full rank and not, with matrices and vectors of sides."""
+    for dtype in DTYPES:
+        bound = 10 * float(np.finfo(dtype).eps)
+        for m, n in ((1, 1), (2, 2), (5, 3), (3, 5), (40, 9), (9, 40)):
+            x, y = numbers((2, m, n), dtype), numbers((2, m, 3), dtype)
+            x[1] = np.outer(x[1, :, 0], x[1, 0])
+            for sides in (y, y[..., 0], y.swapaxes(0, 1).copy().swapaxes(0, 1)):
+                yield x, sides, bound, False
+            yield 1e-30 * x[0], 1e-30 * y[0], bound, False
+            yield 0 * x, y, bound, False
+            x[0, 0, 0], y[1, 0, 0] = np.inf, np.inf
+            yield x, y, bound, False
+
+
 CASES = {
+    "lstsq": _least_squares,
     "adjugate": _squares,
     "inverse": lambda: ((x,) for x, _ in _systems()),
     "solve": _systems,
@@ -112,6 +128,7 @@ def test_what_is_served() -> None:
     assert served(B.solve, x, y) and served(B.inverse, x) and served(B.lu_factor, x)
     assert served(B.solve_triangular, x, y, True, False)
     assert served(B.adjugate, x) and served(B.adjugate, x[:, :2, :2].copy())
+    assert served(B.lstsq, x, y, 1e-6, False) and not served(B.lstsq, x, y, 1e-6, True)
     assert not served(B.inverse, numbers((17, 17)))
     assert not served(B.solve, x, y[0])
 

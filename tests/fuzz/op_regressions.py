@@ -506,4 +506,37 @@ def gradient(f): return T.autograd.grad(f(x0, 0)[0], x0, x1)[0]
 x2 = [gradient(f) for f in (T.max, T.min, T.cummax, T.cummin, T.median)]
 x3 = [(g is x1, g.data_ptr() == x1.data_ptr(), g._base is None) for g in x2]
 """,
+    "least squares of infinite matrices are no numbers, and of NaN an error": """
+x0, x1 = T.eye(3), []
+for value in (float('inf'), -float('inf'), float('nan')):
+    for a, b in ((x0 * 1, T.full((3, 3), value)), (T.full((3, 3), value), x0), (x0 * 0, x0)):
+        try:
+            x1.append(T.linalg.lstsq(a, b)[:3])
+        except RuntimeError as error:
+            x1.append(type(error).__name__)
+""",
+    "least squares save their solution, and lie by columns as their gradients do": """
+x0 = [T.ones(s) + T.eye(s[-2], s[-1]) for s in ((2, 2), (3, 2), (2, 3), (2, 3, 2))]
+x0 = [x.requires_grad_() for x in x0]
+x1 = [T.linalg.lstsq(x, x.detach()[..., :1] * 2) for x in x0]
+x2 = [T.autograd.grad(r.solution.sum(), x)[0] for r, x in zip(x1, x0)]
+x3 = []
+for x in x0:
+    x4 = T.linalg.lstsq(x, x.detach()[..., 0]).solution
+    x3.append((x4.stride(), x4.untyped_storage().nbytes(), x4._base is None))
+    x4.mul_(2)
+    try:
+        x4.sum().backward()
+    except RuntimeError as error:
+        x3.append(type(error).__name__)
+""",
+    "least squares by QR ask for a full rank": """
+x0 = []
+for a in (T.ones(2, 2), T.ones(3, 2), T.ones(2, 3), T.zeros(2, 2), T.eye(3, 2)):
+    for driver in ('gels', 'gelsy', 'gelsd', 'gelss'):
+        try:
+            x0.append(T.linalg.lstsq(a, T.ones(len(a), 1), driver=driver).rank)
+        except RuntimeError as error:
+            x0.append(type(error).__name__)
+""",
 }

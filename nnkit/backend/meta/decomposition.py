@@ -95,3 +95,11 @@ def eigh(x: Meta, uplo: str) -> tuple[Meta, Meta]:
 def eig(x: Meta) -> tuple[Meta, Meta]:
     dtype = np.result_type(x.dtype, np.complex64)
     return empty(x.shape[:-1], dtype), empty(x.shape, dtype)
+
+
+def lstsq(x: Meta, y: Meta, rtol: float, by_values: bool) -> tuple[Meta, Meta]:
+    m, n = x.shape[-2:]
+    sides = y.shape[x.ndim - 1 :]
+    lead = np.broadcast_shapes(x.shape[:-2], y.shape[: -1 - len(sides)])
+    out = _by_columns((*lead, max(m, n), *(sides or (1,))), x.dtype)[..., :n, :]
+    return out if sides else out[..., 0], empty(x.shape[:-2], np.dtype(np.int64))

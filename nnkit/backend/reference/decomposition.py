@@ -6,7 +6,7 @@ import bisect
 import functools
 import math
 
-from nnkit.backend.dtype import HALF, OF_ARRAY, float32, int32, int64
+from nnkit.backend.dtype import HALF, OF_ARRAY, complex128, float32, float64, int32, int64
 from nnkit.backend.errors import LinAlgError
 
 # Taylor's polynomials of the exponential in few products (Bader, Blanes and Casas, "Computing the
@@ -108,9 +108,43 @@ def pinv(B, x, atol, rtol, hermitian):
         u, values, vh = B.svd(x, False)
         left, right, sizes = B.mH(vh), B.mH(u), values
     bound = B.maximum(atol, B.mul(rtol, B.amax(sizes, (len(sizes.shape) - 1,), True)))
-    large = B.gt(sizes, bound)
-    scale = B.where(large, B.reciprocal(B.where(large, values, 1.0)), 0.0)
+    scale, _ = _reciprocals(B, values, B.gt(sizes, bound))
     return B.matmul(B.mul(left, B.unsqueeze(scale, -2)), right)
+
+
+def _reciprocals(B, values, counts):
+    """Those of the values that count, and 0 for the others; how many count of each matrix."""
+    scale = B.where(counts, B.reciprocal(B.where(counts, values, 1.0)), 0.0)
+    return scale, B.sum(B.cast(counts, int64.array), (-1,), False)
+
+
+def lstsq(B, x, y, rtol, by_values):
+    """The shortest solutions of least squares, from the singular values above ``rtol`` times the
+    largest, and how many these are; y is a matrix or a vector for each x. As in LAPACK the
+    solutions are the first rows of what y was copied to.
+
+    ``by_values``: whether the rank must be this one. A kernel may estimate it otherwise.
+    """
+    for array in (x, y):
+        B.check(B.eq(array, array), RuntimeError, "linalg.lstsq: expected numbers, got NaN")
+    *lead, m, n = x.shape
+    sides = B.unsqueeze(y, -1) if y.ndim < x.ndim else y
+    if 0 in (*x.shape, *sides.shape):
+        out, rank = B.matmul(B.mH(x), sides), B.full(lead, 0, int64.array)
+    else:
+        finite, finite_sides = (B.all(B.isfinite(t), (-2, -1), True) for t in (x, sides))
+        wide = complex128 if OF_ARRAY[x.dtype].is_complex else float64
+        u, s, vh = B.svd(B.where(finite, B.cast(x, wide.array), 0.0), False)
+        scale, rank = _reciprocals(B, s, B.gt(s, B.mul(B.amax(s, (s.ndim - 1,), True), rtol)))
+        inner = B.matmul(B.mH(u), B.cast(sides, wide.array))
+        out = B.matmul(B.mH(vh), B.mul(B.unsqueeze(scale, -1), inner))
+        finite_both = B.logical_and(finite, finite_sides)
+        out = B.cast(B.where(finite_both, out, math.nan), x.dtype)
+        rank = B.where(B.reshape(finite, lead), rank, 1)
+    rest = B.full((*out.shape[:-2], out.shape[-1], max(m - n, 0)), 0, x.dtype)
+    whole = B.mT(B.concat([B.mT(out), rest], out.ndim - 1))
+    place = 0 if y.ndim < x.ndim else slice(None)
+    return B.getitem(whole, (..., slice(0, n), place)), rank
 
 
 def lu_factor(B, x):

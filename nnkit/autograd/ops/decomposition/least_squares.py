@@ -8,19 +8,19 @@ from nnkit.autograd.arguments.dims import check_least, check_tensor
 from nnkit.autograd.batch.examples import lowest
 from nnkit.autograd.grad_mode import MODE
 from nnkit.autograd.op.out import takes_out
+from nnkit.autograd.op.promotion import require
 from nnkit.autograd.op.public import public
-from nnkit.autograd.ops.creation.memory_format import column_major
 from nnkit.autograd.ops.decomposition import rules as rules
 from nnkit.autograd.ops.decomposition.factorization import COARSE, check_matrices, check_square
 from nnkit.autograd.ops.elementwise.bounds import maximum
 from nnkit.autograd.ops.elementwise.comparison import where
 from nnkit.autograd.ops.linalg.products import check_operands, matmul
-from nnkit.autograd.ops.padding import constant_pad_nd
 from nnkit.autograd.ops.shape.reshaping import broadcast_shapes
 from nnkit.autograd.surface import return_types
 from nnkit.autograd.surface.limits import finfo
-from nnkit.autograd.tensor import Tensor, on_its_own
-from nnkit.backend.dtype import COMPLEX, float64, promote_types
+from nnkit.autograd.tensor import Tensor
+from nnkit.backend.dtype import COMPLEX, float64
+from nnkit.backend.errors import LinAlgError
 
 
 @public
@@ -141,6 +141,16 @@ def matrix_rank(
     return (s > maximum(atol, rtol * s.amax(-1, True))).sum(-1)
 
 
+def _refuse_deficient(A: Tensor, rank: Tensor) -> None:
+    """The error of matrices that lack rank, but for zeros, of which the solution is 0."""
+    lacks = (rank < min(A._array.shape[-2:])) & (A.detach() != 0).any(-1).any(-1)
+    require(
+        ~lacks, LinAlgError,
+        "linalg.lstsq: The least squares solution could not be computed because the input matrix "
+        "does not have full rank",
+    )  # fmt: skip
+
+
 @takes_out(dtype="castable")
 def lstsq(A: Tensor, B: Tensor, rcond: float | None = None, *, driver: str | None = None) -> Any:
     """The X of smallest norm that minimizes ``|A @ X - B|``.
@@ -156,6 +166,10 @@ def lstsq(A: Tensor, B: Tensor, rcond: float | None = None, *, driver: str | Non
         the squared errors with ``driver`` "gels", and with "gelsd" or "gelss" where the rank is
         full; with these two the singular values are those of A. What is not mentioned is empty,
         as the rank is with "gels".
+
+    Raises:
+        LinAlgError: ``driver`` is "gels", and a matrix lacks rank.
+        RuntimeError: A or B contains NaN.
 
     Example:
         >>> import nnkit
@@ -184,30 +198,24 @@ def lstsq(A: Tensor, B: Tensor, rcond: float | None = None, *, driver: str | Non
             f"linalg.lstsq: input.size(-2) should match other.size({-1 if B.ndim == 1 else -2}), "
             f"got shapes {list(A.shape)} and {list(B.shape)}"
         )
-    if vectors:
-        B = B.unsqueeze(-1)
-    elif lacking:  # whose rows torch takes for a batch
+    if not vectors and lacking:  # whose rows torch takes for a batch
         B = B.expand(*broadcast_shapes(A.shape[:-2], B.shape[:-1]), *B.shape[-2:])
     if driver == "gelsd" and rcond is not None and not 0 < rcond < 1:
         rcond = finfo(A.dtype).eps  # which LAPACK then takes
-    rtol = max(m, n) * finfo(A.dtype).eps if rcond is None else rcond
-    wide = promote_types(A.dtype, float64)  # a rounded inverse would lose digits
-    solution = matmul(pinv(A.to(wide), rtol=rtol), B.to(wide)).to(A.dtype)
-    rank = matrix_rank(A, rtol=rtol)
-    # "gels" takes the rank to be full.
-    full = m > n and driver in ("gels", "gelsd", "gelss")
-    full = full and (driver == "gels" or bool((lowest(rank) == n).all()))
-    errors = matmul(A, solution) - B if full else solution.new_zeros(0, 1) * solution.sum()
-    residuals = errors.abs().square().sum(-2) if full else errors.abs().sum(-1)
-    if m > n:  # a part of what was B for LAPACK
-        whole = column_major(constant_pad_nd(solution, (0, 0, 0, m - n)))
-        solution = on_its_own(whole.narrow(-2, 0, n))
+    if driver == "gels":
+        rtol = max(m, n) * finfo(float64).eps
     else:
-        solution = column_major(solution)
-    if vectors:
-        solution = solution.squeeze(-1)
+        rtol = max(m, n) * finfo(A.dtype).eps if rcond is None else rcond
+    by_values = driver in ("gelsd", "gelss")
+    solution, rank = rules.lstsq(A, B, rtol, by_values)
+    if driver == "gels" and solution.numel():
+        _refuse_deficient(A, rank)
+    full = m > n and (driver == "gels" or by_values and bool((lowest(rank) == n).all()))
+    columns, sides = (t.unsqueeze(-1) if vectors else t for t in (solution, B))
+    errors = matmul(A, columns) - sides if full else columns.new_zeros(0, 1) * columns.sum()
+    residuals = errors.abs().square().sum(-2) if full else errors.abs().sum(-1)
     fixed, none = A.detach(), A.new_empty(0).abs()
-    singular = rules.svdvals(fixed) if driver in ("gelsd", "gelss") else none
+    singular = rules.svdvals(fixed) if by_values else none
     if driver == "gels":
         rank = rank.new_empty(0)
     return return_types.linalg_lstsq((solution, residuals, rank, singular))

@@ -192,6 +192,27 @@ def _grad_pinv(B: Any, g: Any, x: Any, out: Any) -> Any:
     return B.add(inside, B.add(rows, columns))
 
 
+def _grad_lstsq(
+    B: Any, g: Any, x: Any, y: Any, out: Any, rtol: float, by_values: bool, needs: tuple
+) -> tuple[Any, Any]:
+    """That of ``pinv(x) @ y``, by the formula of `_grad_pinv`; it lies by columns."""
+    if y.ndim < x.ndim:
+        g, y, out = (B.unsqueeze(t, -1) for t in (g, y, out))
+        g_x, g_y = _grad_lstsq(B, g, x, y, out, rtol, by_values, needs)
+        return g_x, B.squeeze(g_y, -1)
+    zero = B.zeros_like(B.unsqueeze(B.sum(B.abs(x), (-2, -1), False), -1))
+    inverse = B.pinv(x, zero, B.add(zero, rtol), False)
+    g_y = B.matmul(B.mH(inverse), g)
+    if not needs[0]:
+        return None, g_y
+    turned = B.neg(B.matmul(out, B.mH(g_y)))
+    errors = B.sub(y, B.matmul(x, out))
+    turned = B.add(turned, B.matmul(B.matmul(inverse, g_y), B.mH(errors)))
+    beyond = B.sub(g, B.matmul(B.mH(x), g_y))
+    turned = B.add(turned, B.matmul(beyond, B.mH(B.matmul(B.mH(inverse), out))))
+    return B.mH(turned), g_y
+
+
 def _grad_eigh(B: Any, g_values: Any, g_vectors: Any, values: Any, vectors: Any) -> Any:
     turned = B.matmul(B.mH(vectors), g_vectors)
     if vectors.dtype != values.dtype:
@@ -251,3 +272,4 @@ cholesky_solve = rule(
     "cholesky_solve", node="CholeskySolveBackward0", broadcasts=True, joint=_grad_cholesky_solve
 )
 pinv = rule("pinv", node="LinalgPinvBackward0", x=_grad_pinv)
+lstsq = rule("lstsq", node="LinalgLstsqBackward0", nondifferentiable=("rank",), joint=_grad_lstsq)
