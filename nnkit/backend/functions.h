@@ -126,7 +126,9 @@ NNKIT_INLINE double hurwitz_zeta(double s, double q) {
     double value = 0.0;
     for (int k = 0; k < 12; ++k) value += ::pow(q + k, -s);
     const double end = q + 12.0, last = ::pow(end, -s);
-    if (last == 0.0) return value;  // and so is the rest, whose factors may be infinite
+    // The rest is 0 as well. Its factors may be infinite: torch's are from the 23rd root of the
+    // largest number on, and with all terms 0 the result is NaN.
+    if (last == 0.0) return value == 0.0 && s > 2.524e13 ? double(NAN) : value;
     value += last * end / (s - 1.0) + 0.5 * last;
     double factor = last * s / end;
     for (int k = 1; k <= 8; ++k) {

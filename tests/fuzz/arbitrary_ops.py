@@ -54,6 +54,21 @@ def _is_degenerate(d: Difference) -> bool:
     return False
 
 
+def _leans_on_the_first_columns(d: Difference) -> bool:
+    """Whether the first columns of a matrix of the program depend on each other."""
+    for label in d.before:
+        record = record_of(d.before, label)
+        matrix = np.zeros(0) if record is None else array_of(record)
+        if matrix.ndim < 2 or not matrix.size or matrix.dtype.kind not in "fc":
+            continue
+        steps = min(matrix.shape[-2:])
+        wide = matrix[..., :steps].astype(complex if matrix.dtype.kind == "c" else float)
+        sizes = np.abs(np.diagonal(np.linalg.qr(wide)[1], 0, -2, -1))
+        if sizes.min() < 1e-3 * max(sizes.max(), 1e-30):
+            return True
+    return False
+
+
 def _over_an_operand(d: Difference) -> bool:
     """Whether a product or a triangle is written over the memory that it is made of."""
     name = re.search(r"out=(\w+)\)|^(\w+)\.addmv_\(", d.statement)
@@ -140,6 +155,14 @@ RULES: dict[str, Callable[[Difference], bool]] = {
     ),
     "how large a singular matrix makes what its last bits divide": lambda d: (
         in_statement(r"linalg\.(cond|lstsq)\(", "values")(d) and _is_degenerate(d)
+    ),
+    "torch's lstsq exchanges columns or not by memory that nobody wrote": lambda d: (
+        in_statement(r"linalg\.lstsq\(", "values")(d) and _leans_on_the_first_columns(d)
+    ),
+    "torch cannot make a new tensor like one that is lazily conjugate": lambda d: (
+        ".new_tensor(" in d.statement
+        and d.errors == ("RuntimeError", None)
+        and re.search(r"conj|ihfft|\.m?H\b|adjoint|imag", d.earlier) is not None
     ),
     "how a vector for each matrix of a batch lies": lambda d: in_statement(
         r"linalg\.(solve|cond)\(", "strides"

@@ -498,6 +498,7 @@ x3 = second(lambda t: F.prelu(x0, t), T.tensor([0.25]))
     "zeta of a huge exponent is its first term": """
 x0 = T.special.zeta(T.tensor([1e300, 1e300, 1e5], dtype=T.float64), T.tensor([0.5, 1.0, 2.5]))
 x1 = T.special.zeta(T.tensor([1e30, 1e10]), T.tensor(1.0))
+x2 = [T.special.zeta(T.tensor([float('inf'), 1e14, 1e13, 40.0]), q) for q in (0.5, 1.0, 1.5, 20.0)]
 """,
     "the gradient of an extremum of a number is no view of what comes in": """
 x0 = T.tensor(2.0, requires_grad=True)
@@ -538,5 +539,10 @@ for a in (T.ones(2, 2), T.ones(3, 2), T.ones(2, 3), T.zeros(2, 2), T.eye(3, 2)):
             x0.append(T.linalg.lstsq(a, T.ones(len(a), 1), driver=driver).rank)
         except RuntimeError as error:
             x0.append(type(error).__name__)
+""",
+    "second derivatives of norms lie as torch's": """
+x0 = T.arange(16.).reshape(2, 2, 2, 2).add(1).to(memory_format=T.channels_last).requires_grad_()
+x1, = T.autograd.grad(T.norm(x0), x0, create_graph=True)
+x2, = T.autograd.grad(x1[0, 0, 0, 0], x0)
 """,
 }

@@ -38,8 +38,8 @@ def _grad_norm(B: Any, g: Any, x: Any, out: Any, p: float, axis: Any, keepdims: 
     if p == 1:
         return B.abs_grad_x(expand(g), x)
     if p == 2:
-        # Of zeros there is none: as in torch it has no derivative there. It lies as they do.
-        nowhere = B.logical_and(B.eq(x, x), expand(B.eq(out, 0)))
+        # Of zeros there is none: as in torch it has no derivative there.
+        nowhere = expand(B.eq(out, 0))
         return B.mul(expand(g), B.where(nowhere, 0, B.div(x, expand(out))))
     size = B.abs(x)
     if math.isinf(p):

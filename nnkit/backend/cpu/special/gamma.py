@@ -101,6 +101,8 @@ def _hurwitz(s: np.ndarray, q: np.ndarray) -> np.ndarray:
         value += (q + k) ** -s
     end = q + 12
     last = end**-s
+    # As torch has it, where all terms are 0 and the factors of the rest are infinite.
+    value = np.where((value == 0) & (s > 2.524e13), np.nan, value)
     value += last * end / (s - 1) + last / 2
     factor = last * s / end
     for k, bernoulli in enumerate(_BERNOULLI, 1):
