@@ -137,7 +137,7 @@ def _spaced(tangent: Tensor, primal: Tensor) -> Tensor:
             with level.outside():
                 return level.lift(_spaced(along.movedim(mine, dim), whole), dim)
     memory = _zeros_beside(tangent, storage[0])
-    copied = LIFTED.as_strided(memory, *place, None).copy_(tangent)
+    copied = LIFTED.as_strided(memory, *place, ((storage[0],), (1,), 0)).copy_(tangent)
     return copied if copied.requires_grad else on_its_own(copied)
 
 
