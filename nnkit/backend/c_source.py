@@ -26,13 +26,12 @@ LOGICAL = {
     "logical_not": "!{}", "logical_and": "{} & {}", "logical_or": "{} | {}",
     "logical_xor": "{} != {}",
 }  # fmt: skip
-# Functions of namespace `math`, in math.h. Not among them are those whose result in half precision
-# is not that of float32, rounded: nextafter and div_trunc.
+# Functions of namespace `math`, in math.h.
 FUNCTIONS = frozenset(
     "abs sign sgn exp exp2 expm1 log log2 log10 log1p sqrt reciprocal tanh sigmoid erf erfc"
     " erfinv sin cos tan asin acos atan atan2 sinh cosh asinh acosh atanh floor ceil trunc round"
-    " frac remainder fmod div_floor maximum minimum fmax fmin copysign hypot logaddexp"
-    " logaddexp2 log_sigmoid heaviside lgamma digamma polygamma_at erfcx ndtri i0 i0e"
+    " frac remainder fmod div_floor div_trunc maximum minimum fmax fmin copysign nextafter hypot"
+    " logaddexp logaddexp2 log_sigmoid heaviside lgamma digamma polygamma_at erfcx ndtri i0 i0e"
     " i1 i1e zeta igamma igammac chebyshev_polynomial_t chebyshev_polynomial_u"
     " chebyshev_polynomial_v chebyshev_polynomial_w hermite_polynomial_h hermite_polynomial_he"
     " laguerre_polynomial_l legendre_polynomial_p exponent isnan isinf isfinite signbit".split()

@@ -17,6 +17,7 @@ import nnkit.optim  # noqa: F401  both enter their formulas into the catalogue
 from nnkit.backend.algebra import FORMULAS
 from nnkit.backend.cpu import BACKEND as B
 from nnkit.backend.cpu import native
+from nnkit.backend.cpu.native.printer import APART_IN_HALVES
 from nnkit.backend.cpu.update import _Variant
 from nnkit.backend.formula import Formula, Update, interpret
 from nnkit.backend.memory import order_of_result
@@ -56,11 +57,10 @@ def existing() -> dict[str, Formula]:
     return found
 
 
-# Bits of integers; what takes its steps in the numbers of its own dtype; what gives a real array
-# back as it is.
+# Bits of integers; what gives a real array back as it is.
 NOT_COMPILED = frozenset(
     "bitwise_and bitwise_or bitwise_xor bitwise_not bitwise_left_shift bitwise_right_shift"
-    " div_trunc nextafter conj conj_grad_x".split()
+    " conj conj_grad_x".split()
 )
 COMPILED = {name: f for name, f in existing().items() if name not in NOT_COMPILED}
 CASES = [form for name in COMPILED for form in (name, name + "_")]
@@ -208,8 +208,8 @@ def test_layouts(name: str) -> None:
                 continue
             check(name, arguments)
             if layout != "misaligned":
-                stepwise = formula.stepwise and np.dtype(dtype).itemsize == 2
-                assert served(kernel, *arguments) != stepwise
+                is_left = np.dtype(dtype).itemsize == 2 and formula.name in APART_IN_HALVES
+                assert served(kernel, *arguments) != is_left
                 if not name.endswith("_"):
                     deciding = [mixed[formula.arrays.index(a)] for a in formula.deciding]
                     rule = order_of_result(mixed[0].shape, deciding) or range(3)
@@ -238,6 +238,23 @@ def test_operands(name: str) -> None:
                     assert served(getattr(B, name), *changed, *extra)
                 changed = [full if k == i else v for k, v in enumerate(values)]
                 assert_equal(*results, tolerance=tolerance_of(name, (*changed, *extra)))
+
+
+# Of operands whose elements, rows or planes are repeated.
+SHORT_ROWS = (
+    ((700, 3), (700, 1)), ((3,), (700, 3)), ((700, 1), (1, 3)), ((600, 2), (600, 1)),
+    ((40, 1, 5), (1, 60, 5)), ((9, 1, 70), (9, 70, 1)), ((7, 1, 30, 2), (50, 1, 1)),
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("dtype", FLOATS, ids=str)
+def test_short_rows(dtype: np.dtype) -> None:
+    """Blocks that begin and end within a row."""
+    for shapes in SHORT_ROWS:
+        arguments = tuple(numbers(shape, dtype) for shape in shapes)
+        assert served(B.mul, *arguments)
+        check("mul", arguments)
+        check("mul", arguments[::-1])
 
 
 @pytest.mark.parametrize("name", CASES)

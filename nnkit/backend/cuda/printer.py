@@ -49,8 +49,6 @@ OF_INTEGERS = frozenset(
 class CudaStatements(Statements):
     """The statements of C++, with what integers and CUDA's `pow` add."""
 
-    functions = Statements.functions | {"div_trunc", "nextafter"}
-
     def _operation(self, node: Expression, arguments: list[str], number: str) -> str:
         if node.function in BITWISE:
             return f"T({BITWISE[node.function].format(*arguments)})"

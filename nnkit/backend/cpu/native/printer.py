@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from itertools import product
 
 from nnkit.backend.c_source import Statements, Unsupported, fingerprint
-from nnkit.backend.formula import Expression, Formula, Trace, Update
+from nnkit.backend.formula import EXACT, Expression, Formula, Trace, Update
 
 FORMULAS_OF_FILE = 40
 MOST_OPERANDS = 8  # formula.h: most_operands, arrays and scalars
@@ -19,16 +19,20 @@ BOUNDED = {
     "sin": "circle", "cos": "circle", "tan": "circle", "erfinv": "inverse", "lgamma": "gamma",
     "digamma": "gamma",
 }  # fmt: skip
+# Functions whose result in half precision is not that of float32, rounded.
+APART_IN_HALVES = frozenset(("div_trunc", "nextafter"))
 
 
 class LoopStatements(Statements):
     """Statements of a loop.
 
     ``bounded`` is the array whose elements are the arguments of all `BOUNDED` functions, if there
-    is one and they are of one ``family``.
+    is one and they are of one ``family``. Where it is ``stepwise`` each operation is rounded to the
+    type ``Half``, which may be void.
     """
 
-    def __init__(self, trace: Trace, scalars: tuple[str, ...]) -> None:
+    def __init__(self, trace: Trace, scalars: tuple[str, ...], stepwise: bool = False) -> None:
+        self.stepwise = stepwise
         nodes = [n for n in trace.nodes if n.function in BOUNDED]
         found = {(n.arguments[0], BOUNDED[n.function]) for n in nodes}
         names = {x.payload if x.function == "symbol" else None for x, _ in found} - {*scalars}
@@ -40,6 +44,20 @@ class LoopStatements(Statements):
         if self.bounded and node.function in BOUNDED:
             return f"{self.family}.{node.function}({self.bounded})"
         return super()._operation(node, arguments, number)
+
+    def _value(self, node: Expression) -> str:
+        value = super()._value(node)
+        is_exact = node.function in EXACT and not any(self._is_scalar[a] for a in node.arguments)
+        if not self.stepwise or is_exact or self._is_bool[node]:
+            return value
+        return f"rounded<Half>({value})"
+
+    def _power(self, node: Expression, arguments: list[str], number: str) -> str:
+        power = super()._power(node, arguments, number)
+        name, scalar = power.partition("(")[0], self._text[node.arguments[1]]
+        if not self.stepwise or name not in self.powers:
+            return power
+        return f"math::power_in_steps<Half>({name}, {scalar}, {arguments[0]})"
 
 
 def print_files(formulas: Iterable[Formula]) -> dict[str, str]:
@@ -68,7 +86,7 @@ def _file(header: str, printed: list[str]) -> str:
 def _formula(formula: Formula) -> str | None:
     try:
         trace = formula.trace()
-        printed = LoopStatements(trace, formula.scalars)
+        printed = LoopStatements(trace, formula.scalars, formula.stepwise)
     except (Unsupported, RuntimeError):  # RuntimeError: a derivative that there is not
         return None
     if trace.outputs[0].function == "conj":
@@ -86,20 +104,25 @@ def _formula(formula: Formula) -> str | None:
         [f"[[maybe_unused]] const T {a} = {a}_[i];" for a in formula.arrays],
         [f"result[i] = Result({printed.results[0]});"],
     )
-    stepwise = str(formula.stepwise).lower()
+    is_predicate = printed.is_predicate[0]
+    is_apart = any(node.function in APART_IN_HALVES for node in trace.nodes)
+    refuses_halves = str(is_apart or formula.stepwise and is_predicate).lower()
     loops = [f"{loop}<{t}, {t}>" for t in ("float", "double")]
-    if printed.is_predicate[0]:
+    if is_predicate:
         loops += [f"{loop}<{t}, bool>" for t in ("float", "double")]
+    elif formula.stepwise:
+        loops += ["nullptr", "nullptr"]
+        loops += [f"{loop}<float, float, {half}>" for half in ("Float16", "BFloat16")]
     deciding = "".join(str(formula.arrays.index(a)) for a in formula.deciding)
     return (
-        "template <class T, class Result>\n"
+        "template <class T, class Result, class Half = void>\n"
         f"void {loop}([[maybe_unused]] const T* const* operands,\n"
         "    [[maybe_unused]] const double* scalars, Result* __restrict result, Index count) {\n"
         + _indented(lines)
         + "}\n"
         f'const FormulaRegistration register_{formula.name}({{"{formula.name}", '
         f"{fingerprint(trace)}u, {len(formula.arrays)}, {len(formula.scalars)},\n"
-        f'    "{deciding}", {stepwise}, {max(1, printed.cost)}, {", ".join(loops)}}});\n'
+        f'    "{deciding}", {refuses_halves}, {max(1, printed.cost)}, {", ".join(loops)}}});\n'
     )
 
 

@@ -29,6 +29,17 @@ inline T abs(T x) { return std::fabs(x); }
 template <typename T>
 inline T copysign(T x, T y) { return std::copysign(x, y); }
 
+// The number next to x, one step of its bits away from 0 or towards it
+template <typename T>
+inline T nextafter(T x, T y) {
+    using Bits = typename Format<T>::Bits;
+    const T least = std::copysign(std::numeric_limits<T>::denorm_min(), y);
+    const Bits step = (y > x) == (x > T(0)) ? Bits(1) : Bits(-1);
+    const T next = x == T(0) ? least : from_bits<T>(bits_of(x) + step);
+    const T result = x == y ? y : next;
+    return (x != x) | (y != y) ? x + y : result;
+}
+
 // ---- rounding and division
 
 template <typename T>
@@ -42,7 +53,18 @@ template <typename T>
 inline T round(T x) { return std::rint(x); }
 
 // With the sign of x
-inline double fmod(double x, double y) { return std::fmod(x, y); }
+inline double fmod(double x, double y) {
+#ifdef __FMA__
+    // There the whole part of the quotient is right, or 1 too much, and what is left is exact.
+    const double length = std::fabs(x), size = std::fabs(y), share = length / size;
+    if (length < size) return x;
+    if (share < 0x1p52) {
+        const double rest = std::fma(-std::trunc(share), size, length);
+        return std::copysign(rest < 0.0 ? rest + size : rest, x);
+    }
+#endif
+    return std::fmod(x, y);
+}
 inline float fmod(float x, float y) {
 #ifdef __FMA__
     // x is brought below 2^250 y, 2^200 y ... y: what is taken off is a whole number of less than
@@ -79,12 +101,21 @@ inline T div_floor(T x, T y) {
     const T whole = quotient == T(0) ? std::copysign(T(0), share) : std::rint(quotient);
     return y == T(0) ? share : whole;
 }
+template <typename T>
+inline T div_trunc(T x, T y) { return std::trunc(x / y); }
 
 // ---- roots
 
 template <typename T>
 inline T sqrt(T x) { return std::sqrt(x); }
-inline double hypot(double x, double y) { return std::hypot(x, y); }
+// Of numbers whose squares leave the range, scaled by a power of two
+inline double hypot(double x, double y) {
+    const double width = std::fabs(x), height = std::fabs(y);
+    const double larger = width < height ? height : width;
+    const double scale = larger > 0x1p500 ? 0x1p-600 : larger < 0x1p-400 ? 0x1p600 : 1.0;
+    const double a = x * scale, b = y * scale, root = std::sqrt(a * a + b * b) / scale;
+    return isinf(x) | isinf(y) ? Format<double>::infinity : root;
+}
 inline float hypot(float x, float y) {
     const double root = std::sqrt(double(x) * x + double(y) * y);
     return isinf(x) | isinf(y) ? Format<float>::infinity : float(root);

@@ -2,7 +2,9 @@
 #pragma once
 
 #include <cmath>
+#include <type_traits>
 
+#include "half.h"
 #include "math.h"
 
 namespace nnkit::math {
@@ -61,6 +63,16 @@ template <class T, class LoopOfPower> inline void with_power(double exponent, Lo
     const T general = static_cast<T>(exponent);
     if (!std::isfinite(general)) return loop([general](T x) { return std::pow(x, general); });
     loop(power_to(general));
+}
+
+// A power in half precision: as in torch bfloat16 is raised to some numbers in steps.
+template <class Half, class T, class Power>
+inline T power_in_steps(Power power, double exponent, T x) {
+    if constexpr (std::is_same_v<Half, BFloat16>) {
+        if (exponent == 3) return rounded<Half>(x * x) * x;
+        if (exponent == -2) return T(1) / rounded<Half>(x * x);
+    }
+    return power(x);
 }
 
 }  // namespace nnkit::math

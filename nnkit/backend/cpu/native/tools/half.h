@@ -50,6 +50,23 @@ inline Float16 narrow_float16(float x) {
     return {static_cast<std::uint16_t>(sign | result)};
 }
 
+// A float rounded to half precision, by operations that loops over it have for vectors; to nothing
+// but itself where `Half` is void.
+template <class Half, class T> inline T rounded(T x) { return x; }
+template <> inline float rounded<BFloat16, float>(float x) {
+    const auto bits = bit_cast<std::uint32_t>(x);
+    const float result = bit_cast<float>((bits + 0x7fffu + ((bits >> 16) & 1u)) & 0xffff0000u);
+    return x == x ? result : x;
+}
+template <> inline float rounded<Float16, float>(float x) {
+    const auto bits = bit_cast<std::uint32_t>(x);
+    const float normal = bit_cast<float>((bits + 0xfffu + ((bits >> 13) & 1u)) & 0xffffe000u);
+    const float size = std::fabs(x), small = (size + 0.5f) - 0.5f;  // as in `narrow_float16`
+    const float kept = size < 0x1p-14f ? std::copysign(small, x) : normal;
+    const float result = std::fabs(kept) > 65504.0f ? std::copysign(INFINITY, x) : kept;
+    return x == x ? result : x;
+}
+
 // A bool as memory holds it: any byte but 0 is true, since bytes can be viewed as bools.
 struct Boolean {
     std::uint8_t byte;

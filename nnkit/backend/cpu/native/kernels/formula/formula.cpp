@@ -73,13 +73,21 @@ bool read_call(Arguments arguments, Call* call) {
     for (int i = 0; i < entry.scalars; ++i) {
         if (!read_number(arguments[entry.arrays + i], &call->scalars[i])) return false;
     }
-    bool is_half = call->type == Type::float16 || call->type == Type::bfloat16;
-    return call->type != Type::other && !(is_half && entry.stepwise);
+    if (call->type == Type::float16 || call->type == Type::bfloat16) {
+        // What is computed from a number alone is not rounded, which the loops do not know.
+        const bool in_steps = entry.float16 != nullptr;
+        if (entry.refuses_halves || (in_steps && call->array_count < entry.arrays)) return false;
+    }
+    return call->type != Type::other;
 }
 
-template <class T> Loop<T> loop_of(const FormulaEntry& entry);
-template <> Loop<float> loop_of(const FormulaEntry& entry) { return entry.single; }
-template <> Loop<double> loop_of(const FormulaEntry& entry) { return entry.wide; }
+template <class T> Loop<T> loop_of(const Call& call);
+template <> Loop<float> loop_of(const Call& call) {
+    const FormulaEntry& entry = call.entry;
+    if (entry.float16 == nullptr || call.type == Type::float32) return entry.single;
+    return call.type == Type::float16 ? entry.float16 : entry.bfloat16;
+}
+template <> Loop<double> loop_of(const Call& call) { return call.entry.wide; }
 template <class T> Loop<T, bool> truth_of(const FormulaEntry& entry);
 template <> Loop<float, bool> truth_of(const FormulaEntry& entry) { return entry.single_truth; }
 template <> Loop<double, bool> truth_of(const FormulaEntry& entry) { return entry.wide_truth; }
@@ -99,6 +107,7 @@ template <class T>
 void run_blocks(const Call& call, const Walk& walk, const Operand* operands) {
     const FormulaEntry& entry = call.entry;
     const Operand& out = operands[call.array_count];
+    const Loop<T> loop = loop_of<T>(call);
     Type type = type_of<T>();
     bool is_truth = entry.is_predicate() && out.type == Type::boolean && is_dense(walk, out);
     bool out_is_direct = out.type == type && is_dense(walk, out);
@@ -148,7 +157,7 @@ void run_blocks(const Call& call, const Walk& walk, const Operand* operands) {
             }
             T* result = out_is_direct ? reinterpret_cast<T*>(out.data) + start
                                       : buffers[entry.arrays];
-            loop_of<T>(entry)(pointers, call.scalars, result, count);
+            loop(pointers, call.scalars, result, count);
             if (!out_is_direct) scatter(walk, out, start, count, result);
         }
     });

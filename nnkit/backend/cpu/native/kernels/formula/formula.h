@@ -16,13 +16,16 @@ struct FormulaEntry {
     unsigned int fingerprint;  // of the trace it was printed from: see `printer.fingerprint`
     int arrays, scalars;
     const char* deciding;  // the places, as digits, of the arrays that decide the result's order
-    bool stepwise;         // half precision is rounded after each operation: not done here
+    bool refuses_halves;   // half precision is no rounded float: not done here
     int cost;        // of one element, in additions: decides from which size on threads pay
     Loop<float> single;
     Loop<double> wide;
     // Of a predicate, whose values are bool, loops that write these; else null.
     Loop<float, bool> single_truth = nullptr;
     Loop<double, bool> wide_truth = nullptr;
+    // Of what torch computes in half precision with each operation rounded, loops of floats that do.
+    Loop<float> float16 = nullptr;
+    Loop<float> bfloat16 = nullptr;
 
     bool is_predicate() const { return single_truth != nullptr; }
 };
