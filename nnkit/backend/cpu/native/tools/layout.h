@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cstdlib>
 #include <cstring>
+#include <type_traits>
 
 #include "array.h"
 #include "half.h"
@@ -99,9 +100,8 @@ inline void spread_row(const From* from, char* to, Index step, Index length) {
     }
 }
 
-// Brings `count` elements, from `start` on, into a buffer of T.
 template <class T>
-void gather(const Walk& walk, const Operand& from, Index start, Index count, T* buffer) {
+void gather_rows(const Walk& walk, const Operand& from, Index start, Index count, T* buffer) {
     for_rows(walk, from, start, count, [&](char* pointer, Index step, Index at, Index length) {
         T* to = buffer + at;
         switch (from.type) {
@@ -114,10 +114,86 @@ void gather(const Walk& walk, const Operand& from, Index start, Index count, T* 
     });
 }
 
+// Whole rows, each of which repeats one element.
+template <class T>
+void gather_repeated(const Walk& walk, const Operand& from, Index start, Index count, T* buffer) {
+    Walk outer = walk;
+    const Index row = walk.shape[--outer.ndim], rows = count / row;
+    T* last = buffer + count - rows;  // behind what is written from it, until that is done
+    gather_rows(outer, from, start / row, rows, last);
+    const auto repeat = [&](auto times) {
+        for (Index i = 0; i < rows; ++i) {
+            const T value = last[i];
+            for (Index k = 0; k < times; ++k) buffer[i * times + k] = value;
+        }
+    };
+    if (row == 2) repeat(std::integral_constant<Index, 2>{});
+    else if (row == 3) repeat(std::integral_constant<Index, 3>{});
+    else if (row == 4) repeat(std::integral_constant<Index, 4>{});
+    else repeat(row);
+}
+
+// Whole rows that are the same along the axis outside of them: one is brought, then copied.
+template <class T>
+void gather_alike(const Walk& walk, const Operand& from, Index start, Index count, T* buffer) {
+    const Index row = walk.shape[walk.ndim - 1], height = walk.shape[walk.ndim - 2];
+    for (Index done = 0; done < count;) {
+        const Index rows = height - (start + done) / row % height;
+        const Index run = std::min(rows * row, count - done);
+        gather_rows(walk, from, start + done, row, buffer + done);
+        for (Index filled = row; filled < run; filled *= 2) {
+            std::copy_n(buffer + done, std::min(filled, run - filled), buffer + done + filled);
+        }
+        done += run;
+    }
+}
+
+// Merges neighbouring axes along which every operand goes straight on.
+void merge_axes(Walk* walk, Operand* operands, int count);
+
+// The walk of one operand by itself, which has fewer and longer rows.
+struct OwnWalk {
+    Walk walk;
+    Operand operand;
+
+    OwnWalk(const Walk& common, const Operand& given) {
+        walk.ndim = common.ndim;
+        operand.data = given.data;
+        operand.type = given.type;
+        std::copy_n(common.shape, common.ndim, walk.shape);
+        std::copy_n(given.strides, common.ndim, operand.strides);
+        merge_axes(&walk, &operand, 1);
+    }
+};
+
+constexpr Index long_row = 32;  // to go from one to the next takes less than to bring it
+
+// Brings `count` elements, from `start` on, into a buffer of T.
+template <class T>
+void gather(const Walk& common, const Operand& operand, Index start, Index count, T* buffer) {
+    const OwnWalk own(common, operand);
+    const Walk& walk = own.walk;
+    const Operand& from = own.operand;
+    const int last = walk.ndim - 1;
+    const bool is_short = last >= 1 && walk.shape[last] < long_row;
+    const bool repeats = is_short && from.strides[last] == 0;
+    const bool are_alike = is_short && from.strides[last - 1] == 0;
+    if (!repeats && !are_alike) return gather_rows(walk, from, start, count, buffer);
+    const Index row = walk.shape[last], head = std::min(count, (row - start % row) % row);
+    const Index whole = (count - head) / row * row, tail = count - head - whole;
+    gather_rows(walk, from, start, head, buffer);
+    auto* gather_whole = repeats ? gather_repeated<T> : gather_alike<T>;
+    gather_whole(walk, from, start + head, whole, buffer + head);
+    gather_rows(walk, from, start + count - tail, tail, buffer + count - tail);
+}
+
 // Takes `count` elements from a buffer of T to where they belong, from `start` on.
 template <class T>
-void scatter(const Walk& walk, const Operand& to, Index start, Index count, const T* buffer) {
-    for_rows(walk, to, start, count, [&](char* pointer, Index step, Index at, Index length) {
+void scatter(const Walk& common, const Operand& operand, Index start, Index count,
+             const T* buffer) {
+    const OwnWalk own(common, operand);
+    const Operand& to = own.operand;
+    for_rows(own.walk, to, start, count, [&](char* pointer, Index step, Index at, Index length) {
         const T* from = buffer + at;
         switch (to.type) {
             case Type::float32: spread_row<T, float>(from, pointer, step, length); break;
@@ -162,8 +238,5 @@ PyObject* view_of(Array x, int ndim, const npy_intp* shape, const npy_intp* stri
 // channels) without gaps, and not as rows, too; and an array with one axis moved to another place.
 bool has_channels_last(Array x);
 PyObject* with_axis_moved(Array x, int from, int to);
-
-// Merges neighbouring axes along which every operand goes straight on.
-void merge_axes(Walk* walk, Operand* operands, int count);
 
 }  // namespace nnkit
