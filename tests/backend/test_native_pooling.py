@@ -53,6 +53,17 @@ def _adaptive() -> Iterator[tuple]:
         yield x, (size,) * (x.ndim - 2)
 
 
+def _fractional() -> Iterator[tuple]:
+    """Also with samples from the ends of [0, 1), and with windows that fill the image."""
+    random = np.random.default_rng(0)
+    for x, k, count in product(_images(), (1, 2, 4), SIZES):
+        axes = x.ndim - 2
+        size = tuple([min(count, n - k + 1) for n in x.shape[2:]])
+        samples = random.random((*x.shape[:2], axes))
+        samples[0, 0], samples[0, 1] = 0, 1 - 2.0**-24
+        yield x, samples.astype(x.dtype), (k,) * axes, size
+
+
 def _max_pool_grad() -> Iterator[tuple]:
     for x, *statics in _max_pool():
         indices = B.max_pool.twin(x, *statics)[1]
@@ -88,6 +99,7 @@ CASES = {
     "max_pool_grad": _max_pool_grad,
     "max_pool_gather": _max_pool_gather,
     "adaptive_max_pool": _adaptive,
+    "fractional_max_pool": _fractional,
     "avg_pool": _avg_pool,
     "avg_pool_grad": _avg_pool_grad,
     "adaptive_avg_pool": _adaptive,

@@ -69,7 +69,7 @@ private:
 
     void taps(const T* in, Index row, T* best, I* where) const {
         const WindowAxis& inner = windows_.axes[2];
-        if (inner.is_adaptive) {
+        if (!inner.is_regular) {
             for (Index x = 0; x < inner.outputs; ++x) {
                 const Index first = inner.first[static_cast<std::size_t>(x)];
                 for (Index k = 0; k < inner.count[static_cast<std::size_t>(x)]; ++k) {
@@ -95,30 +95,88 @@ private:
     const Windows& windows_;
 };
 
-template <class T> PyObject* pool(Windows& windows, Array x) {
+// A piece of work asks `placing()` for the windows of each plane: null if some go beyond it.
+template <class T, class Placing>
+PyObject* pool(const Windows& windows, Array x, Placing placing) {
     npy_intp shape[2 + pool_axes];
     pooled_shape(windows, x.ndim(), x.shape(), shape);
     Owned out(empty<T>(x.ndim(), shape)), indices(empty<std::int64_t>(x.ndim(), shape));
     if (!out || !indices) return nullptr;
-    if (!windows.tabulate()) return decline();
-    const MaxPool<T> pool(windows);
     const Index plane = windows.input_plane(), outputs = windows.output_plane();
     const T* in = x.data<T>();
     T* to = out.array().data<T>();
     std::int64_t* where = indices.array().data<std::int64_t>();
     const Index grain = std::max<Index>(1, elements_of_piece / (plane + 1));
+    std::atomic<bool> wrong{false};
     parallel_for(shape[0] * shape[1], grain, [&](Index begin, Index end) {
+        auto place = placing();
         Scratch<typename IndexOf<T>::type> line(windows.axes[2].outputs);
         for (Index i = begin; i < end; ++i) {
+            const Windows* placed = place(i);
+            if (placed == nullptr) {
+                wrong.store(true, std::memory_order_relaxed);
+                continue;
+            }
+            const MaxPool<T> pool(*placed);
             pool.plane(in + i * plane, to + i * outputs, where + i * outputs, line.data());
         }
     });
+    if (wrong) return decline();
     return tuple({out.release(), indices.release()});
 }
 
-PyObject* pool_of_type(Windows& windows, Array x) {
-    if (windows.input_plane() > std::numeric_limits<std::int32_t>::max()) return decline();
-    return x.type() == Type::float32 ? pool<float>(windows, x) : pool<double>(windows, x);
+bool are_countable(const Windows& windows) {
+    return windows.input_plane() <= std::numeric_limits<std::int32_t>::max();
+}
+
+// A pool whose windows are the same in all planes.
+PyObject* pool_alike(Windows& windows, Array x) {
+    if (!are_countable(windows) || !windows.tabulate()) return decline();
+    auto placing = [&] { return [&](Index) { return &windows; }; };
+    return x.type() == Type::float32 ? pool<float>(windows, x, placing)
+                                     : pool<double>(windows, x, placing);
+}
+
+// Places windows at distances that a sample in [0, 1) shifts; false if some go beyond the elements.
+template <class T> bool place(WindowAxis& axis, T sample) {
+    const Index room = axis.inputs - axis.kernel;
+    const T alpha = static_cast<T>(room) / static_cast<T>(axis.outputs - 1);
+    for (Index o = 0; o < axis.outputs - 1; ++o) {
+        const Index start = static_cast<Index>((static_cast<T>(o) + sample) * alpha) -
+                            static_cast<Index>(sample * alpha);
+        if (start < 0 || start > room) return false;
+        axis.first[static_cast<std::size_t>(o)] = start;
+    }
+    return true;  // the last one ends where the elements do
+}
+
+template <class T> PyObject* pool_apart(const Windows& windows, Array x, Array samples) {
+    const Index axes = samples.shape(2);
+    const T* drawn = samples.data<T>();
+    return pool<T>(windows, x, [&, axes, drawn] {
+        return [=, placed = windows](Index plane) mutable -> const Windows* {
+            for (Index i = 0; i < axes; ++i) {
+                WindowAxis& axis = placed.axes[pool_axes - axes + i];
+                if (!place(axis, drawn[plane * axes + i])) return nullptr;
+            }
+            return &placed;
+        };
+    });
+}
+
+PyObject* fractional_max_pool(Arguments arguments) {
+    if (arguments.count() != 4) return decline();
+    Array x = arguments.array(0), samples = arguments.array(1);
+    Windows windows;
+    if (!is_handled(x) || !is_handled(samples) || samples.type() != x.type() ||
+        samples.ndim() != 3 || samples.shape(0) != x.shape(0) || samples.shape(1) != x.shape(1) ||
+        samples.shape(2) != x.ndim() - 2 ||
+        !read_fractional(x.ndim() - 2, x.shape() + 2, arguments[2], arguments[3], &windows) ||
+        !are_countable(windows)) {
+        return decline();
+    }
+    return x.type() == Type::float32 ? pool_apart<float>(windows, x, samples)
+                                     : pool_apart<double>(windows, x, samples);
 }
 
 PyObject* max_pool(Arguments arguments) {
@@ -130,7 +188,7 @@ PyObject* max_pool(Arguments arguments) {
                       arguments.truth(5), &windows)) {
         return decline();
     }
-    return pool_of_type(windows, x);
+    return pool_alike(windows, x);
 }
 
 PyObject* adaptive_max_pool(Arguments arguments) {
@@ -142,7 +200,7 @@ PyObject* adaptive_max_pool(Arguments arguments) {
         !read_adaptive(x.ndim() - 2, x.shape() + 2, size, &windows)) {
         return decline();
     }
-    return pool_of_type(windows, x);
+    return pool_alike(windows, x);
 }
 
 // g and indices of one shape, and planes of `shape`.
@@ -234,6 +292,7 @@ PyObject* max_pool_gather(Arguments arguments) {
 
 const Registration max_pool_("max_pool", by_rows<max_pool>);
 const Registration adaptive_max_pool_("adaptive_max_pool", by_rows<adaptive_max_pool>);
+const Registration fractional_max_pool_("fractional_max_pool", by_rows<fractional_max_pool>);
 const Registration max_pool_grad_("max_pool_grad", by_rows<max_pool_grad>);
 const Registration max_pool_gather_("max_pool_gather", by_rows<max_pool_gather>);
 

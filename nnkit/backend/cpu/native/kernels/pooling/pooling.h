@@ -14,7 +14,7 @@ constexpr int pool_axes = 3;  // axes that are not there have length 1
 struct WindowAxis {
     Index inputs = 1, outputs = 1;
     Index kernel = 1, stride = 1, padding = 0, step = 1;  // of a regular pool
-    bool is_adaptive = false;
+    bool is_regular = true;
     std::vector<Index> first{0}, count{1};  // filled by `tabulate`
 
     // Calls `visit(first output, how many, what the first one sees, stride, k)` for each place k in a
@@ -59,6 +59,10 @@ bool read_windows(int ndim, const Index* shape, PyObject* kernel, PyObject* stri
 
 // Windows that divide each axis into parts that are as even as can be.
 bool read_adaptive(int axes, const Index* spatial, const Index* size, Windows* windows);
+
+// Windows of `kernel` elements for as many outputs as `size` says, which are yet to be placed.
+bool read_fractional(int axes, const Index* spatial, PyObject* kernel, PyObject* size,
+                     Windows* windows);
 
 // The first two lengths of `shape`, then the outputs of the windows.
 void pooled_shape(const Windows& windows, int ndim, const npy_intp* shape, npy_intp* result);

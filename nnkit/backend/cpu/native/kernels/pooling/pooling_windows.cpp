@@ -42,8 +42,28 @@ bool read_adaptive(int axes, const Index* spatial, const Index* size, Windows* w
         WindowAxis& axis = windows->axes[pool_axes - axes + i];
         axis.inputs = spatial[i];
         axis.outputs = size[i];
-        axis.is_adaptive = true;
+        axis.is_regular = false;
         if (spatial[i] < 1 || size[i] < 1) return false;
+    }
+    return true;
+}
+
+bool read_fractional(int axes, const Index* spatial, PyObject* kernel, PyObject* size,
+                     Windows* windows) {
+    Index k[pool_axes], outputs[pool_axes];
+    if (axes < 1 || axes > pool_axes || read_integers(kernel, k, pool_axes) != axes ||
+        read_integers(size, outputs, pool_axes) != axes) {
+        return false;
+    }
+    for (int i = 0; i < axes; ++i) {
+        if (k[i] < 1 || k[i] > spatial[i] || outputs[i] < 1) return false;
+        WindowAxis& axis = windows->axes[pool_axes - axes + i];
+        axis.inputs = spatial[i];
+        axis.outputs = outputs[i];
+        axis.kernel = k[i];
+        axis.is_regular = false;
+        axis.first.assign(static_cast<std::size_t>(outputs[i]), spatial[i] - k[i]);
+        axis.count.assign(static_cast<std::size_t>(outputs[i]), k[i]);
     }
     return true;
 }
@@ -52,7 +72,7 @@ bool WindowAxis::tabulate() {
     first.clear();
     count.clear();
     for (Index o = 0; o < outputs; ++o) {
-        if (is_adaptive) {
+        if (!is_regular) {
             first.push_back(o * inputs / outputs);
             count.push_back(((o + 1) * inputs + outputs - 1) / outputs - first.back());
             continue;
