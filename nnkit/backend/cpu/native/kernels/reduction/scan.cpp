@@ -266,6 +266,12 @@ template <class Order> PyObject* records(Arguments arguments) {
     if (!given.read(arguments)) return failed_or_declined();
     const AlongAxis& along = given.along;
     Array x = given.plain.array();
+    const Type type = x.type();
+    Input wide;
+    if (type == Type::float16 || type == Type::bfloat16) {
+        if (!wide.read(x, type, x.size())) return nullptr;
+        x = wide.array();
+    }
     auto of = [&](auto zero) -> PyObject* {
         using T = decltype(zero);
         Owned values(empty_like(x)), indices(empty<std::int64_t>(x.ndim(), x.shape()));
@@ -290,7 +296,7 @@ template <class Order> PyObject* records(Arguments arguments) {
             };
             for_scans(along, row, columns);
         }
-        return tuple({values.release(), indices.release()});
+        return tuple({narrowed(std::move(values), type), indices.release()});
     };
     switch (x.type()) {
         case Type::float32: return of(0.0f);
