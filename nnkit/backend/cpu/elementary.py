@@ -61,11 +61,15 @@ float16, bfloat16 = _through(dtypes.float16.array), _through(dtypes.bfloat16.arr
 
 def fmax(x: Any, y: Any, out: Any = None) -> Any:
     """The larger, x of equal zeros, which NumPy leaves open; a NaN loses to a number."""
+    if _is_integer(x) and _is_integer(y):
+        return np.maximum(x, y, out=out)
     return _written(np.where((x < y) | (x != x), y, x), out)
 
 
 def fmin(x: Any, y: Any, out: Any = None) -> Any:
     """The smaller; otherwise as `fmax`."""
+    if _is_integer(x) and _is_integer(y):
+        return np.minimum(x, y, out=out)
     return _written(np.where((x > y) | (x != x), y, x), out)
 
 
@@ -105,7 +109,7 @@ def heaviside(x: Any, y: Any, out: Any = None) -> Any:
 
 def power(x: Any, y: Any, out: Any = None) -> Any:
     """x ** y; of integers a negative power is its whole part, 0 but for 1 and -1."""
-    if _is_integer(x) and _is_integer(y) and np.any(np.less(y, 0)):
+    if _is_integer(x) and _is_integer(y) and np.less(y, 0).any():
         one = np.where(np.equal(x, -1), 1 - 2 * np.bitwise_and(y, 1), np.equal(x, 1))
         result = np.where(np.less(y, 0), one, np.power(x, np.maximum(y, 0)))
         return np.positive(result, out=out, dtype=np.result_type(x, y), casting="unsafe")
@@ -118,6 +122,11 @@ def power(x: Any, y: Any, out: Any = None) -> Any:
         unknown = np.equal(x, 0) & np.equal(y, 0)
         result = _written(np.where(unknown, complex(np.nan, np.nan), result), out)
     return result
+
+
+def signbit(x: Any, out: Any = None) -> Any:
+    """Whether the sign bit is set; NumPy's own makes floats of integers."""
+    return np.less(x, 0, out=out) if _is_integer(x) else np.signbit(x, out=out)
 
 
 def real(x: Any) -> Any:

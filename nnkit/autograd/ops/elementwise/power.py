@@ -6,7 +6,7 @@ from typing import Any
 
 from nnkit.autograd.arguments.dims import check_tensor
 from nnkit.autograd.op.out import Out
-from nnkit.autograd.op.pointwise import attempting, fn, pointwise
+from nnkit.autograd.op.pointwise import F4, F8, INTEGERS, attempting, fn, pointwise
 from nnkit.autograd.op.promotion import promote, promoted_dtype
 from nnkit.autograd.op.public import public
 from nnkit.autograd.op.registry import OPS
@@ -58,7 +58,7 @@ OPS["pow"] = _power
 OPS["square_grad_x"] = lambda g, x: mul(g, (_power(x, 1) * 2).conj())
 
 
-_attempt_of_number = attempting(_pow.apply, numbers=1)
+_attempt_of_number = attempting(_pow.apply, (F4, F8, *INTEGERS), numbers=1)
 
 
 @single(alone="refused", name="pow", node="PowBackward2")
