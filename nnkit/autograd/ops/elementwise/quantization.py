@@ -9,12 +9,26 @@ from nnkit.autograd.arguments.dims import check_tensor, normalize_dim
 from nnkit.autograd.arguments.sizes import integer
 from nnkit.autograd.batch.examples import lowest
 from nnkit.autograd.grad_mode import MODE, no_grad
+from nnkit.autograd.op.pointwise import fn, pointwise
 from nnkit.autograd.op.promotion import check_dtype
 from nnkit.autograd.op.public import public
 from nnkit.autograd.ops.creation.factories import tensor
 from nnkit.autograd.ops.elementwise.comparison import where
 from nnkit.autograd.tensor import Tensor
 from nnkit.backend.dtype import float16, float32, float64, int32
+
+_is_inside = pointwise(
+    "is_inside", lambda level, low, high: fn.logical_and(level >= low, level <= high),
+    scalars=("low", "high"), kind="bool", function=False,
+)  # fmt: skip
+# NaN is taken to the lowest level.
+_steps_from = pointwise(
+    "steps_from",
+    lambda level, zero, low, high: (
+        fn.where(level >= low, fn.where(level <= high, level, high), low) - zero
+    ),
+    scalars=("low", "high"), function=False,
+)  # fmt: skip
 
 
 def _check_levels(name: str, zero_point: Any, quant_min: int, quant_max: int) -> None:
@@ -41,14 +55,14 @@ def _fake_quantize(
     check_dtype(name, input.dtype, ("bool", "integer", "complex"), (input,))
     scale = scale.to(float32)
     with no_grad():
-        level = input.to(float64 if input.dtype is float64 else float32) * (1 / scale)
+        level = input.to(float64 if input.dtype is float64 else float32) * scale.reciprocal()
+        zero = zero_point.to(level.dtype)
         if zero_point.is_floating_point():  # which are added before rounding
-            level = (level + zero_point).round()
+            level = (level + zero).round()
         else:
-            level = level.round() + zero_point
-        inside = (level >= quant_min) & (level <= quant_max)
-        level = level.nan_to_num(quant_min, quant_max, quant_min).clamp(quant_min, quant_max)
-        level = level - zero_point
+            level = level.round() + zero
+        inside = _is_inside(level, quant_min, quant_max)
+        level = _steps_from(level, zero, quant_min, quant_max)
         # Of one scale torch rounds the product to float32, of doubles too.
         value = (level if scale.ndim else level.to(float32)) * scale
     out = where(inside, input, 0)  # whose gradient this one's is
@@ -107,8 +121,9 @@ def fake_quantize_per_tensor_affine(
                     f"the other must be Tensor, not {type(given).__name__}"
                 )
         step = tensor(float(scale), device=input.device)
-        zero = tensor(integer(name, "zero_point", zero_point), device=input.device)
-        _check_levels(name, [zero.item()], quant_min, quant_max)
+        level = integer(name, "zero_point", zero_point)
+        _check_levels(name, [level], quant_min, quant_max)
+        zero = tensor(level, device=input.device)
     return _fake_quantize(name, input, step, zero, quant_min, quant_max)
 
 
