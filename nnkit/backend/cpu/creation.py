@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from nnkit.backend.cpu import native
 from nnkit.backend.cpu.half import POWERS, SATURATED, rounded
 from nnkit.backend.cpu.memory import byte_offset, empty_for
 from nnkit.backend.dtype import HALF
@@ -133,13 +134,19 @@ def copy(x: np.ndarray) -> np.ndarray:
     return x.copy() if _is_copied_by_rows(x) else copy_(empty_like(x), x)
 
 
+_copied = native.bind("copy", copy)
+
+
 def copy_storage(x: np.ndarray) -> np.ndarray:
     """A copy of the storage, seen as ``x`` sees its own: with its gaps, and with elements that
     share their memory, but for those that are repeated."""
     if any(step == 0 and size > 1 for step, size in zip(x.strides, x.shape, strict=True)):
         return copy(x)
+    storage = owner(x)
+    if x.flags.c_contiguous and x.nbytes == storage.nbytes:
+        return _copied(x)
     # By way of bytes, since bfloat16 has no buffer protocol.
-    memory = owner(x).ravel("K").view(np.uint8).copy()
+    memory = storage.ravel("K").view(np.uint8).copy()
     return np.ndarray(x.shape, x.dtype, memory, byte_offset(x), x.strides)
 
 

@@ -11,7 +11,8 @@ from nnkit.backend.memory import is_ordered, order_of_result, owner, strides_in_
 
 def byte_offset(x: np.ndarray) -> int:
     """The number of bytes in an array's storage before its first element."""
-    return _address(x) - _address(owner(x))
+    storage = owner(x)
+    return 0 if storage is x else _address(x) - _address(storage)
 
 
 def _address(x: np.ndarray) -> int:

@@ -285,7 +285,8 @@ def cross(input: Tensor, other: Tensor, dim: int | None = None) -> Tensor:
             f"cross(): inputs dimension {dim} must have length 3. Got {x.shape[axis]} and "
             f"{y.shape[axis]}"
         )
-    broadcast_shape("cross", [x.shape, y.shape])
+    if x.shape != y.shape:
+        broadcast_shape("cross", [x.shape, y.shape])
     check_operands("cross", ("input", input), ("other", other), kernel="cross")
     out = _composed("cross", input, other, axis)
     saved = [x for x, y in ((input, other), (other, input)) if y.requires_grad]

@@ -118,13 +118,12 @@ def check_operands(name: str, *operands: tuple[str, Any], kernel: str = "") -> l
     Where they are not, and the first has a dtype that the primitive ``kernel`` is not defined for,
     that is said instead: torch chooses such a kernel by its first operand.
     """
-    arrays = []
-    for parameter, value in operands:
+    values = tuple([value for _, value in operands])
+    for parameter, value in () if agree(values) else operands:
         check_tensor(name, value, parameter)
-        arrays.append(value._array)
-    dtype = arrays[0].dtype
+    arrays = [value._array for value in values]
     for (parameter, value), array in zip(operands, arrays, strict=True):
-        if array.dtype != dtype:
+        if array.dtype != arrays[0].dtype:
             if kernel:
                 check_defined(name, kernel, operands[0][1])
             raise RuntimeError(

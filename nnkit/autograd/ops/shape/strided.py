@@ -40,6 +40,7 @@ from nnkit.backend.memory import (
     channels_last_3d,
     contiguous_format,
     extent,
+    has_expanded,
     is_lent,
     preserve_format,
     strides_in_order,
@@ -380,8 +381,10 @@ def as_strided_scatter(
             "as_strided_scatter(): an input that requires grad must be contiguous, got strides "
             f"{list(input.stride())}"
         )
-    copied = wrap(input._device.backend.copy_storage(input._array), input._device)
-    place = as_strided(copied, size, stride, storage_offset)  # refuses what does not fit
+    x = input._array
+    if has_expanded(x) or not x.size:  # the copy has another storage
+        x = input._device.backend.copy_storage(x)
+    place = as_strided(wrap(x, input._device), size, stride, storage_offset)  # or refuses it
     check_expanded("as_strided_scatter", place._array)
     check_source("as_strided_scatter", input, src)
     source = cast_inside(src, input.dtype)
