@@ -96,13 +96,20 @@ def test_zeros_of_the_gamma_function_s_logarithm():
     assert not BACKEND.lgamma(x)[[0, 1]].any()
 
 
-@pytest.mark.parametrize("name", ["exp", "expm1", "log", "log1p", "tanh", "sigmoid", "erf"])
+OF_CIRCLE = ["sin", "cos", "tan"]
+
+
+@pytest.mark.parametrize(
+    "name", ["exp", "expm1", "log", "log1p", "tanh", "sigmoid", "erf", *OF_CIRCLE]
+)
 def test_double_precision(name):
     mpmath = pytest.importorskip("mpmath")
     reference = getattr(mpmath, name, lambda x: 1 / (1 + mpmath.exp(-x)))
     random = np.random.RandomState(0)
     x = np.concatenate([random.uniform(-1, 1, 300), random.standard_normal(200) * 10])
     x = np.concatenate([x, 10.0 ** random.uniform(-300, 2, 100)])
+    if name in OF_CIRCLE:
+        x = np.concatenate([x, random.uniform(-5e5, 5e5, 200), np.arange(-100, 100) * np.pi / 2])
     if name.startswith("log"):
         x = np.abs(x)
     result = getattr(BACKEND, name)(x)
@@ -110,6 +117,13 @@ def test_double_precision(name):
         for value, argument in zip(result.tolist(), x.tolist()):
             true = reference(mpmath.mpf(argument))
             assert abs(mpmath.mpf(value) - true) <= 2 * np.spacing(abs(float(true)))
+
+
+@pytest.mark.parametrize("name", OF_CIRCLE)
+def test_large_angles_change_no_bits_of_others(name):
+    x = np.random.RandomState(0).uniform(-6e5, 6e5, 5000)
+    near = np.abs(x) < 5e5
+    np.testing.assert_array_equal(getattr(BACKEND, name)(x)[near], getattr(BACKEND, name)(x[near]))
 
 
 @pytest.mark.parametrize("dtype", FLOATS)

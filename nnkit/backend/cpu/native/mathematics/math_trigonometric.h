@@ -82,7 +82,7 @@ inline float tan_of(const Angle& angle) {
     return float((odd ? -c : s) / (odd ? s : c));
 }
 
-// The circular functions of floats that are reduced to one kind of angles, and of doubles.
+// The circular functions of floats that are reduced to one kind of angles, and of single doubles.
 template <class Angle>
 struct Circle {
     static float sin(float x) { return sin_from(Angle(x), 0); }
@@ -91,6 +91,62 @@ struct Circle {
     static double sin(double x) { return std::sin(x); }
     static double cos(double x) { return std::cos(x); }
     static double tan(double x) { return std::tan(x); }
+};
+
+// The same angle of a double |x| < 2^19, and what r lacks: of the three parts of pi / 2 the first
+// two have 33 bits, so that their products are exact.
+struct WideAngle {
+    static constexpr double bound = 0x1p19;
+    double r, rest;
+    std::uint64_t quadrant;
+
+    explicit WideAngle(double x) {
+        const double shifted = x * (2 / pi) + Format<double>::rounder;
+        const double whole = shifted - Format<double>::rounder;
+        const double first = x - whole * 0x1.921fb544p+0, second = whole * 0x1.0b4611a6p-34;
+        const double most = first - second;
+        const double less = ((first - most) - second) - whole * 0x1.3198a2e037073p-69;
+        r = less == 0.0 ? most : most + less;  // -0 stays what it is
+        rest = (most - r) + less;
+        quadrant = bits_of(shifted);
+    }
+    double sine() const {
+        const double z = r * r, more = r * z * polynomial(
+            z, 1.5918128541918062e-10, -2.505113185503842e-08, 2.755731610272352e-06,
+            -0.0001984126983675921, 0.00833333333333095, -0.16666666666666666);
+        return r == 0.0 ? r : r + (more + rest);
+    }
+    double cosine() const {
+        const double z = r * r, more = z * z * polynomial(
+            z, -1.1382630975566567e-11, 2.087614625949924e-09, -2.755731727175415e-07,
+            2.48015872987659e-05, -0.0013888888888887398, 0.041666666666666664);
+        const double begin = 1.0 - 0.5 * z;
+        return begin + (((1.0 - begin) - 0.5 * z) + (more - r * rest));
+    }
+};
+
+inline double sin_from(const WideAngle& angle, std::uint64_t quarters) {
+    const std::uint64_t quadrant = angle.quadrant + quarters;
+    const double s = angle.sine(), c = angle.cosine();
+    return from_bits<double>(bits_of(quadrant & 1 ? c : s) ^ ((quadrant & 2) << 62));
+}
+inline double tan_of(const WideAngle& angle) {
+    const double s = angle.sine(), c = angle.cosine();
+    const bool odd = angle.quadrant & 1;
+    return (odd ? -c : s) / (odd ? s : c);
+}
+
+// The circular functions of doubles within the bound, and of all: alike to the last bit.
+struct NearCircle {
+    static double sin(double x) { return sin_from(WideAngle(x), 0); }
+    static double cos(double x) { return sin_from(WideAngle(x), 1); }
+    static double tan(double x) { return tan_of(WideAngle(x)); }
+};
+struct WholeCircle {
+    static bool is_near(double x) { return std::fabs(x) < WideAngle::bound; }
+    static double sin(double x) { return is_near(x) ? NearCircle::sin(x) : std::sin(x); }
+    static double cos(double x) { return is_near(x) ? NearCircle::cos(x) : std::cos(x); }
+    static double tan(double x) { return is_near(x) ? NearCircle::tan(x) : std::tan(x); }
 };
 
 template <class T>
@@ -104,7 +160,7 @@ inline T tan(T x) { return Circle<Angle>::tan(x); }
 template <class T, class LoopOfCircle>
 inline void with_circle(const T* x, std::ptrdiff_t count, LoopOfCircle loop) {
     if constexpr (sizeof(T) > sizeof(float)) {
-        loop(Circle<Angle>(), 0, count);
+        in_blocks<2048>(x, count, WholeCircle::is_near, NearCircle(), WholeCircle(), loop);
     } else {
         const auto fits = [](T angle) { return std::fabs(angle) < NearAngle::bound; };
         in_blocks<2048>(x, count, fits, Circle<NearAngle>(), Circle<Angle>(), loop);
