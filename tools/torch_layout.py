@@ -25,7 +25,7 @@ PATH = Path(__file__).parent.parent / "nnkit/compat/layout.txt"
 LEFT_OUT = (
     "_C _decomp _dispatch _export _functorch _higher_order_ops _inductor _lazy _library _logging "
     "_native _numpy _prims _refs _strobelight _vendor _dynamo contrib "
-    "distributed.elastic distributed._shard distributed._tools export.pt2_archive "
+    "distributed._tools export.pt2_archive "
     "onnx._internal onnx.ops package testing._internal utils._sympy "
     "utils.bottleneck utils.hipify utils.model_dump utils.viz utils.data.datapipes.dataframe "
     "nativert distributed._symmetric_memory distributed._composable distributed.rpc "
@@ -73,8 +73,9 @@ def defined(name: str) -> list[str]:
         print(f"{name}: {error}", file=sys.stderr)
         return []
 
-    def own(value: Any) -> bool:
-        return callable(value) and getattr(value, "__module__", None) == name
+    def own(value: Any) -> bool:  # a package hands on what its files define
+        home = getattr(value, "__module__", None)
+        return callable(value) and (home == name or public and within(str(home), FOREIGN))
 
     found = {n for n, v in vars(module).items() if own(v) and not n.startswith("__")}
     listed = getattr(module, "__all__", ())

@@ -448,6 +448,36 @@ with TransformGetItemToIndex(): print(torch.float8_e4m3fn, torch.uint16)
     ]
 
 
+def test_names_that_wrappers_of_frameworks_import() -> None:
+    program = """
+import torch
+from torch._C import ScriptObject
+from torch._jit_internal import boolean_dispatched
+from torch._higher_order_ops.inline_asm_elementwise import inline_asm_elementwise
+from torch.distributed._composable_state import _get_module_state
+from torch.distributed._shard.sharded_tensor import ShardedTensor, ShardMetadata
+from torch.distributed._shard.sharding_spec import ChunkShardingSpec
+from torch.distributed._shard.sharding_spec._internals import get_chunked_dim_size
+from torch.distributed.elastic.utils.distributed import get_free_port
+print(isinstance(torch.ones(1), (ScriptObject, ShardedTensor, ChunkShardingSpec)))
+print(torch.nn.functional.relu in boolean_dispatched, _get_module_state(torch.nn.ReLU()))
+available = torch.cuda.amp.common.amp_definitely_not_available
+print(available is torch.cuda.amp.amp_definitely_not_available, available())
+for inputs in ((), (torch.ones(1),)):
+    try:
+        inline_asm_elementwise(*inputs, asm_str="", constraints="=f,f", dtype=torch.float32)
+    except (RuntimeError, ValueError) as error:
+        print(type(error).__name__)
+"""
+    assert run(program).splitlines() == [
+        "False",
+        "False None",
+        "True True",
+        "ValueError",
+        "RuntimeError",
+    ]
+
+
 def test_older_names_of_functions() -> None:
     program = """
 import torch

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import weakref
+
 from nnkit.compat.names.jit import Final as Final
 from nnkit.compat.names.jit import export as export
 from nnkit.compat.names.jit import ignore as ignore
@@ -11,3 +13,4 @@ from nnkit.compat.passing import unchanged
 
 _overload = _overload_method = boolean_dispatch = weak_module = weak_script_method = unchanged
 _copy_to_script_wrapper = unchanged
+boolean_dispatched = weakref.WeakKeyDictionary()  # no function has variants here

@@ -68,7 +68,7 @@ class JitType:
     """A type of TorchScript, in which nothing is written here."""
 
 
-ScriptModule = ScriptFunction = ScriptMethod = ScriptList = ScriptDict = Graph
+ScriptModule = ScriptFunction = ScriptMethod = ScriptList = ScriptDict = ScriptObject = Graph
 TensorType = ListType = DictType = TupleType = OptionalType = FloatType = IntType = JitType
 BoolType = StringType = NoneType = AnyType = NumberType = DeviceObjType = JitType
 _has_cuda = _has_xpu = _has_mps = False
