@@ -592,8 +592,7 @@ x3 = T.func.jacfwd(lambda t: F.kl_div(x1, t, reduction="sum"))(x0)
 x4 = T.func.jacrev(lambda t: F.kl_div(x1, t, reduction="sum"))(x0)
 """,
     "a tangent whose primal is a part of something, within another transform, backwards": """
-x0 = T.tensor([-0.5, 1.0], requires_grad=True)
-x1 = T.tensor([1.0, 3.0])
+x0, x1 = T.tensor([-0.5, 1.0], requires_grad=True), T.tensor([1.0, 3.0])
 def inner(t): return t + T.func.jvp(lambda y: y * 1.0, (x1,), (t,))[1]
 x2 = T.func.jvp(inner, (T.cat([x0, x0 * x0])[1:3],), ((x0 + x1) * x0,))[1]
 x3 = T.autograd.grad(x2.sum(), x0)
