@@ -360,7 +360,7 @@ def test_other_ranks_load_what_some_have_saved(how: str, tmp_path: Path) -> None
 @needs_mpi
 @pytest.mark.parametrize("kind", ["parallel", "sharded"])
 def test_a_run_that_is_killed_goes_on_with_other_ranks(kind: str, tmp_path: Path) -> None:
-    killed_runs(kind, tmp_path, 2, 30, random.Random(kind))
+    killed_runs(kind, tmp_path, 1, 30, random.Random(kind))
 
 
 def killed_runs(kind: str, folder: Path, kills: int, steps: int, draw: random.Random) -> None:
