@@ -545,4 +545,14 @@ x0 = T.arange(16.).reshape(2, 2, 2, 2).add(1).to(memory_format=T.channels_last).
 x1, = T.autograd.grad(T.norm(x0), x0, create_graph=True)
 x2, = T.autograd.grad(x1[0, 0, 0, 0], x0)
 """,
+    "gradients of least squares are summed where batches were broadcast": """
+def leaf(*s): return (T.ones(s) + T.eye(s[-2], s[-1])).requires_grad_()
+x0, x1 = [], [(leaf(1, 3, 2), leaf(2, 3, 1)), (leaf(2, 3, 2), leaf(1, 3, 1))]
+x1 += [(leaf(2, 1, 2, 2), leaf(1, 3, 2, 1)), (leaf(2, 3, 2), leaf(3, 3))]
+x1.append((leaf(1, 3, 2), leaf(1, 3)))
+for a, b in x1:
+    for driver in ('gelsy', 'gelsd'):
+        x2 = T.linalg.lstsq(a, b, driver=driver)
+        x0 += [x2, T.autograd.grad(x2.solution.square().sum(), (a, b))]
+""",
 }

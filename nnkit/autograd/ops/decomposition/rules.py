@@ -272,4 +272,10 @@ cholesky_solve = rule(
     "cholesky_solve", node="CholeskySolveBackward0", broadcasts=True, joint=_grad_cholesky_solve
 )
 pinv = rule("pinv", node="LinalgPinvBackward0", x=_grad_pinv)
-lstsq = rule("lstsq", node="LinalgLstsqBackward0", nondifferentiable=("rank",), joint=_grad_lstsq)
+lstsq = rule(
+    "lstsq",
+    node="LinalgLstsqBackward0",
+    nondifferentiable=("rank",),
+    broadcasts=True,
+    joint=_grad_lstsq,
+)
