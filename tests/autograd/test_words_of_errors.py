@@ -299,6 +299,8 @@ REDUCTIONS: list[Row] = [
      lambda lib: lib.linalg.lstsq(lib.eye(3), lib.ones(2))),
     ("lstsq_matrix", RuntimeError, r"input.size\(-2\) should match other.size\(-2\)",
      lambda lib: lib.linalg.lstsq(lib.eye(3), lib.ones(2, 1))),
+    ("lstsq_rank", RuntimeError, "input matrix does not have full rank",
+     lambda lib: lib.linalg.lstsq(lib.ones(3, 2), lib.ones(3, 1), driver="gels")),
     ("pinv", RuntimeError, "expected a tensor with 2 or more dimensions",
      lambda lib: lib.linalg.pinv(lib.ones(3))),
     ("pinverse", RuntimeError, "expected a tensor with 2 or more dimensions",

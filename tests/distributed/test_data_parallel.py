@@ -33,9 +33,8 @@ CASES = (
 
 
 @needs_mpi
-@pytest.mark.parametrize("ranks", [3])
-def test_the_same_weights_as_one_process_with_the_whole_batch(ranks: int) -> None:
-    assert succeed("data_parallel", ranks, "nnkit", *CASES).count("passed") == ranks
+def test_the_same_weights_as_one_process_with_the_whole_batch() -> None:
+    assert succeed("data_parallel", 3, "nnkit", *CASES).count("passed") == 3
 
 
 @needs_mpi

@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 
 import numpy as np
 
@@ -37,17 +37,21 @@ def _factors(d: Difference) -> bool:
     return np.allclose(d.expected, d.actual, atol=1e-6 * float(np.max(np.abs(d.actual), initial=0)))
 
 
-def _is_degenerate(d: Difference) -> bool:
-    """Whether a matrix of the program has singular values that are equal or zero."""
+def _matrices(d: Difference) -> Iterator[np.ndarray]:
+    """The matrices of numbers in the program, in double precision."""
     for label in d.before:
         record = record_of(d.before, label)
         matrix = np.zeros(0) if record is None else array_of(record)
-        if matrix.ndim < 2 or not matrix.size or matrix.dtype.kind not in "fc":
-            continue
+        if matrix.ndim >= 2 and matrix.size and matrix.dtype.kind in "fc":
+            yield matrix.astype(complex if matrix.dtype.kind == "c" else float)
+
+
+def _is_degenerate(d: Difference) -> bool:
+    """Whether a matrix of the program has singular values that are equal or zero."""
+    for matrix in _matrices(d):
         if not np.isfinite(matrix).all():
             return True
-        wide = matrix.astype(complex if matrix.dtype.kind == "c" else float)
-        values = np.linalg.svd(wide, compute_uv=False)
+        values = np.linalg.svd(matrix, compute_uv=False)
         apart = -np.diff(np.append(values, np.zeros((*values.shape[:-1], 1)), -1), axis=-1)
         if apart.min() < 1e-3 * max(values.max(), 1e-30):
             return True
@@ -56,14 +60,9 @@ def _is_degenerate(d: Difference) -> bool:
 
 def _leans_on_the_first_columns(d: Difference) -> bool:
     """Whether the first columns of a matrix of the program depend on each other."""
-    for label in d.before:
-        record = record_of(d.before, label)
-        matrix = np.zeros(0) if record is None else array_of(record)
-        if matrix.ndim < 2 or not matrix.size or matrix.dtype.kind not in "fc":
-            continue
-        steps = min(matrix.shape[-2:])
-        wide = matrix[..., :steps].astype(complex if matrix.dtype.kind == "c" else float)
-        sizes = np.abs(np.diagonal(np.linalg.qr(wide)[1], 0, -2, -1))
+    for matrix in _matrices(d):
+        first = matrix[..., : min(matrix.shape[-2:])]
+        sizes = np.abs(np.diagonal(np.linalg.qr(first)[1], 0, -2, -1))
         if sizes.min() < 1e-3 * max(sizes.max(), 1e-30):
             return True
     return False

@@ -108,14 +108,13 @@ def pinv(B, x, atol, rtol, hermitian):
         u, values, vh = B.svd(x, False)
         left, right, sizes = B.mH(vh), B.mH(u), values
     bound = B.maximum(atol, B.mul(rtol, B.amax(sizes, (len(sizes.shape) - 1,), True)))
-    scale, _ = _reciprocals(B, values, B.gt(sizes, bound))
+    scale = _reciprocals(B, values, B.gt(sizes, bound))
     return B.matmul(B.mul(left, B.unsqueeze(scale, -2)), right)
 
 
 def _reciprocals(B, values, counts):
-    """Those of the values that count, and 0 for the others; how many count of each matrix."""
-    scale = B.where(counts, B.reciprocal(B.where(counts, values, 1.0)), 0.0)
-    return scale, B.sum(B.cast(counts, int64.array), (-1,), False)
+    """Those of the values that count, and 0 for the others."""
+    return B.where(counts, B.reciprocal(B.where(counts, values, 1.0)), 0.0)
 
 
 def lstsq(B, x, y, rtol, by_values):
@@ -135,11 +134,13 @@ def lstsq(B, x, y, rtol, by_values):
         finite, finite_sides = (B.all(B.isfinite(t), (-2, -1), True) for t in (x, sides))
         wide = complex128 if OF_ARRAY[x.dtype].is_complex else float64
         u, s, vh = B.svd(B.where(finite, B.cast(x, wide.array), 0.0), False)
-        scale, rank = _reciprocals(B, s, B.gt(s, B.mul(B.amax(s, (s.ndim - 1,), True), rtol)))
+        counts = B.gt(s, B.mul(B.amax(s, (s.ndim - 1,), True), rtol))
         inner = B.matmul(B.mH(u), B.cast(sides, wide.array))
-        out = B.matmul(B.mH(vh), B.mul(B.unsqueeze(scale, -1), inner))
+        scale = B.unsqueeze(_reciprocals(B, s, counts), -1)
+        out = B.matmul(B.mH(vh), B.mul(scale, inner))
         finite_both = B.logical_and(finite, finite_sides)
         out = B.cast(B.where(finite_both, out, math.nan), x.dtype)
+        rank = B.sum(B.cast(counts, int64.array), (-1,), False)
         rank = B.where(B.reshape(finite, lead), rank, 1)
     rest = B.full((*out.shape[:-2], out.shape[-1], max(m - n, 0)), 0, x.dtype)
     whole = B.mT(B.concat([B.mT(out), rest], out.ndim - 1))

@@ -56,10 +56,10 @@ class Extreme {
 public:
     Extreme(Index most, bool smallest) : vector_(most), smallest_(smallest) {}
 
-    double begin(double first) {
+    void begin(double first) {
         count_ = 1;
         vector_[0] = 1;
-        return value_ = std::fabs(first);
+        value_ = std::fabs(first);
     }
 
     // The value with one more column, which is kept by `accept`.
