@@ -233,6 +233,8 @@ def test_memory_that_is_out_is_said_in_torchs_words(lib: ModuleType) -> None:
         lambda: row[:, None] < row,
         lambda: whole[:, None] // whole,
         lambda: -row[:, None].expand(1 << 24, 1 << 24),
+        lambda: lib.nn.functional.adaptive_max_pool2d(lib.ones(1, 1, 5, 5), (1 << 40, 2)),
+        lambda: lib.nn.functional.adaptive_avg_pool2d(lib.ones(1, 1, 5, 5), (2, 1 << 40)),
     ):
         with pytest.raises(RuntimeError, match="DefaultCPUAllocator: can't allocate memory"):
             make()

@@ -69,7 +69,7 @@ private:
 
     void taps(const T* in, Index row, T* best, I* where) const {
         const WindowAxis& inner = windows_.axes[2];
-        if (!inner.is_regular) {
+        if (!inner.is_regular()) {
             for (Index x = 0; x < inner.outputs; ++x) {
                 const Index first = inner.first[static_cast<std::size_t>(x)];
                 for (Index k = 0; k < inner.count[static_cast<std::size_t>(x)]; ++k) {
@@ -97,11 +97,12 @@ private:
 
 // A piece of work asks `placing()` for the windows of each plane: null if some go beyond it.
 template <class T, class Placing>
-PyObject* pool(const Windows& windows, Array x, Placing placing) {
+PyObject* pool(Windows& windows, Array x, Placing placing) {
     npy_intp shape[2 + pool_axes];
     pooled_shape(windows, x.ndim(), x.shape(), shape);
     Owned out(empty<T>(x.ndim(), shape)), indices(empty<std::int64_t>(x.ndim(), shape));
     if (!out || !indices) return nullptr;
+    if (!windows.tabulate()) return decline();
     const Index plane = windows.input_plane(), outputs = windows.output_plane();
     const T* in = x.data<T>();
     T* to = out.array().data<T>();
@@ -131,7 +132,7 @@ bool are_countable(const Windows& windows) {
 
 // A pool whose windows are the same in all planes.
 PyObject* pool_alike(Windows& windows, Array x) {
-    if (!are_countable(windows) || !windows.tabulate()) return decline();
+    if (!are_countable(windows)) return decline();
     auto placing = [&] { return [&](Index) { return &windows; }; };
     return x.type() == Type::float32 ? pool<float>(windows, x, placing)
                                      : pool<double>(windows, x, placing);
@@ -150,7 +151,7 @@ template <class T> bool place(WindowAxis& axis, T sample) {
     return true;  // the last one ends where the elements do
 }
 
-template <class T> PyObject* pool_apart(const Windows& windows, Array x, Array samples) {
+template <class T> PyObject* pool_apart(Windows& windows, Array x, Array samples) {
     const Index axes = samples.shape(2);
     const T* drawn = samples.data<T>();
     return pool<T>(windows, x, [&, axes, drawn] {

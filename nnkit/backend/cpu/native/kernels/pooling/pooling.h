@@ -14,7 +14,8 @@ constexpr int pool_axes = 3;  // axes that are not there have length 1
 struct WindowAxis {
     Index inputs = 1, outputs = 1;
     Index kernel = 1, stride = 1, padding = 0, step = 1;  // of a regular pool
-    bool is_regular = true;
+    enum { regular, adaptive, fractional } placing = regular;
+    bool is_regular() const { return placing == regular; }
     std::vector<Index> first{0}, count{1};  // filled by `tabulate`
 
     // Calls `visit(first output, how many, what the first one sees, stride, k)` for each place k in a
@@ -38,7 +39,7 @@ struct WindowAxis {
         }
     }
 
-    // False if a window sees no element.
+    // False if a window sees no element. Those of a fractional pool lie at the end at first.
     bool tabulate();
 };
 

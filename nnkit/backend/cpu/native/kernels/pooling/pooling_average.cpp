@@ -68,7 +68,7 @@ template <class T> struct Averages {
             std::fill_n(out, width, T{});
             each_row<polls>(z, y, [&](Index row) {
                 const T* line = in + row;
-                if (!inner.is_regular) {
+                if (!inner.is_regular()) {
                     for (std::size_t x = 0; x < inner.first.size(); ++x) {
                         T sum = 0;
                         for (Index k = 0; k < inner.count[x]; ++k) sum += line[inner.first[x] + k];
@@ -92,7 +92,7 @@ template <class T> struct Averages {
             for (std::size_t x = 0; x < inner.first.size(); ++x) share[x] = g[x] / divisor(z, y, x);
             each_row<polls>(z, y, [&](Index row) {
                 T* line = out + row;
-                if (!inner.is_regular) {
+                if (!inner.is_regular()) {
                     for (std::size_t x = 0; x < inner.first.size(); ++x) {
                         for (Index k = 0; k < inner.count[x]; ++k) {
                             line[inner.first[x] + k] += share[x];

@@ -42,7 +42,7 @@ bool read_adaptive(int axes, const Index* spatial, const Index* size, Windows* w
         WindowAxis& axis = windows->axes[pool_axes - axes + i];
         axis.inputs = spatial[i];
         axis.outputs = size[i];
-        axis.is_regular = false;
+        axis.placing = WindowAxis::adaptive;
         if (spatial[i] < 1 || size[i] < 1) return false;
     }
     return true;
@@ -61,18 +61,24 @@ bool read_fractional(int axes, const Index* spatial, PyObject* kernel, PyObject*
         axis.inputs = spatial[i];
         axis.outputs = outputs[i];
         axis.kernel = k[i];
-        axis.is_regular = false;
-        axis.first.assign(static_cast<std::size_t>(outputs[i]), spatial[i] - k[i]);
-        axis.count.assign(static_cast<std::size_t>(outputs[i]), k[i]);
+        axis.placing = WindowAxis::fractional;
     }
     return true;
 }
 
 bool WindowAxis::tabulate() {
+    const std::size_t length = static_cast<std::size_t>(outputs);
+    if (placing == fractional) {
+        first.assign(length, inputs - kernel);
+        count.assign(length, kernel);
+        return true;
+    }
     first.clear();
     count.clear();
+    first.reserve(length);
+    count.reserve(length);
     for (Index o = 0; o < outputs; ++o) {
-        if (!is_regular) {
+        if (placing == adaptive) {
             first.push_back(o * inputs / outputs);
             count.push_back(((o + 1) * inputs + outputs - 1) / outputs - first.back());
             continue;
