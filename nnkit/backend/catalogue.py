@@ -70,8 +70,10 @@ SIGNATURES = {
         var(x; axis, correction, keepdims)
         std(x; axis, correction, keepdims)
         var_mean(x; axis, correction, keepdims) -> var, mean
+        std_mean(x; axis, correction, keepdims) -> std, mean
         amax(x; axis, keepdims)
         amin(x; axis, keepdims)
+        aminmax(x; axis, keepdims) -> min, max
         max(x; axis, keepdims) -> values, indices
         min(x; axis, keepdims) -> values, indices
         argmax(x; axis, keepdims)
@@ -402,7 +404,7 @@ SIGNATURES = {
 REFUSED = {
     "bool": "mm bmm mv dot vdot matmul linear addmm baddbmm cross conv",
     "bool uint8 int8 int16 int32": "conv_transpose",
-    "complex": "amax amin cummax cummin mode",
+    "complex": "amax amin aminmax cummax cummin mode",
     "bool complex": "kthvalue median median_all nanmedian",
     "bool integer half": "inverse solve det slogdet cholesky qr svd svdvals eigh eigvalsh eig"
     " eigvals solve_triangular geqrf cholesky_solve lu_factor cholesky_info"
@@ -411,11 +413,11 @@ REFUSED = {
     " batch_norm batch_norm_eval standardize adaptive_avg_pool adaptive_max_pool max_unpool"
     " fractional_max_pool",
     "bool integer": "logcumsumexp",
-    "unsigned float8": "amax amin max min argmax argmin scatter_add scatter_reduce index_add topk"
-    " searchsorted nonzero histc bincount isin median median_all nanmedian kthvalue softmax"
-    " log_softmax",
+    "unsigned float8": "amax amin aminmax max min argmax argmin scatter_add scatter_reduce"
+    " index_add topk searchsorted nonzero histc bincount isin median median_all nanmedian kthvalue"
+    " softmax log_softmax",
     "unsigned": "mm bmm mv dot matmul linear addmm baddbmm",
-    "float8": "sort argsort sum prod mean var std var_mean cumsum cumprod unique norm",
+    "float8": "sort argsort sum prod mean var std var_mean std_mean cumsum cumprod unique norm",
     "integer": "im2col col2im",
 }
 # Primitives by which torch copies a 0-dim tensor, whatever its dtype.

@@ -115,6 +115,7 @@ CASES = {
     "sum": SUMMED, "nansum": with_nans, "mean": along_axes, "prod": products, "norm": norms,
     "sum_to": targets,
     "amax": COMPARED, "amin": COMPARED, "var": spreads, "std": spreads, "var_mean": spreads,
+    "std_mean": spreads,
     "max": partial(positions, False), "min": partial(positions, False),
     "logsumexp": along_axes, "all": truths, "any": truths,
     "argmax": partial(positions, True), "argmin": partial(positions, True),

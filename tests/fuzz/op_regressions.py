@@ -555,4 +555,13 @@ for a, b in x1:
         x2 = T.linalg.lstsq(a, b, driver=driver)
         x0 += [x2, T.autograd.grad(x2.solution.square().sum(), (a, b))]
 """,
+    "two results of one node": """
+x0 = T.tensor([[1., 3., 3.], [2., 0., 2.]], requires_grad=True)
+x1 = T.tensor(2., requires_grad=True)
+x2 = [x0.aminmax(), x0.aminmax(dim=1), x1.aminmax(dim=0), T.std_mean(x0), T.std_mean(x0, 1)]
+x3 = [[t.output_nr for t in pair] for pair in x2]
+x4 = [T.autograd.grad(t.sum(), x0 if n != 2 else x1, create_graph=n > 2, retain_graph=True)[0]
+      for n, pair in enumerate(x2) for t in (*pair, pair[0] + pair[1])]
+x5, = T.autograd.grad(sum(t.square().sum() for t in x4 if t.requires_grad), x0)
+""",
 }

@@ -315,10 +315,10 @@ _RULES: dict[str, Callable] = {
     name: rule
     for rule, names in {
         _along_axes: (
-            "sum mean prod var std var_mean amax amin max min argmax argmin all any cumsum cumprod"
-            " cummax cummin logcumsumexp logsumexp norm expand_reduced reshape view swapaxes"
-            " squeeze split unbind flip diagonal diagonal_adjoint diagonal_scatter unfold"
-            " unfold_adjoint view_dtype"
+            "sum mean prod var std var_mean std_mean amax amin aminmax max min argmax argmin all"
+            " any cumsum cumprod cummax cummin logcumsumexp logsumexp norm expand_reduced reshape"
+            " view swapaxes squeeze split unbind flip diagonal diagonal_adjoint diagonal_scatter"
+            " unfold unfold_adjoint view_dtype"
             " sort argsort topk kthvalue median nanmedian mode softmax log_softmax softmax_grad"
             " log_softmax_grad fft_c2c fft_r2c fft_c2r gather scatter scatter_add scatter_fill"
             " scatter_reduce gather_adjoint recurrence contiguous"

@@ -137,7 +137,8 @@ def _pushed(
             read_only_zeros_like(primal) if t is None and has_derivative(primal) else t
             for primal, t in zip(primals, tangents, strict=True)
         ]
-        found = [op.along(primals, moving, statics, outputs)]
+        along = op.along(primals, moving, statics, outputs)
+        found = along if isinstance(along, tuple) else [along]
     elif op.name in FORMULAS and (real or op.name == "sgn"):  # whose rule is its own transpose
         found = [_along(op, primals, statics, outputs[0], edges, tangents)]
     elif op.elements is not None:  # a loss

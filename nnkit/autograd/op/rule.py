@@ -327,9 +327,9 @@ def rule(
         order: the inputs in the order of torch's node, if that differs; the node lists them and
             sends their gradients in this order.
         materializes: whether rules get zeros for an output that received no gradient, or None.
-        along: the tangent of the output, a function of all inputs, their tangents (zeros that
-            nobody may write where there are none), the numbers and the outputs; if torch's differs
-            from what the rules give.
+        along: the tangent of the output, or a tuple of those of all; a function of all inputs,
+            their tangents (zeros that nobody may write where there are none), the numbers and the
+            outputs; if torch's differs from what the rules give.
         elements: for a loss, the element-wise op whose outputs it reduces.
         rules: for each differentiable input a function ``(B, g, ...)`` that returns its gradient.
             If the op broadcasts, the gradient has the broadcast shape (the engine sums it down).
@@ -504,7 +504,10 @@ def connect(
             if edges is None:
                 return
             if way == "copied":
-                return connect(OPS["copy"].op, tensors[:1], (), edges, outputs[:1], device)
+                for out, differentiable in zip(outputs, op.differentiable, strict=True):
+                    if differentiable:
+                        connect(OPS["copy"].op, tensors[:1], (), edges, (out,), device)
+                return
             node = record_seen(op, tensors, statics, edges, outputs, device)
             break
     else:

@@ -51,6 +51,14 @@ def std(B, x, axis, correction, keepdims):
     return B.sqrt(B.var(x, axis, correction, keepdims))
 
 
+def std_mean(B, x, axis, correction, keepdims):
+    return B.std(x, axis, correction, keepdims), B.mean(x, axis, keepdims)
+
+
+def aminmax(B, x, axis, keepdims):
+    return B.amin(x, axis, keepdims), B.amax(x, axis, keepdims)
+
+
 def all(B, x, axis, keepdims):
     return B.eq(B.sum(B.eq(x, 0), axis, keepdims), 0)
 

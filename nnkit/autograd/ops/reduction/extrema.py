@@ -13,7 +13,7 @@ from nnkit.autograd.op.public import public
 from nnkit.autograd.op.rule import real_gradient, rule
 from nnkit.autograd.ops.creation.conversion import converted
 from nnkit.autograd.ops.elementwise import bounds
-from nnkit.autograd.ops.reduction.sums import axis_of, check_dim, one_axis
+from nnkit.autograd.ops.reduction.sums import axis_of, check_dim, one_axis, sum_of_given
 from nnkit.autograd.surface import return_types
 from nnkit.autograd.tensor import Tensor
 from nnkit.backend.dtype import BOOL, COMPLEX, bool_, uint8
@@ -29,6 +29,14 @@ def _shared(B: Any, g: Any, x: Any, reached: Any, axis: Any, keepdims: bool) -> 
 def _grad_extreme(B: Any, g: Any, x: Any, out: Any, axis: Any, keepdims: bool) -> Any:
     reached = B.eq(B.expand_reduced(out, tuple(x.shape), axis, keepdims), x)
     return _shared(B, g, x, reached, axis, keepdims)
+
+
+def _grad_aminmax(
+    B: Any, g_min: Any, g_max: Any, x: Any, min: Any, max: Any, axis: Any, keepdims: bool
+) -> Any:
+    of_min = None if g_min is None else _grad_extreme(B, g_min, x, min, axis, keepdims)
+    of_max = None if g_max is None else _grad_extreme(B, g_max, x, max, axis, keepdims)
+    return sum_of_given(B, of_min, of_max)
 
 
 def _grad_total(B: Any, g: Any, x: Any, out: Any, axis: Any, keepdims: bool) -> Any:
@@ -49,6 +57,12 @@ def _grad_chosen(
     return B.gather_adjoint(g, indices, axis, x_shape)
 
 
+def _copied_along(x: Tensor, axis: Any, keepdims: bool) -> str | None:
+    """``alone`` of a `rule` whose op torch records as a copy of a 0-dim input along a dimension,
+    which is an empty tuple."""
+    return None if axis is None else copied_scalar(x)
+
+
 _total = {
     n: rule(f"a{n}", node=f"{n.capitalize()}Backward1", x=_grad_total) for n in ("max", "min")
 }
@@ -57,6 +71,7 @@ _chosen = {
     n: rule(n, nondifferentiable=("indices",), alone=copied_scalar, x=_grad_chosen)
     for n in ("max", "min")
 }
+_aminmax = rule("aminmax", alone=_copied_along, materializes=False, x=_grad_aminmax)
 _index = {n: rule(n) for n in ("argmax", "argmin")}
 _logical = {n: rule(n) for n in ("all", "any")}
 
@@ -137,13 +152,9 @@ def aminmax(input: Tensor, *, dim: int | None = None, keepdim: bool = False) -> 
     axis = None if dim is None else one_axis("aminmax", dim, len(shape))
     _check_some("aminmax", shape, axis)
     check_dtype("aminmax", input.dtype, ("complex",))
-    if not shape and dim is not None:  # torch copies a number
-        return return_types.aminmax(
-            (_chosen["min"](input, axis, keepdim)[0], _chosen["max"](input, axis, keepdim)[0])
-        )
-    return return_types.aminmax(
-        (_extreme["amin"](input, axis, keepdim), _extreme["amax"](input, axis, keepdim))
-    )
+    if not shape and dim is not None:
+        axis = ()
+    return return_types.aminmax(_aminmax(input, axis, keepdim))
 
 
 def _max(name: str, kind: Any, elementwise: Any, input: Tensor, dim: Any, keepdim: bool) -> Any:

@@ -79,6 +79,13 @@ def grad_mean(B: Any, g: Any, x_shape: tuple, axis: Any, keepdims: bool) -> Any:
     return B.div(B.expand_reduced(g, x_shape, axis, keepdims), count)
 
 
+def sum_of_given(B: Any, first: Any, second: Any) -> Any:
+    """The sum of two gradients, or the one that there is: the other's may be infinite times 0."""
+    if first is None or second is None:
+        return second if first is None else first
+    return B.add(first, second)
+
+
 # A reduction has one node in torch for all elements and another for dimensions that are named.
 _sum, _sum_along = [
     rule(

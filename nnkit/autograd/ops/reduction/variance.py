@@ -11,7 +11,7 @@ from nnkit.autograd.op.out import Out
 from nnkit.autograd.op.public import public
 from nnkit.autograd.op.registry import LIFTED, OPS
 from nnkit.autograd.op.rule import rule
-from nnkit.autograd.ops.reduction.sums import axis_of, check_dim, grad_mean
+from nnkit.autograd.ops.reduction.sums import axis_of, check_dim, grad_mean, sum_of_given
 from nnkit.autograd.tensor import Tensor
 from nnkit.backend.axes import terms
 from nnkit.backend.dtype import FLOATING
@@ -51,12 +51,9 @@ def _along_var(primals: tuple, tangents: list, statics: tuple, outputs: tuple) -
 def _grad_var_mean(
     B: Any, g_var: Any, g_mean: Any, x: Any, axis: Any, correction: float, keepdims: bool
 ) -> Any:
-    """The sum of both, or the one that there is: the other's may be infinite times 0."""
+    of_var = None if g_var is None else _grad_var(B, g_var, x, axis, correction, keepdims)
     of_mean = None if g_mean is None else grad_mean(B, g_mean, tuple(x.shape), axis, keepdims)
-    if g_var is None:
-        return of_mean
-    of_var = _grad_var(B, g_var, x, axis, correction, keepdims)
-    return of_var if of_mean is None else B.add(of_var, of_mean)
+    return sum_of_given(B, of_var, of_mean)
 
 
 def _ratio(B: Any, g: Any, divisor: Any) -> Any:
@@ -70,10 +67,28 @@ def _grad_std(
     return _grad_var(B, B.mul(_ratio(B, g, out), 0.5), x, axis, correction, keepdims)
 
 
+def _grad_std_mean(
+    B: Any, g_std: Any, g_mean: Any, x: Any, std: Any, axis: Any, correction: float, keepdims: bool
+) -> Any:
+    of_std = None if g_std is None else _grad_std(B, g_std, x, std, axis, correction, keepdims)
+    of_mean = None if g_mean is None else grad_mean(B, g_mean, tuple(x.shape), axis, keepdims)
+    return sum_of_given(B, of_std, of_mean)
+
+
 def _along_std(primals: tuple, tangents: list, statics: tuple, outputs: tuple) -> Tensor:
     """The tangent of a standard deviation: 0 where that is 0, whatever the elements do."""
     of_var = _along_var(primals, tangents, statics, outputs)
     return _ratio(LIFTED, of_var, LIFTED.mul(outputs[0], 2.0))
+
+
+def _with_mean(along: Callable) -> Callable:
+    """The tangents of what ``along`` is for, and of the mean."""
+
+    def of_both(primals: tuple, tangents: list, statics: tuple, outputs: tuple) -> tuple:
+        axis, _, keepdims = statics
+        return along(primals, tangents, statics, outputs), LIFTED.mean(tangents[0], axis, keepdims)
+
+    return of_both
 
 
 def _mean_of_all(x: Any, axis: Any, correction: float, keepdims: bool) -> str | None:
@@ -84,13 +99,10 @@ def _mean_of_all(x: Any, axis: Any, correction: float, keepdims: bool) -> str | 
     return "refused" if count == 1 and x._array.size and double else None
 
 
-_mean_beside = rule("mean", node="StdMeanBackward0", x=grad_mean)
 _var = rule("var", alone=_mean_of_all, along=_along_var, x=_grad_var)
-_std, _std_beside = [
-    rule("std", node=node, alone=_mean_of_all, along=_along_std, x=_grad_std)
-    for node in ("StdBackward0", "StdMeanBackward0")
-]
-_var_mean = rule("var_mean", materializes=False, x=_grad_var_mean)
+_std = rule("std", alone=_mean_of_all, along=_along_std, x=_grad_std)
+_var_mean = rule("var_mean", materializes=False, along=_with_mean(_along_var), x=_grad_var_mean)
+_std_mean = rule("std_mean", materializes=False, along=_with_mean(_along_std), x=_grad_std_mean)
 
 
 def _spread(
@@ -230,5 +242,4 @@ def std_mean(
         (tensor(1.), tensor(2.))
     """
     axis, correction = _spread("std_mean", input, dim, unbiased, keepdim, correction)
-    mean = _mean_beside(input, axis, keepdim)  # before, so that its gradient is added after
-    return _std_beside(input, axis, correction, keepdim), mean
+    return _std_mean(input, axis, correction, keepdim)

@@ -66,8 +66,10 @@ PyObject* spread(Arguments arguments, bool root, bool with_mean) {
 PyObject* var(Arguments arguments) { return spread(arguments, false, false); }
 PyObject* standard_deviation(Arguments arguments) { return spread(arguments, true, false); }
 PyObject* var_mean(Arguments arguments) { return spread(arguments, false, true); }
+PyObject* std_mean(Arguments arguments) { return spread(arguments, true, true); }
 
-Registration var_("var", var), std_("std", standard_deviation), var_mean_("var_mean", var_mean);
+Registration var_("var", var), std_("std", standard_deviation), var_mean_("var_mean", var_mean),
+    std_mean_("std_mean", std_mean);
 
 }  // namespace
 }  // namespace nnkit
