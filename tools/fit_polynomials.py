@@ -80,6 +80,12 @@ def main() -> None:
     for end, degree, digits in ((near, 6, double), (near, 3, wide), (mpf(1) / 9, 5, wide)):
         fit("(2 atanh(s) - 2 s) / s^3 in s^2", root(lambda s: 2 * (mpmath.atanh(s) - s) / s**3), 0,
             end, degree, digits, weight=lambda z: z / 2)  # fmt: skip
+    fit("(2 atanh(s) - 2 s - 2 / 3 s^3) / s^5 in s^2",
+        root(lambda s: 2 * (mpmath.atanh(s) - s - s**3 / 3) / s**5), mpf("1e-12"), near, 7, double,
+        weight=lambda z: z * z / 2)  # fmt: skip
+    sinh = root(lambda x: (mpmath.sinh(x) - x) / x**3)
+    fit("(sinh(x) - x) / x^3 in x^2", sinh, mpf("1e-12"), mpf("1.001"), 6, double,
+        weight=lambda z: z)  # fmt: skip
     tanh = root(lambda x: (mpmath.tanh(x) - x) / x**3)
     fit("(tanh(x) - x) / x^3 in x^2", tanh, 0, mpf("0.625") ** 2, 2, double, 3,
         weight=lambda z: z)  # fmt: skip
@@ -92,10 +98,13 @@ def main() -> None:
         weight=lambda z: z**2)  # fmt: skip
 
     tiny = mpf("1e-12")
-    fit("(atan(t) - t) / t^3 in t^2", root(lambda t: (mpmath.atan(t) - t) / t**3), tiny, 1, 9,
-        single, weight=lambda z: z)  # fmt: skip
-    fit("(asin(x) - x) / x^3 in x^2", root(lambda x: (mpmath.asin(x) - x) / x**3), tiny,
-        mpf("0.25") * mpf("1.001"), 5, single, weight=lambda z: z)  # fmt: skip
+    eighth = (mpmath.sqrt(2) - 1) ** 2 * mpf("1.001")  # of pi
+    for end, degree, digits in ((mpf(1), 9, single), (eighth, 11, double)):
+        fit("(atan(t) - t) / t^3 in t^2", root(lambda t: (mpmath.atan(t) - t) / t**3), tiny, end,
+            degree, digits, weight=lambda z: z)  # fmt: skip
+    for degree, digits in ((5, single), (13, double)):
+        fit("(asin(x) - x) / x^3 in x^2", root(lambda x: (mpmath.asin(x) - x) / x**3), tiny,
+            mpf("0.25") * mpf("1.001"), degree, digits, weight=lambda z: z)  # fmt: skip
 
     erf = root(lambda x: mpmath.erf(x) / x)
     fit("erf(x) / x in x^2", erf, 0, mpf("0.9") ** 2, 5, single)

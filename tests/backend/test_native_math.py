@@ -100,11 +100,17 @@ OF_CIRCLE = ["sin", "cos", "tan"]
 
 
 @pytest.mark.parametrize(
-    "name", ["exp", "expm1", "log", "log1p", "tanh", "sigmoid", "erf", *OF_CIRCLE]
+    "name",
+    "exp exp2 expm1 log log2 log10 log1p tanh sigmoid erf sinh cosh atan asin acos atanh".split()
+    + OF_CIRCLE,
 )
 def test_double_precision(name):
     mpmath = pytest.importorskip("mpmath")
-    reference = getattr(mpmath, name, lambda x: 1 / (1 + mpmath.exp(-x)))
+    others = {
+        "sigmoid": lambda x: 1 / (1 + mpmath.exp(-x)), "exp2": lambda x: mpmath.mpf(2) ** x,
+        "log2": lambda x: mpmath.log(x) / mpmath.log(2),
+    }  # fmt: skip
+    reference = others.get(name) or getattr(mpmath, name)
     random = np.random.RandomState(0)
     x = np.concatenate([random.uniform(-1, 1, 300), random.standard_normal(200) * 10])
     x = np.concatenate([x, 10.0 ** random.uniform(-300, 2, 100)])
@@ -112,10 +118,27 @@ def test_double_precision(name):
         x = np.concatenate([x, random.uniform(-5e5, 5e5, 200), np.arange(-100, 100) * np.pi / 2])
     if name.startswith("log"):
         x = np.abs(x)
+    if name in ("asin", "acos", "atanh"):
+        x = x[np.abs(x) < 1]
     result = getattr(BACKEND, name)(x)
     with mpmath.workdps(40):
         for value, argument in zip(result.tolist(), x.tolist()):
             true = reference(mpmath.mpf(argument))
+            assert abs(mpmath.mpf(value) - true) <= 2 * np.spacing(abs(float(true)))
+
+
+@pytest.mark.parametrize("name", ["pow", "atan2"])
+def test_double_precision_of_pairs(name):
+    mpmath = pytest.importorskip("mpmath")
+    random = np.random.RandomState(0)
+    x = np.concatenate([random.uniform(0, 4, 300), 2.0 ** random.uniform(-1074, 1023, 300)])
+    y = np.concatenate([random.uniform(-9, 9, 300), random.uniform(-700, 700, 300)])
+    y[300:] /= np.abs(np.log(x[300:])) if name == "pow" else 1
+    result = getattr(BACKEND, name)(x, y)
+    reference = {"pow": mpmath.power, "atan2": mpmath.atan2}[name]
+    with mpmath.workdps(40):
+        for value, *arguments in zip(result.tolist(), x.tolist(), y.tolist()):
+            true = reference(*map(mpmath.mpf, arguments))
             assert abs(mpmath.mpf(value) - true) <= 2 * np.spacing(abs(float(true)))
 
 

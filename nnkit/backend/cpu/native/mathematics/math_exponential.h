@@ -93,13 +93,16 @@ inline T exp_of_moderate(T x) {
     return sum_of(power) * power_of_two(power.shifted);
 }
 
-// 2^n (e^r - 1) + (2^n - 1), both halved since the highest 2^n overflows.
-inline double expm1(double x) {
-    using F = Format<double>;
+// (e^x - 1) / 4 as 2^n (e^r - 1) + (2^n - 1), both quartered since the highest 2^n overflow.
+inline double quarter_expm1(double x) {
     const PowerOfE<double> power(x);
-    const double scale = power_of_two(power.shifted, -1);
-    const double half = (scale * power.high + (scale - 0.5)) + scale * power.low;
-    return within(x, -40.0, 710.0, -1.0, std::copysign(2.0 * half, x), F::infinity);
+    const double scale = power_of_two(power.shifted, -2);
+    return (scale * power.high + (scale - 0.25)) + scale * power.low;
+}
+
+inline double expm1(double x) {
+    const double value = std::fabs(x) < 0x1p-54 ? x : std::copysign(4.0 * quarter_expm1(x), x);
+    return within(x, -40.0, 710.0, -1.0, value, Format<double>::infinity);
 }
 
 // e^x = 2^n + 2^n (e^r - 1) for a result that is rounded to float
@@ -141,7 +144,16 @@ inline float exp2_of_moderate(float x) {
                                               0.05550357071f, 0.2402265076f, 0.693147188f);
     return power * power_of_two(shifted);
 }
-inline double exp2(double x) { return std::exp2(x); }
+inline double exp2(double x) {
+    using F = Format<double>;
+    const double shifted = x + F::rounder, r = x - (shifted - F::rounder);
+    const double first = upper_half(r), high = first * F::log_2_high, y = r * log_2;
+    const double low = (r - first) * F::log_2_high + r * F::log_2_low +
+                       y * y * exponential_tail(y);
+    const double sum = 1.0 + high, lost = high - (sum - 1.0);
+    const double value = times_power_of_two(sum + (lost + low), shifted);
+    return within(x, -1076.0, 1025.0, 0.0, value, F::infinity);
+}
 
 // x = m 2^e with m between sqrt(1/2) and sqrt(2), for positive finite x.
 template <typename T>
@@ -170,16 +182,40 @@ inline T log_of_special(T x, T value) {
     return x < T(0) ? Format<T>::nan : value;
 }
 
+// (2 atanh(s) - 2 s) / s for z = s^2
+inline double atanh_tail(double z) {
+    return z * polynomial(z, 0.14617807153417325, 0.15331611722055008, 0.18182892432536871,
+                          0.22222211089379496, 0.28571428626253838, 0.39999999999898891,
+                          0.66666666666666697);
+}
+
 // e log(2) + log(1 + f) with log(1 + f) = 2 atanh(s), s = f / (2 + f); since 2 s = f - s f, the
 // rounding of s is made small (P. T. P. Tang's and the Sun library's arrangement).
 inline double log_of_parts(double f, double e) {
-    const double half_square = 0.5 * f * f, s = f / (2.0 + f), z = s * s;
-    const double tail = z * polynomial(z, 0.14617807153417325, 0.15331611722055008,
-                                       0.18182892432536871, 0.22222211089379496,
-                                       0.28571428626253838, 0.39999999999898891,
-                                       0.66666666666666697);
-    const double low = s * (half_square + tail) + e * Format<double>::log_2_low;
+    const double half_square = 0.5 * f * f, s = f / (2.0 + f);
+    const double low = s * (half_square + atanh_tail(s * s)) + e * Format<double>::log_2_low;
     return e * Format<double>::log_2_high - ((half_square - low) - f);
+}
+
+// The same divided by log(base): the logarithm of 2 to that base and 1 / log(base) are given in two
+// parts, of which the first has so few bits that its products are exact.
+inline double log_to(double x, double of_2, double of_2_low, double inverse, double inverse_low) {
+    const bool is_subnormal = x < std::numeric_limits<double>::min();
+    const Split<double> split(x, is_subnormal ? 0x1p53 : 1.0);
+    const double f = split.m - 1.0, half_square = 0.5 * f * f, s = f / (2.0 + f);
+    const double high = upper_half(f - half_square);
+    const double low = (f - high) - half_square + s * (half_square + atanh_tail(s * s));
+    const double whole = split.e * of_2, first = high * inverse, sum = whole + first;
+    const double rest = (low + high) * inverse_low + low * inverse + split.e * of_2_low;
+    return log_of_special(x, sum + (((whole - sum) + first) + rest));
+}
+
+inline double log2(double x) {
+    return log_to(x, 1.0, 0.0, 0x1.71547652p+0, 0x1.705fc2eefa2p-33);
+}
+inline double log10(double x) {
+    return log_to(x, 0x1.34413509f78p-2, 0x1.fef311f12b358p-46, 0x1.bcb7b152p-2,
+                  0x1.b9438ca9aadd5p-36);
 }
 
 inline double log_of_normal(double x) {
@@ -221,9 +257,7 @@ inline float log_to(float x, double of_2, double inverse) {
 
 inline float log(float x) { return log_to(x, log_2, 1); }
 inline float log2(float x) { return log_to(x, 1, 1 / log_2); }
-inline double log2(double x) { return std::log2(x); }
 inline float log10(float x) { return log_to(x, log_2 / log_10, 1 / log_10); }
-inline double log10(double x) { return std::log10(x); }
 
 // log(u) with u = 1 + x, which may have lost x where it is near 1.
 inline float log1p(float x) {
@@ -292,13 +326,30 @@ inline float sinh(float x) {
     const double value = 0.5 * (power - 1.0 / power);
     return float(std::fabs(x) < 0x1p-6f ? wide + wide * wide * wide * (1.0 / 6.0) : value);
 }
-inline double sinh(double x) { return std::sinh(x); }
+// (e^|x| - 1) / 2 for the hyperbolic functions; infinity where they overflow.
+inline double half_expm1_of_size(double x) {
+    const double size = std::fabs(x);
+    return 2.0 * quarter_expm1(size > 710.6 ? 710.6 : size);
+}
+
+// h + h / (1 + 2 h) with h = (e^|x| - 1) / 2, up to 1 a polynomial.
+inline double sinh(double x) {
+    const double size = std::fabs(x), half = half_expm1_of_size(x), z = x * x;
+    const double far = half + (0.5 - 0.5 / (1.0 + 2.0 * half));
+    const double near = size + size * z * polynomial(
+        z, 7.7462782248108145e-13, 1.6057676882739472e-10, 2.5052117723953198e-8,
+        2.7557319191250886e-6, 0.00019841269841324471, 0.0083333333333332992, 0.16666666666666667);
+    return std::copysign(size < 1.0 ? near : far, x);
+}
 
 // (e^x + e^-x) / 2
 inline float cosh(float x) {
     const double power = exp(double(x));
     return float(0.5 * (power + 1.0 / power));
 }
-inline double cosh(double x) { return std::cosh(x); }
+inline double cosh(double x) {
+    const double half = half_expm1_of_size(x) + 0.5;
+    return half + 0.25 / half;
+}
 
 }  // namespace nnkit::math

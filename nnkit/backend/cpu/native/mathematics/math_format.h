@@ -65,6 +65,11 @@ inline T from_bits(typename Format<T>::Bits bits) {
     return x;
 }
 
+// x cut to its first 21 bits, so that the product with a number of 32 bits is exact.
+inline double upper_half(double x) {
+    return from_bits<double>(bits_of(x) & ~Format<double>::Bits(0xffffffff));
+}
+
 // The second argument where the condition holds, else the third; both are always computed.
 template <typename T>
 inline T where(bool condition, T yes, T no) {

@@ -167,7 +167,8 @@ inline void with_circle(const T* x, std::ptrdiff_t count, LoopOfCircle loop) {
     }
 }
 
-// The inverse functions of floats, in double precision since their sums would cancel.
+// The inverse functions: those of floats in double precision, since their sums would cancel, those
+// of doubles with what pi lacks in double precision.
 
 // atan of 0 <= t <= 1
 inline double atan_of_share(double t) {
@@ -175,6 +176,29 @@ inline double atan_of_share(double t) {
     return t + t * z * polynomial(z, 0.001488691939, -0.009144629761, 0.02630500111,
                                   -0.04896051403, 0.0703191425, -0.08931826777, 0.1108826163,
                                   -0.1428400379, 0.1999994932, -0.3333333308);
+}
+
+constexpr double pi_low = 0x1.1a62633145c07p-53;
+
+// atan(small / large) of 0 <= small <= large: from tan(pi / 8) on pi / 4 less the atan of
+// (large - small) / (large + small).
+inline double atan_of_ratio(double small, double large) {
+    const bool folded = small > 0x1.a827999fcef32p-2 * large;
+    const double unit = large > 0x1p1000 ? 0x1p-60 : 1.0;  // against a sum that overflows
+    const double above = folded ? small * unit - large * unit : small;
+    const double t = above / (folded ? small * unit + large * unit : large), z = t * t;
+    const double more = t * z * polynomial(
+        z, 0.016271944751537432, -0.03455809255132811, 0.045511081263214864, -0.052303478730151704,
+        0.058789145444004825, -0.066664236280692436, 0.076922963049744691, -0.090909087510766358,
+        0.11111111105106705, -0.14285714285659327, 0.19999999999999803, -0.33333333333333333);
+    return folded ? 0.25 * pi + (t + (more + 0.25 * pi_low)) : t + more;
+}
+
+inline double atan(double x) {
+    const double size = std::fabs(x);
+    const bool above = size > 1.0;
+    const double angle = atan_of_ratio(above ? 1.0 : size, above ? size : 1.0);
+    return std::copysign(above ? 0.5 * pi - (angle - 0.5 * pi_low) : angle, x);
 }
 
 inline float atan(float x) {
@@ -193,6 +217,16 @@ inline float atan2(float y, float x) {
     const double share = (equal ? double(large > 0.0) : small) / (equal ? 1.0 : large);
     const double first = atan_of_share(share), turned = steep ? 0.5 * pi - first : first;
     return std::copysign(float(bits_of(x) >> 31 ? pi - turned : turned), y);
+}
+
+inline double atan2(double y, double x) {
+    const double width = std::fabs(x), height = std::fabs(y);
+    const bool steep = height > width;
+    const double large = steep ? height : width, small = steep ? width : height;
+    const bool equal = small == large;
+    const double first = atan_of_ratio(equal ? double(large > 0.0) : small, equal ? 1.0 : large);
+    const double turned = steep ? 0.5 * pi - (first - 0.5 * pi_low) : first;
+    return std::copysign(bits_of(x) >> 63 ? pi - (turned - pi_low) : turned, y);
 }
 
 // asin of |x| <= 1/2, from there on pi / 2 - 2 asin(sqrt((1 - |x|) / 2)).
@@ -221,6 +255,41 @@ inline float acos(float x) {
     return float(x < 0.0f ? pi - angle : angle);
 }
 
+// The same of doubles, with what the root lacks.
+struct WideArcSine {
+    double root, more;  // the asin of |x| or of the root is their sum
+    bool far;
+
+    explicit WideArcSine(double x) {
+        const double size = std::fabs(x);
+        far = size > 0.5;
+        const double z = far ? 0.5 * (1.0 - size) : size * size;
+        const double whole = far ? std::sqrt(z) : size;
+        const double tail = whole * z * polynomial(
+            z, 0.02966958634600455, -0.019331442635653324, 0.019616311323766656,
+            0.0030201597708104343, 0.0093259243192010294, 0.0096207400460010952,
+            0.011566590456414095, 0.013963769422268295, 0.01735281711261822, 0.022372157423732683,
+            0.030381944475937224, 0.044642857142547606, 0.075000000000001195, 0.16666666666666667);
+        root = far ? upper_half(whole) : whole;
+        more = tail + (far && z > 0.0 ? (z - root * root) / (whole + root) : 0.0);
+    }
+};
+
+inline double asin(double x) {
+    const WideArcSine arc(x);
+    const double near = arc.root + arc.more;
+    const double far = (0.5 * pi - 2.0 * arc.root) - (2.0 * arc.more - 0.5 * pi_low);
+    return std::copysign(arc.far ? far : near, x);
+}
+
+inline double acos(double x) {
+    const WideArcSine arc(x);
+    const double sign = x < 0.0 ? -1.0 : 1.0, twice = 2.0 * (arc.root + arc.more);
+    const double near = 0.5 * pi - (sign * arc.root - (0.5 * pi_low - sign * arc.more));
+    const double far = x < 0.0 ? pi - (twice - pi_low) : twice;
+    return arc.far ? far : near;
+}
+
 inline float asinh(float x) {
     const double size = std::fabs(x), square = size * size;
     const double more = square / (1.0 + std::sqrt(1.0 + square));
@@ -236,14 +305,14 @@ inline float atanh(float x) {
     const double size = std::fabs(x);
     return std::copysign(float(0.5 * log1p(2.0 * size / (1.0 - size))), x);
 }
+inline double atanh(double x) {
+    const double size = std::fabs(x), far = 0.5 * log1p(2.0 * size / (1.0 - size));
+    const double near = size + 0.5 * (size * atanh_tail(size * size));
+    return std::copysign(size < 0.17 ? near : far, x);
+}
 
-// These are rare in loops over arrays; the C library's serve.
-inline double asin(double x) { return std::asin(x); }
-inline double acos(double x) { return std::acos(x); }
-inline double atan(double x) { return std::atan(x); }
-inline double atan2(double y, double x) { return std::atan2(y, x); }
+// These are rare in loops over arrays; the C library's serve, as torch.
 inline double asinh(double x) { return std::asinh(x); }
 inline double acosh(double x) { return std::acosh(x); }
-inline double atanh(double x) { return std::atanh(x); }
 
 }  // namespace nnkit::math
