@@ -34,7 +34,8 @@ CASES = (
 
 @needs_mpi
 def test_the_same_weights_as_one_process_with_the_whole_batch() -> None:
-    assert succeed("data_parallel", 3, "nnkit", *CASES).count("passed") == 3
+    assert succeed("data_parallel", 3, "nnkit", *CASES[:8]).count("passed") == 3
+    assert succeed("data_parallel", 2, "nnkit", *CASES[8:]).count("passed") == 2
 
 
 @needs_mpi
