@@ -555,6 +555,10 @@ for a, b in x1:
         x2 = T.linalg.lstsq(a, b, driver=driver)
         x0 += [x2, T.autograd.grad(x2.solution.square().sum(), (a, b))]
 """,
+    "gradients of copied parts lie by rows, of the whole as well": """
+x0 = T.ones(1, 1, 1, 2, requires_grad=True)
+x1 = [T.autograd.grad(T.slice_copy(x0, d, *a).sum(), x0) for d in (0, 3) for a in ((), (0, 1))]
+""",
     "two results of one node": """
 x0 = T.tensor([[1., 3., 3.], [2., 0., 2.]], requires_grad=True)
 x1 = T.tensor(2., requires_grad=True)
@@ -563,5 +567,27 @@ x3 = [[t.output_nr for t in pair] for pair in x2]
 x4 = [T.autograd.grad(t.sum(), x0 if n != 2 else x1, create_graph=n > 2, retain_graph=True)[0]
       for n, pair in enumerate(x2) for t in (*pair, pair[0] + pair[1])]
 x5, = T.autograd.grad(sum(t.square().sum() for t in x4 if t.requires_grad), x0)
+""",
+    "what has no elements is normalized, and its gradient is empty": """
+x0 = []
+for dtype in (T.float32, T.float64, T.float16, T.bfloat16):
+    for shape in ((2, 0), (2, 3, 0), (2, 0, 3), (0, 3)):
+        x1 = T.zeros(shape, dtype=dtype, requires_grad=True)
+        w = T.ones(shape[-1:], dtype=dtype, requires_grad=True)
+        x2 = T.nn.functional.layer_norm(x1, shape[-1:], w, w)
+        x0 += [x2, T.autograd.grad(x2.sum(), (x1, w))]
+        x0.append(T.nn.functional.rms_norm(x1, shape[-1:], w))
+        x0.append(T.autograd.grad(x0[-1].sum(), (x1, w)))
+""",
+    "images without channels are refused": """
+x0 = []
+for shape in ((2, 0, 3), (2, 0, 3, 3), (0, 2, 3, 3), (2, 0), (2, 3), (0,)):
+    for f in (lambda x: T.nn.functional.interpolate(x, scale_factor=2.0),
+              lambda x: T.nn.functional.interpolate(x, 4, mode='bicubic'),
+              lambda x: T.nn.functional.unfold(x, 1)):
+        try:
+            x0.append(f(T.ones(shape)).shape)
+        except (RuntimeError, IndexError, NotImplementedError) as error:
+            x0.append(isinstance(error, IndexError))
 """,
 }

@@ -110,7 +110,7 @@ def unfold(
                  [4., 5.]]])
     """
     check_tensor("unfold", input)
-    if input.ndim < 3:  # torch first asks for the size of a dimension that is not there
+    if input.ndim < 2 or (input.ndim == 2 and input.shape[1]):  # torch asks for further sizes
         raise IndexError(f"unfold(): expected 3 or 4 dimensions, got shape {list(input.shape)}")
     x = batched("unfold", input, 2)
     if 0 in x.shape[1:]:

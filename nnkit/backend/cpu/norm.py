@@ -78,10 +78,13 @@ def _keeper(x: Any, weight: Any, axes: tuple[int, ...], eps: float) -> Callable 
 def _standardize(x, weight, bias, axes, eps, centre, keep=None):
     count = math.prod([x.shape[a] for a in axes])
     if centre:
-        first = x[tuple([slice(0, 1) if a in axes else slice(None) for a in range(x.ndim)])]
-        first = np.where(np.isfinite(first), first, 0)
+        if count:
+            first = x[tuple([slice(0, 1) if a in axes else slice(None) for a in range(x.ndim)])]
+            first = np.where(np.isfinite(first), first, 0)
+        else:
+            first = sum_along(x, axes)  # 0
         mean = sum_along(x - first, axes)  # the mean of equal numbers is that number
-        mean = first + mean / count
+        mean = first + mean / max(count, 1)
         out = np.subtract(x, mean, order="C")
         variance = sum_along(out * out, axes)
     else:

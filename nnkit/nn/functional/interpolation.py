@@ -103,6 +103,11 @@ def interpolate(
             f"interpolate: Input and output sizes should be greater than 0, got {list(old)} and "
             f"{list(new)}"
         )
+    if not input.shape[1]:
+        raise RuntimeError(
+            f"interpolate: Non-empty {input.ndim}D data tensor expected but got a tensor with "
+            f"sizes {list(input.shape)}"
+        )
     between = not mode.startswith("nearest")
     if input.dtype.category != FLOATING and (input.dtype is not uint8 or between and axes != 2):
         raise NotImplementedError(

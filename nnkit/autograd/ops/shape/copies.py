@@ -13,7 +13,7 @@ from nnkit.autograd.op.public import public
 from nnkit.autograd.op.rule import real_gradient, without_derivative
 from nnkit.autograd.ops.creation.conversion import clone, converted
 from nnkit.autograd.ops.elementwise.conjugation import resolve_conj, resolve_neg
-from nnkit.autograd.ops.indexing.narrowing import select
+from nnkit.autograd.ops.indexing.narrowing import narrow, select
 from nnkit.autograd.ops.shape import joining, reshaping, strided
 from nnkit.autograd.tensor import Tensor, on_its_own
 from nnkit.backend.memory import contiguous_format
@@ -105,7 +105,11 @@ def slice_copy(
     axis = normalize_dim(dim, input.ndim, "slice_copy")
     if step <= 0:
         raise RuntimeError(f"slice_copy(): step must be greater than zero, got {step}")
-    part = input[(slice(None),) * axis + (slice(start, end, step),)]
+    length = input._array.shape[axis]
+    if slice(start, end, step).indices(length) == (0, length, 1):  # no index would record it
+        part = narrow(input, axis, 0, length)
+    else:
+        part = input[(slice(None),) * axis + (slice(start, end, step),)]
     return real_gradient("slice_copy", _copied(part))
 
 
