@@ -51,6 +51,10 @@ def test_what_is_not_swapped(lib: Any) -> None:
 
     with raises(lib, RuntimeError, "different slots"):
         swap(lib, b, lib.Tensor._make_subclass(Slotted, lib.ones(2)))
+    used = -b
+    with raises(lib, AttributeError, "inference mode"), lib.inference_mode():
+        swap(lib, b, lib.ones(3))
+    assert used.requires_grad
 
 
 def test_modules_swap(lib: Any, future: Any) -> None:

@@ -9,6 +9,7 @@ from nnkit.autograd.arguments.overriding import overridable
 from nnkit.autograd.engine.node import RENEWED, Node, RemovableHandle, leaf_hooks
 from nnkit.autograd.engine.renewal import look_up_former, recorded
 from nnkit.autograd.engine.saved import SavedIndex
+from nnkit.autograd.grad_mode import MODE
 from nnkit.autograd.op.public import attach
 from nnkit.autograd.tensor import Tensor
 
@@ -22,6 +23,7 @@ def swap_tensors(t1: Tensor, t2: Tensor) -> None:
     Raises:
         RuntimeError: there are weak references to one of them, a graph has saved it, it is the base
             of a view or the gradient of another, or their classes have different slots.
+        AttributeError: a graph leads to one of them, in inference mode or to an inference tensor.
 
     Example:
         >>> import nnkit
@@ -39,6 +41,9 @@ def swap_tensors(t1: Tensor, t2: Tensor) -> None:
     if slots != _slots(t2):
         raise RuntimeError("Cannot swap t1 and t2 if they have different slots")
     graphs = [_graphs_of(tensor, name) for name, tensor in (("t1", t1), ("t2", t2))]
+    for tensor, nodes in zip((t1, t2), graphs, strict=True):
+        if nodes and (MODE.inference or tensor._is_inference()):
+            raise AttributeError("swap_tensors(): inference mode hides the graph of a tensor")
     contents = [_contents(tensor, slots) for tensor in (t1, t2)]
     t1.__class__, t2.__class__ = type(t2), type(t1)
     for tensor, content in zip((t2, t1), contents):
