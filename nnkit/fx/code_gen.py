@@ -37,7 +37,8 @@ class CodeGen:
 
     def gen_fn_def(self, free_vars: list[str], maybe_return_annotation: str) -> str:
         """The head of the function, given the text of its parameters but for ``self``."""
-        return f"def forward({', '.join(['self', *free_vars])}){maybe_return_annotation}:"
+        own = [] if free_vars[:1] == ["self"] else ["self"]  # a function's that was traced
+        return f"def forward({', '.join([*own, *free_vars])}){maybe_return_annotation}:"
 
     def generate_output(self, output_args: Any) -> str:
         """The statement that returns a result, of Nodes whose ``repr`` are their names."""

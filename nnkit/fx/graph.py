@@ -380,6 +380,13 @@ def _has(module: Any, path: str) -> bool:
     return True
 
 
+def found_at(module: Any, path: str) -> Any:
+    """What a module has at a path, None if it has nothing there."""
+    for part in path.split("."):
+        module = getattr(module, part, None)
+    return module
+
+
 class _Place:
     """The place of new operations, from now on or, as a block, until its end."""
 
@@ -531,11 +538,9 @@ class _Printer:
         name = qualified_name(function)
         package, *rest = name.split(".")
         if package in ("nnkit", "torch") and rest:
-            found: Any = _package()
-            for part in rest:
-                found = getattr(found, part, None)
-            if found is function:
-                self.globals[package] = _package()
+            home = sys.modules.get(package, _package())
+            if found_at(home, ".".join(rest)) is function:
+                self.globals[package] = home
                 return name
         if getattr(builtins, name, None) is function:
             return name

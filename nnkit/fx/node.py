@@ -77,7 +77,10 @@ def map_arg(a: Argument, fn: Callable[[Node], Any]) -> Any:
 
 
 def qualified_name(function: Callable) -> str:
-    """The name by which a function can be imported: nnkit's public one where there is one."""
+    """The name by which a function can be imported: nnkit's public one where there is one.
+
+    That of a Python operator begins with ``_operator``, where it is defined.
+    """
     if getattr(builtins, function.__name__, None) is function:
         return function.__name__
     module, name = getattr(function, "__module__", None), function.__name__
@@ -88,7 +91,7 @@ def qualified_name(function: Callable) -> str:
         for place, holder in places.items():
             if getattr(holder, name, None) is function:
                 return f"{nnkit.Tensor.__module__.partition('.')[0]}.{place}{name}"
-    return f"{'operator' if module == '_operator' else module}.{name}"
+    return f"{str(module).replace('torch._ops', 'torch.ops')}.{name}"
 
 
 class Node:
@@ -288,8 +291,10 @@ class Node:
         if self.op == "output":
             return f"return {self.args[0]}"
         target = self.target if isinstance(self.target, str) else qualified_name(self.target)
-        if getattr(builtins, str(target), None) is self.target:
+        if getattr(builtins, target, None) is self.target:
             target = f"builtins.{target}"
+        if target.startswith("_operator.") and self.op == "call_function":
+            target = target[1:]
         kind = "" if self.type is None else f"{type_name(self.type)} "
         line = f"%{self.name} : {kind}[num_users={len(self.users)}] = {self.op}[target={target}]"
         if self.op == "placeholder":

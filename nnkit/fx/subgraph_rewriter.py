@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 import copy
-import itertools
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any, NamedTuple
 
-from nnkit.autograd import Tensor
-from nnkit.fx.graph import Graph
+from nnkit.fx.graph import Graph, found_at
 from nnkit.fx.graph_module import GraphModule, _put
 from nnkit.fx.node import Node
+from nnkit.fx.passes.utils.matcher_utils import InternalMatch, SubgraphMatcher
 from nnkit.fx.tracer import symbolic_trace
 from nnkit.nn.modules.module import Module
 
@@ -32,23 +31,6 @@ class ReplacedPatterns:
     anchor: Node
     nodes_map: dict[Node, Node]
     replacements: list[Node]
-
-
-@dataclass
-class InternalMatch:
-    """A place where a pattern occurs, for filters and callbacks.
-
-    Attributes:
-        anchors: the pattern's results that nothing else in it uses.
-        nodes_map: the node, or the constant, for each node of the pattern.
-        placeholder_nodes: those for its inputs.
-        returning_nodes: those for its results.
-    """
-
-    anchors: list[Node]
-    nodes_map: dict[Node, Any] = field(default_factory=dict)
-    placeholder_nodes: list[Any] = field(default_factory=list)
-    returning_nodes: list[Node] = field(default_factory=list)
 
 
 def replace_pattern(gm: GraphModule, pattern: Any, replacement: Any) -> list[Match]:
@@ -89,7 +71,7 @@ def replace_pattern_with_filters(
         replacement_callback: gives the graph for a match in place of ``replacement``.
     """
     graph, wanted = gm.graph, _graph_of(pattern)
-    matches = _matches(graph, wanted, ignore_literals)
+    matches = SubgraphMatcher(wanted, ignore_literals=ignore_literals).match(graph)
     for accepted in match_filters or ():
         matches = [match for match in matches if accepted(match, graph, wanted)]
     if replacement is None and replacement_callback is None:
@@ -113,96 +95,6 @@ def _graph_of(program: Any) -> Graph:
     if isinstance(program, Graph):
         return program
     return (program if isinstance(program, GraphModule) else symbolic_trace(program)).graph
-
-
-# Where a pattern occurs
-
-
-def _matches(graph: Graph, pattern: Graph, ignores_literals: bool) -> list[InternalMatch]:
-    """The places, in the graph's order, without those that overlap an earlier one."""
-    inputs = [node for node in pattern.nodes if node.op == "placeholder"]
-    results = pattern.output_node().all_input_nodes
-    anchors = [node for node in results if len(node.users) == 1]
-    candidates = [[node for node in graph.nodes if _are_alike(anchor, node)] for anchor in anchors]
-    taken: set[Node] = set()
-    found = []
-    for chosen in itertools.product(*candidates):
-        comparison = _Comparison(ignores_literals)
-        if not all(map(comparison.matches, anchors, chosen)):
-            continue
-        own = {comparison.nodes[n] for n in comparison.nodes if n.op != "placeholder"}
-        inner = (node for node in comparison.nodes if node.op != "placeholder")
-        inside = all(
-            user in own
-            for node in inner if node not in results
-            for user in comparison.nodes[node].users
-        )  # fmt: skip
-        if inside and own and not own & taken:
-            taken |= own
-            nodes = comparison.nodes
-            given, made = [nodes.get(n) for n in inputs], [nodes[n] for n in results]
-            found.append(InternalMatch(anchors, nodes, given, made))
-    return found
-
-
-def _are_alike(wanted: Node, node: Node) -> bool:
-    """Whether two nodes do the same, whatever their arguments."""
-    if wanted.op == "placeholder":
-        return True
-    if wanted.op != node.op:
-        return False
-    if wanted.op == "get_attr":
-        values = [_found(each.graph.owning_module, str(each.target)) for each in (wanted, node)]
-        return all(isinstance(value, Tensor) for value in values)
-    return wanted.target == node.target
-
-
-class _Comparison:
-    """A pattern beside a graph, from its results on; ``nodes`` says what stands for its nodes."""
-
-    def __init__(self, ignores_literals: bool) -> None:
-        self.nodes: dict[Node, Any] = {}
-        self._ignores_literals = ignores_literals
-
-    def matches(self, wanted: Any, value: Any) -> bool:
-        if not isinstance(wanted, Node):
-            return self._are_equal(wanted, value)
-        if wanted in self.nodes:
-            return self.nodes[wanted] is value or self.nodes[wanted] == value
-        if not isinstance(value, Node):
-            if wanted.op == "placeholder":
-                self.nodes[wanted] = value
-            return wanted.op == "placeholder"
-        if any(known is value for known in self.nodes.values()) or not _are_alike(wanted, value):
-            return False
-        before = dict(self.nodes)
-        self.nodes[wanted] = value
-        if wanted.op == "placeholder" or self._have_equal_arguments(wanted, value):
-            return True
-        self.nodes = before
-        return False
-
-    def _have_equal_arguments(self, wanted: Node, node: Node) -> bool:
-        if wanted.kwargs.keys() != node.kwargs.keys():
-            return False
-        named = ((wanted.kwargs[key], node.kwargs[key]) for key in wanted.kwargs)
-        return self._are_equal(wanted.args, node.args) and all(
-            self.matches(*pair) for pair in named
-        )
-
-    def _are_equal(self, wanted: Any, value: Any) -> bool:
-        if isinstance(wanted, (tuple, list)) and isinstance(value, (tuple, list)):
-            return len(wanted) == len(value) and all(map(self.matches, wanted, value))
-        if isinstance(wanted, dict) and isinstance(value, dict):
-            return wanted.keys() == value.keys() and all(
-                self.matches(wanted[key], value[key]) for key in wanted
-            )
-        if isinstance(value, Node):
-            return False
-        return self._ignores_literals or (type(wanted) is type(value) and wanted == value)
-
-
-# What stands there instead
 
 
 def _replace(
@@ -247,10 +139,10 @@ def _take_attributes(gm: GraphModule, replacement: Module) -> None:
     """Give a module what its graph asks for and the replacement has."""
     gm.delete_all_unused_submodules()
     for node in _readers(gm.graph):
-        value = _found(gm, str(node.target))
+        value = found_at(gm, str(node.target))
         if value is not None:
             continue
-        value = _found(replacement, str(node.target))
+        value = found_at(replacement, str(node.target))
         if value is None:
             raise RuntimeError(
                 f"replace_pattern: node {node} asks for {node.target!r}, which neither the module "
@@ -261,9 +153,3 @@ def _take_attributes(gm: GraphModule, replacement: Module) -> None:
 
 def _readers(graph: Graph) -> Iterator[Node]:
     return (node for node in graph.nodes if node.op in ("call_module", "get_attr"))
-
-
-def _found(module: Any, path: str) -> Any:
-    for name in path.split("."):
-        module = getattr(module, name, None)
-    return module

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import functools
+import operator
 from collections.abc import Callable
 from typing import Any, NoReturn
 
 import nnkit
 from nnkit import Tensor
+from nnkit.autograd.arguments.overriding import answer, overriding
 from nnkit.autograd.op.registry import LIFTED
 from nnkit.compat.names._attention import _log_softmax, _softmax
 from nnkit.compat.names._lower import convolution
@@ -16,8 +18,22 @@ from nnkit.compat.names._lower import convolution
 class _Operator:
     """The base class of operators, whose copies are the operator itself."""
 
+    _function: Callable
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        asked = overriding((*args, *kwargs.values()))
+        if asked:  # a proxy is to know the operator, not the function that computes it
+            return answer(self, asked, args, kwargs)
+        return self._function(*args, **kwargs)
+
     def __deepcopy__(self, memo: dict) -> Any:
         return self
+
+    def __reduce__(self) -> Any:
+        return operator.attrgetter(str(self)), (ops,)
+
+
+_OF_FUNCTIONS = ("arranged", "learn")  # attributes of nnkit's functions, no overloads
 
 
 class OpOverloadPacket(_Operator):
@@ -28,11 +44,8 @@ class OpOverloadPacket(_Operator):
         space, _, self.__name__ = name.partition("::")
         self.__module__ = f"torch._ops.{space}"
 
-    def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        return self._function(*args, **kwargs)
-
     def __getattr__(self, name: str) -> OpOverload:
-        if name.startswith("_"):
+        if name.startswith("_") or name in _OF_FUNCTIONS:
             raise AttributeError(name)
         vars(self)[name] = overload = OpOverload(self, name)
         return overload
@@ -58,9 +71,6 @@ class OpOverload(_Operator):
     @property
     def _function(self) -> Callable:
         return self.overloadpacket._function
-
-    def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        return self._function(*args, **kwargs)
 
     def name(self) -> str:
         """The operator's name, with that of the overload if it has one."""
@@ -98,9 +108,8 @@ class _OpNamespace:
                 f"'_OpNamespace' '{self.name}' object has no attribute '{name}': nnkit has no "
                 "operator of that name"
             )
-        operator = OpOverloadPacket(f"{self.name}::{name}", function)
-        vars(self)[name] = operator
-        return operator
+        vars(self)[name] = made = OpOverloadPacket(f"{self.name}::{name}", function)
+        return made
 
 
 def _lacking(name: str, *args: Any, **kwargs: Any) -> NoReturn:
@@ -171,6 +180,9 @@ class _Ops:
         raise OSError(f"torch.ops.load_library: {path} is compiled for torch, not for nnkit")
 
     load_library_ = load_library
+
+    def __reduce__(self) -> str:
+        return "ops"
 
 
 ops = _Ops()

@@ -1,0 +1,1 @@
+"""Changes of graphs for a purpose: layers merged, constants computed, calls put into one form."""

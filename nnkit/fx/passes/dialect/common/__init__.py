@@ -1,0 +1,1 @@
+"""Passes for programs of any operations."""

@@ -1,0 +1,1 @@
+"""What passes share: places of patterns, and operations made modules."""
