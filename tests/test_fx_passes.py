@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import importlib
 import operator
+import sys
+from types import ModuleType
 from typing import Any
+from unittest.mock import MagicMock
 
 import pytest
 
@@ -263,3 +266,69 @@ def test_operations_are_put_in_order(lib: Any) -> None:
     assert tools.get_node_target({}, sin) == "sin"
     with pytest.raises(AssertionError):
         tools.get_node_target({}, x)
+
+
+def test_a_program_is_split_by_tags(lib: Any) -> None:
+    split_utils = of(lib, "passes.split_utils")
+    program = lib.fx.symbolic_trace(model(lib))
+    for node in program.graph.nodes:
+        if node.op.startswith("call") or node.name == "weight":
+            early = node.name in ("add", "first", "clamp", "add_1", "second")
+            node.tag = "early" if early else "late"
+    made, paths = split_utils.split_by_tags(program, ["early", "late"], True)
+    assert paths == {
+        "first": "early.first", "shift": "early.shift", "second": "early.second",
+        "weight": "late.weight", "head.0": "late.head.0", "head.1": "late.head.1",
+    }  # fmt: skip
+    calls = [node.name for node in made.graph.nodes if node.op == "call_module"]
+    assert calls == ["early", "late"]
+    x = lib.randn(4, 4)
+    assert made(x, x, 2.0)[0].equal(program(x, x)[0])
+    inner = split_utils.getattr_recursive(made, "late.head.0")
+    assert isinstance(inner, lib.nn.ReLU)
+    split_utils.setattr_recursive(made, "late.head.0", lib.nn.Sigmoid())
+    assert isinstance(made.get_submodule("late.head.0"), lib.nn.Sigmoid)
+
+
+def test_targets_and_sizes(lib: Any) -> None:
+    manipulation = of(lib, "passes.graph_manipulation")
+    program = lib.fx.symbolic_trace(lib.nn.Sequential(lib.nn.Linear(2, 3)))
+    manipulation.get_size_of_all_nodes(program, [lib.ones(4, 2)])
+    sizes = [node.size_bytes for node in program.graph.nodes if node.op != "output"]
+    assert sizes == [(32, 32), (48, 84)]
+    with pytest.raises(RuntimeError):
+        manipulation.get_tensor_meta(lib.fx.symbolic_trace(lambda x: x).graph.output_node())
+    program = lib.fx.symbolic_trace(lambda x: x + x)
+    call = "call_function"
+    manipulation.replace_target_nodes_with(program, call, operator.add, call, operator.mul)
+    assert program(lib.tensor(3.0)).item() == 9.0
+
+
+def test_parts_have_the_types_that_the_whole_says(lib: Any) -> None:
+    program = lib.fx.symbolic_trace(lambda x, y: (x[0], x[1], y[5]))
+    kinds = [tuple[int, str], list[float]]
+    for node, kind in zip(program.graph.find_nodes(op="placeholder"), kinds, strict=True):
+        node.type = kind
+    of(lib, "passes.annotate_getitem_nodes").annotate_getitem_nodes(program.graph)
+    types = [node.type for node in program.graph.find_nodes(op="call_function")]
+    assert types == [int, str, float]
+
+
+def test_pictures_need_pydot(lib: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    drawer = of(lib, "passes.graph_drawer").FxGraphDrawer
+    program = lib.fx.symbolic_trace(lambda x: lib.relu(x).clamp(min=0))
+    with pytest.raises(RuntimeError, match="requires the pydot package"):
+        drawer(program, "name")
+    if lib.__name__ == "torch":
+        return  # which looked for it when it was imported
+    module = ModuleType("pydot")
+    for kind in ("Dot", "Node", "Edge"):
+        setattr(module, kind, MagicMock())
+    monkeypatch.setitem(sys.modules, "pydot", module)
+    drawer(program, "name").get_dot_graph()
+    boxes = module.Node.call_args_list  # type: ignore[attr-defined]
+    assert [box.args[0] for box in boxes] == ["x", "relu", "clamp", "output"]
+    assert boxes[2].kwargs["label"] == (
+        '"{name=%clamp|op_code=call_method|target=clamp|kwargs=\\{min: 0\\}|num_users=1}"'
+    )
+    assert len(module.Edge.call_args_list) == 3  # type: ignore[attr-defined]

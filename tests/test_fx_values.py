@@ -295,3 +295,33 @@ def test_arguments_of_operations(lib: Any) -> None:
     schemas = importlib.import_module(f"{lib.__name__}.fx.operator_schemas")
     with pytest.raises(RuntimeError, match="did not have that target"):
         schemas.normalize_module(model, "missing", ())
+
+
+def test_names_are_counted_on(lib: Any) -> None:
+    graph = lib.fx.Graph()
+    wanted = "a_5 a a a_1 a_1 a_6 a_2 b b b_1 self inf 1x x.y b_0 b c_1_1 c_1 c_1_1".split()
+    names = [graph.create_node("placeholder", "p", name=name).name for name in wanted]
+    assert names == (
+        "a_5 a a_6 a_1 a_2 a_3 a_4 b b_1 b_2 self inf_1 _1x x_y b_0 b_3 c_1_1 c_1 c_1_2".split()
+    )
+
+
+def test_the_file_of_a_program_tells_where_it_was(lib: Any) -> None:
+    def traced(x: Any) -> Any:
+        return x + 1
+
+    place = lib.fx.symbolic_trace(traced).forward.__code__.co_filename
+    assert place.endswith(f" from {__file__}:{traced.__code__.co_firstlineno} in traced")
+
+
+def test_writing_into_arguments_is_refused_where_that_is_asked(lib: Any) -> None:
+    class Tracer(lib.fx.Tracer):
+        check_mutable_operations = True
+
+    def written(x: Any) -> Any:
+        return lib.sin(x, out=x)
+
+    with pytest.raises(RuntimeError, match="Tried to trace mutable operation aten::sin.out"):
+        Tracer().trace(written)
+    lib.fx.Tracer().trace(written)
+    assert len(Tracer().trace(lambda x: lib.sin(x).add_(1)).nodes) == 4

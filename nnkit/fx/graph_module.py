@@ -34,7 +34,7 @@ class GraphModule(Module):
             return _0
     """
 
-    def __new__(cls, *args: Any, **kwargs: Any) -> GraphModule:
+    def __new__(cls, *args: Any, **kwargs: Any) -> Any:
         # A class of its own for each: `forward` is found in the class.
         base = next(kind for kind in cls.__mro__ if "_own" not in kind.__dict__)
         own: Any = type(base.__name__, (base,), {"_own": True})
@@ -86,6 +86,9 @@ class GraphModule(Module):
         self._code = printed.src
         _compiled += 1
         file = f"<nnkit.fx.{_compiled}>"
+        if self._graph._co_fields:
+            place = "{co_filename}:{co_firstlineno} in {co_name}"
+            file += f" from {place.format(**self._graph._co_fields)}"
         linecache.cache[file] = (len(self._code), None, self._code.splitlines(True), file)
         names = dict(printed.globals)
         exec(compile(self._code, file, "exec", dont_inherit=True), names)

@@ -94,6 +94,13 @@ def qualified_name(function: Callable) -> str:
     return f"{str(module).replace('torch._ops', 'torch.ops')}.{name}"
 
 
+def found_at(module: Any, path: str) -> Any:
+    """What a module has at a path, None if it has nothing there."""
+    for part in path.split("."):
+        module = getattr(module, part, None)
+    return module
+
+
 class Node:
     """An operation of a `Graph`.
 

@@ -34,6 +34,33 @@ def _signature(function: Callable) -> inspect.Signature:
     return own.replace(parameters=parameters)
 
 
+def _is_of_nnkit(function: Any) -> bool:
+    return str(getattr(function, "__module__", "")).partition(".")[0] in ("nnkit", "torch")
+
+
+def check_for_mutable_operation(
+    target: Callable, args: tuple[Any, ...], kwargs: dict[str, Any]
+) -> None:
+    """Refuse the call of a function of nnkit that writes into an argument.
+
+    Raises:
+        RuntimeError: it gets ``out=``, or its name ends with an underscore.
+
+    Source: ``torch.fx.operator_schemas``.
+
+    Example:
+        >>> import nnkit
+        >>> check_for_mutable_operation(nnkit.sin, ("x",), {})
+    """
+    name = getattr(target, "__name__", "")
+    written = kwargs.get("out") is not None
+    if _is_of_nnkit(target) and (written or name.endswith("_") and not name.endswith("__")):
+        raise RuntimeError(
+            f"Tried to trace mutable operation aten::{name}{'.out' * written}: only what does not "
+            "write into its arguments can be traced here"
+        )
+
+
 def get_signature_for_torch_op(op: Callable) -> list[inspect.Signature] | None:
     """The signatures of a function of nnkit, each of which has one; None of what is none.
 
@@ -45,8 +72,7 @@ def get_signature_for_torch_op(op: Callable) -> list[inspect.Signature] | None:
         [<Signature (input: 'Any') -> 'Tensor'>]
         >>> get_signature_for_torch_op(len)
     """
-    of_nnkit = str(getattr(op, "__module__", "")).partition(".")[0] in ("nnkit", "torch")
-    return [_signature(op)] if of_nnkit and inspect.isroutine(op) else None
+    return [_signature(op)] if _is_of_nnkit(op) and inspect.isroutine(op) else None
 
 
 def _normalized(

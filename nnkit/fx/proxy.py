@@ -19,6 +19,7 @@ from nnkit.backend.dtype import dtype
 from nnkit.backend.memory import layout, memory_format
 from nnkit.fx.graph import Graph
 from nnkit.fx.node import Argument, Node, Target, map_aggregate
+from nnkit.fx.operator_schemas import check_for_mutable_operation
 
 _CONSTANTS = (
     str, int, float, bool, complex, type(None), type(...), range, Tensor, Size, dtype, device,
@@ -52,7 +53,14 @@ class TracerBase:
         name: str | None = None,
         type_expr: Any = None,
     ) -> Node:
-        """Add an operation to the graph."""
+        """Add an operation to the graph.
+
+        Raises:
+            RuntimeError: it is a function that writes into an argument, and
+                ``check_mutable_operations`` is set.
+        """
+        if kind == "call_function" and self.check_mutable_operations:
+            check_for_mutable_operation(cast(Callable, target), args, kwargs)
         return self.graph.create_node(kind, target, args, kwargs, name, type_expr)
 
     def proxy(self, node: Node) -> Proxy:

@@ -7,9 +7,9 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
-from nnkit.fx.graph import Graph, found_at
+from nnkit.fx.graph import Graph
 from nnkit.fx.graph_module import GraphModule, _put
-from nnkit.fx.node import Node
+from nnkit.fx.node import Node, found_at
 from nnkit.fx.passes.utils.matcher_utils import InternalMatch, SubgraphMatcher
 from nnkit.fx.tracer import symbolic_trace
 from nnkit.nn.modules.module import Module

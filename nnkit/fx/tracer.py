@@ -366,6 +366,10 @@ class Tracer(TracerBase):
                     f"{type(root).__name__}"
                 )
         self.graph = Graph(tracer_cls=type(self))
+        code = getattr(inspect.unwrap(function), "__code__", None)
+        if code is not None:
+            words = ("co_name", "co_filename", "co_firstlineno")
+            self.graph._co_fields = {word: getattr(code, word) for word in words}
         parameters: dict[str, Any] = {}
         call = Module.__call__
 

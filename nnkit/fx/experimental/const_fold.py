@@ -7,9 +7,9 @@ from collections.abc import Callable
 from typing import Any
 
 from nnkit.autograd import Tensor, no_grad
-from nnkit.fx.graph import Graph, found_at
+from nnkit.fx.graph import Graph
 from nnkit.fx.graph_module import GraphModule
-from nnkit.fx.node import Node
+from nnkit.fx.node import Node, found_at
 from nnkit.fx.tracer import symbolic_trace
 from nnkit.nn import Module, Parameter, ParameterList
 
@@ -37,7 +37,7 @@ class FoldedGraphModule(GraphModule):
     ) -> None:
         super().__init__(root, graph)
         constants = None if const_subgraph is None else GraphModule(root, const_subgraph)
-        self.const_subgraph_module = constants
+        self.const_subgraph_module: Any = constants
         self.fx_const_folded_attrs_name = fx_const_folded_attrs_name
         self.device_for_folded_attrs = device_for_folded_attrs
         self.has_folding_been_run = False
@@ -60,8 +60,9 @@ class FoldedGraphModule(GraphModule):
         self.has_folding_been_run = True
         with no_grad():
             found = self.const_subgraph_module()
-        made: Any = ParameterList(map(self._kept, found)) if isinstance(found, tuple) else None
-        setattr(self, self.fx_const_folded_attrs_name, made or self._kept(found))
+        several = isinstance(found, tuple)
+        kept = ParameterList(map(self._kept, found)) if several else self._kept(found)
+        setattr(self, self.fx_const_folded_attrs_name, kept)
 
     def _kept(self, value: Tensor) -> Parameter:
         value = value.detach().to(self.device_for_folded_attrs, copy=True)
@@ -125,7 +126,7 @@ def split_const_subgraphs(
     for node in constant:
         values[node] = once.node_copy(node, lambda n: values[n])
     results = [node for node in computed if any(user not in constant for user in node.users)]
-    made = tuple([values[node] for node in results])
+    made: Any = tuple([values[node] for node in results])
     once.output(made if len(made) > 1 else made[0])
     once.eliminate_dead_code()
     name = get_unique_attr_name_in_module(program, _NAME)

@@ -7,8 +7,8 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from nnkit.autograd import Tensor
-from nnkit.fx.graph import Graph, found_at
-from nnkit.fx.node import Node
+from nnkit.fx.graph import Graph
+from nnkit.fx.node import Node, found_at
 from nnkit.fx.passes.utils.fuser_utils import validate_partition
 
 __all__ = ["InternalMatch", "SubgraphMatcher"]
