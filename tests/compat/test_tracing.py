@@ -95,3 +95,86 @@ print(torch.equal(torch.load(stream, weights_only=False)(x), module(x)))
         "torch.Size([1, 2])",
         "True",
     ]
+
+
+def test_operators_are_written_down() -> None:
+    """What torch prints, too."""
+    program = """
+import pickle
+import torch
+from torch.fx.experimental.proxy_tensor import make_fx
+from torch.fx.passes.dialect.common.cse_pass import CSEPass
+def written(x):
+    x.add_(1)
+    y = x + 2
+    return x + y
+x = torch.ones(2)
+module = make_fx(written)(x.clone())
+print(module.code.strip())
+print(module(x.clone()), type(module).__name__)
+layer = torch.nn.Linear(2, 3)
+module = make_fx(layer)(torch.ones(1, 2))
+print([(node.name, str(node.target)) for node in module.graph.nodes][1:4])
+print([p is q for p, q in zip(module.parameters(), layer.parameters())], module(x[None]).requires_grad)
+module = make_fx(lambda d, y: {"r": d["a"] * y, "s": [d["b"]]})({"a": x, "b": x + 1}, x + 2)
+print(module.code.strip())
+print(module({"a": x, "b": x}, x * 5))
+def twice(x):
+    return x.sin() + x.sin() + torch.rand_like(x) - torch.rand_like(x)
+module = make_fx(twice)(x)
+print(CSEPass()(module).graph_module.code.count("sin.default("), module(x).abs().sum() > 0)
+decomposed = make_fx(lambda x: x.cos(), {torch.ops.aten.cos.default: lambda x: x.exp()})(x)
+names = [(node.name, *node.meta["val"].shape) for node in [*decomposed.graph.nodes][:2]]
+print(names, decomposed.graph.output_node())
+"""
+    assert (
+        run(program).splitlines()
+        == """\
+def forward(self, x_1):
+    add_ = torch.ops.aten.add_.Tensor(x_1, 1);  x_1 = None
+    add = torch.ops.aten.add.Tensor(add_, 2)
+    add_1 = torch.ops.aten.add.Tensor(add_, add);  add_ = add = None
+    return add_1
+tensor([6., 6.]) written
+[('_param_constant0', '_param_constant0'), ('t', 'aten.t.default'), \
+('_param_constant1', '_param_constant1')]
+[True, True] True
+def forward(self, d, y):
+    d_1, d_2, y_1, = fx_pytree.tree_flatten_spec([d, y], self._in_spec)
+    mul = torch.ops.aten.mul.Tensor(d_1, y_1);  d_1 = y_1 = None
+    return pytree.tree_unflatten([mul, d_2], self._out_spec)
+{'r': tensor([5., 5.]), 's': [tensor([1., 1.])]}
+1 tensor(True)
+[('x_1', 2), ('exp', 2)] output
+""".splitlines()
+    )
+
+
+def test_operators_that_are_traced() -> None:
+    """They are operations themselves, and their pickles are they."""
+    program = """
+import pickle
+import torch
+def traced(x):
+    return torch.ops.aten.add.Tensor(x, x) + torch.ops.aten.cat([x, x])
+module = torch.fx.symbolic_trace(traced)
+print(module.code.strip())
+print(module.graph.find_nodes(op="call_function")[0].target is torch.ops.aten.add.Tensor)
+for each in (torch.ops.aten.add, torch.ops.aten.add.Tensor):
+    print(pickle.loads(pickle.dumps(each)) is each)
+print(module(torch.ones(1)))
+"""
+    assert (
+        run(program).splitlines()
+        == """\
+def forward(self, x):
+    add_tensor = torch.ops.aten.add.Tensor(x, x)
+    cat = torch.ops.aten.cat([x, x]);  x = None
+    add = add_tensor + cat;  add_tensor = cat = None
+    return add
+True
+True
+True
+tensor([3., 3.])
+""".splitlines()
+    )

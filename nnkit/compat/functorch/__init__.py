@@ -8,13 +8,13 @@ from typing import Any
 
 from nnkit import func
 from nnkit.backend.warning import warn
-from nnkit.compat.foreign import stand_in
 from nnkit.compat.names._functorch import make_functional as _modules
 from nnkit.compat.names._functorch.make_functional import FunctionalModule as FunctionalModule
 from nnkit.compat.names._functorch.make_functional import (
     FunctionalModuleWithBuffers as FunctionalModuleWithBuffers,
 )
 from nnkit.compat.names.func import functionalize as _functionalize
+from nnkit.compat.names.fx.experimental.proxy_tensor import make_fx as make_fx
 from nnkit.compat.names.torch_version import __version__ as __version__
 
 
@@ -41,4 +41,3 @@ jvp, vjp, vmap = _old(func.jvp), _old(func.vjp), _old(func.vmap)
 make_functional = _old(_modules.make_functional, "functional_call")
 make_functional_with_buffers = _old(_modules.make_functional_with_buffers, "functional_call")
 combine_state_for_ensemble = _old(_modules.combine_state_for_ensemble, "stack_module_state")
-make_fx = stand_in("torch.fx.experimental.proxy_tensor", "make_fx")

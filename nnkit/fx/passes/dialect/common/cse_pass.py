@@ -24,10 +24,14 @@ def get_CSE_banned_ops() -> set[Any]:
     return set(_side_effectful_functions)
 
 
-def _differs(target: Any) -> bool:
-    """Whether a function draws numbers or writes into its argument, as its name says."""
-    name = getattr(target, "__name__", str(target)).partition(".")[0]
-    return name.endswith("_") or name.strip("_").removesuffix("_like") in _RANDOM
+def _name(target: Any) -> str:
+    return getattr(target, "__name__", str(target)).partition(".")[0]
+
+
+def _writes(target: Any) -> bool:
+    """Whether a function or method writes into its argument, as its name says."""
+    name = _name(target)
+    return name.endswith("_") and not name.endswith("__")
 
 
 class CSEPass(PassBase):
@@ -72,12 +76,15 @@ class CSEPass(PassBase):
         return PassResult(GraphModule(graph_module, graph), changed)
 
     def _stays(self, node: Node) -> bool:
+        """Whether it is no function, differs each time, or has a result that is written into."""
         target: Any = node.target
         return (
             node.op != "call_function"
             or getattr(target, "overloadpacket", target) in self.banned_ops
             or target in self.banned_ops
-            or _differs(target)
+            or _writes(target)
+            or _name(target).removesuffix("_like") in _RANDOM
+            or any(_writes(user.target) for user in node.users)
         )
 
 
