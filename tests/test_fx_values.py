@@ -325,3 +325,56 @@ def test_writing_into_arguments_is_refused_where_that_is_asked(lib: Any) -> None
         Tracer().trace(written)
     lib.fx.Tracer().trace(written)
     assert len(Tracer().trace(lambda x: lib.sin(x).add_(1)).nodes) == 4
+
+
+def test_tensors_that_are_attributes_are_read_at_their_paths(lib: Any) -> None:
+    class Inner(lib.nn.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            self.shift, self.last = lib.ones(2), lib.nn.Linear(2, 2)
+
+        def forward(self, x: Any) -> Any:
+            return self.last(x + self.shift)
+
+    class Outer(lib.nn.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            self.inner, self.first = Inner(), lib.nn.Linear(2, 2)
+
+        def forward(self, x: Any) -> Any:
+            return self.first(self.inner(x) + lib.zeros(2))
+
+    model = Outer()
+    module = lib.fx.symbolic_trace(model)
+    reads = [node.target for node in module.graph.nodes if node.op == "get_attr"]
+    assert reads == ["inner.shift", "_tensor_constant0"]
+    x = lib.randn(1, 2)
+    assert module(x).equal(model(x))
+    # The modules stand in the order in which they are called.
+    assert [name for name, _ in module.named_parameters()] == [
+        "inner.last.weight", "inner.last.bias", "first.weight", "first.bias",
+    ]  # fmt: skip
+
+
+def test_a_graph_that_names_what_is_not_there(lib: Any) -> None:
+    module = lib.fx.symbolic_trace(lambda x: x)
+    with pytest.warns(UserWarning, match="no underlying reference"):
+        module.graph.get_attr("nowhere")
+    with pytest.raises(RuntimeError, match="nowhere"):
+        module.graph.lint()
+
+
+def test_a_proxy_is_no_number(lib: Any) -> None:
+    for function in (int, float, range):
+        with pytest.raises(TypeError):
+            lib.fx.symbolic_trace(lambda x: function(x))  # noqa: B023
+
+
+def test_the_text_is_that_of_the_graph_as_it_is(lib: Any, capsys: Any) -> None:
+    module = lib.fx.symbolic_trace(lambda x: (x.sin(), x.cos())[0])
+    module.graph.eliminate_dead_code()
+    text = module.print_readable(print_output=False)
+    assert "sin" in text and "cos" not in text and text.startswith("class ")
+    assert not capsys.readouterr().out
+    module.print_readable()
+    assert capsys.readouterr().out.strip().splitlines()[1] == "    def forward(self, x):"

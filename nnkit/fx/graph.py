@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import copy
-import operator
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -250,8 +249,11 @@ class Graph:
                 raise RuntimeError(f"lint: there are two operations called {node.name}")
             seen.add(node)
             names.add(node.name)
-            if self.owning_module is not None and node.op in ("call_module", "get_attr"):
-                operator.attrgetter(str(node.target))(self.owning_module)
+            reads = self.owning_module is not None and node.op in ("call_module", "get_attr")
+            if reads and not _has(self.owning_module, str(node.target)):
+                raise RuntimeError(
+                    f"lint: Node {node} target {node.target} references nonexistent attribute"
+                )
 
     def set_codegen(self, codegen: CodeGen) -> None:
         """Choose how the program's text is made, when its module is next compiled."""

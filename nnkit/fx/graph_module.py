@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import linecache
+from textwrap import indent
 from typing import Any
 
 from nnkit.autograd import Tensor
@@ -48,8 +49,10 @@ class GraphModule(Module):
         if isinstance(root, Module):
             self.training = root.training
         uses = [n for n in graph.nodes if n.op in ("get_attr", "call_module")]
-        targets = dict.fromkeys(str(node.target) for node in uses)
-        for target in sorted(targets, key=lambda path: path.count(".")):
+        targets = [*dict.fromkeys(str(node.target) for node in uses)]
+        if isinstance(root, dict):  # whose values are put into each other
+            targets.sort(key=lambda path: path.count("."))
+        for target in targets:
             if isinstance(root, Module):
                 _copy_attr(root, self, target)
             elif target not in root:
@@ -96,8 +99,9 @@ class GraphModule(Module):
         return printed
 
     def print_readable(self, print_output: bool = True, **kwargs: Any) -> str:
-        """The text of the module, which is printed too."""
-        text = f"class {type(self).__name__}(torch.nn.Module):" + self._code.replace("\n", "\n    ")
+        """The text of the module as its graph is now, which is printed too."""
+        body = indent(self._graph.python_code().src.strip(), "    ")
+        text = f"class {type(self).__name__}(torch.nn.Module):\n{body}\n"
         if print_output:
             print(text)
         return text

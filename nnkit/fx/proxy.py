@@ -192,9 +192,6 @@ class Proxy:
     def __bool__(self) -> bool:
         return self.tracer.to_bool(self)
 
-    def __index__(self) -> int:
-        raise TraceError(f"{self} is used as an index, but has no value while it is traced")
-
     def __len__(self) -> int:
         raise RuntimeError(
             "len() of a value that is not there: wrap it for tracing with nnkit.fx.wrap('len')"

@@ -172,6 +172,7 @@ class Tracer(TracerBase):
         self.param_shapes_constant = param_shapes_constant
         self.root: Any = None
         self._within_programs = self._autowrap_function_ids
+        self._held: dict[int, str] = {}  # the paths of tensors that are plain attributes
         self._within: dict[str, tuple[str, type]] = {}  # the modules that run, by their paths
 
     def __deepcopy__(self, memo: dict) -> Tracer:
@@ -251,7 +252,8 @@ class Tracer(TracerBase):
             for name, known in (*self.root.named_parameters(), *self.root.named_buffers()):
                 if known is value:
                     return self.create_node("get_attr", name, (), {})
-            return self.create_node("get_attr", self._constant(value), (), {})
+            path = self._held.get(id(value)) or self._constant(value)
+            return self.create_node("get_attr", path, (), {})
         if isinstance(type(value), ProxyableClassMeta):
             held = self._constant(value, f"_{type(value).__name__}_constant_")
             return self.create_node("get_attr", held, (), {})
@@ -357,6 +359,12 @@ class Tracer(TracerBase):
         """
         is_module = isinstance(root, Module)
         self.root = root if is_module else Module()
+        self._held = {
+            id(value): f"{path}.{name}" if path else name
+            for path, module in self.root.named_modules()
+            for name, value in vars(module).items()
+            if isinstance(value, Tensor)
+        }
         function: Any = root
         if is_module:
             function = getattr(type(root), self.traced_func_name, None)
