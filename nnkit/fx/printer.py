@@ -13,7 +13,6 @@ from dataclasses import dataclass, field
 from textwrap import indent
 from types import GenericAlias, ModuleType, NoneType, UnionType
 from typing import (  # noqa: UP035
-    TYPE_CHECKING,
     Any,
     Dict,
     FrozenSet,
@@ -29,9 +28,6 @@ from nnkit.backend.device import device
 from nnkit.backend.dtype import dtype
 from nnkit.fx.code_gen import Shown
 from nnkit.fx.node import Node, found_at, qualified_name, type_name
-
-if TYPE_CHECKING:
-    from nnkit.fx.graph import Graph
 
 _INFIX = {
     operator.add: "+", operator.sub: "-", operator.mul: "*", operator.floordiv: "//",
@@ -98,7 +94,7 @@ def _package() -> ModuleType:
 class Printer:
     """Prints a graph as a function; what has no text of its own becomes a global."""
 
-    def __init__(self, graph: Graph, root: str) -> None:
+    def __init__(self, graph: Any, root: str) -> None:
         self.codegen = graph._codegen
         # What a program's own printer writes down may name the package.
         self.globals: dict[str, Any] = dict.fromkeys(("nnkit", "torch"), _package())

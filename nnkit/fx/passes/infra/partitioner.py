@@ -7,8 +7,9 @@ import operator
 from collections.abc import Collection, Iterable, Sequence
 
 from nnkit.fx.graph_module import GraphModule
-from nnkit.fx.node import Node, qualified_name
+from nnkit.fx.node import Node
 from nnkit.fx.passes.operator_support import OperatorSupportBase
+from nnkit.fx.passes.tools_common import get_node_target
 from nnkit.fx.passes.utils.fuser_utils import fuse_by_partitions
 
 
@@ -113,7 +114,7 @@ class CapabilityBasedPartitioner:
     def _is_worth_it(self, group: Partition) -> bool:
         idle = {"torch.ops.aten.view", "_operator.getitem", *self.non_compute_ops}
         calls = [node for node in group.nodes if node.op == "call_function"]
-        names = [qualified_name(node.target) for node in calls]  # type: ignore[arg-type]
+        names = [get_node_target({}, node) for node in calls]
         wanted = [name for name in names if name in self.allowed_single_node_partition_ops]
         return len([name for name in names if name not in idle]) + len(wanted) > 1
 
@@ -128,12 +129,11 @@ class CapabilityBasedPartitioner:
         """Take away, at both ends of groups, the functions that do not count."""
         for partition in partitions:
             for uses in ("all_input_nodes", "users"):
-                order = partition.nodes if uses == "all_input_nodes" else reversed(partition.nodes)
-                for node in [*order]:
+                forwards = uses == "all_input_nodes"
+                for node in [*(partition.nodes if forwards else reversed(partition.nodes))]:
                     near: Collection[Node] = getattr(node, uses)
-                    idle = node.op == "call_function" and (
-                        qualified_name(node.target) in self.non_compute_ops  # type: ignore[arg-type]
-                    )
+                    function = node.op == "call_function"
+                    idle = function and get_node_target({}, node) in self.non_compute_ops
                     if idle and not any(each in partition.nodes for each in near):
                         partition.remove_node(node)
 

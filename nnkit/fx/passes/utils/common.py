@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from nnkit.fx.graph import Graph
 from nnkit.fx.graph_module import GraphModule
+from nnkit.fx.passes.utils.matcher_utils import SubgraphMatcher
 from nnkit.nn import Module
 
 __all__ = ["HolderModule", "compare_graphs", "lift_subgraph_as_module"]
@@ -44,7 +45,5 @@ def compare_graphs(left: Graph, right: Graph) -> bool:
         >>> compare_graphs(one, two)
         True
     """
-    from nnkit.fx.passes.utils.matcher_utils import SubgraphMatcher
-
     matcher = SubgraphMatcher(left, match_output=True, match_placeholder=True)
     return len(matcher.match(right)) > 0

@@ -11,7 +11,6 @@ from nnkit.fx.graph import Graph
 from nnkit.fx.graph_module import GraphModule
 from nnkit.fx.node import Node
 from nnkit.fx.passes.tools_common import in_order, stable_topological_sort
-from nnkit.fx.passes.utils.common import lift_subgraph_as_module
 
 
 def topo_sort(nodes: Sequence[Node]) -> list[Node]:
@@ -82,8 +81,7 @@ def fuse_as_graphmodule(
     results: Any = tuple([values[node] for node in outputs])
     graph.output(results if always_return_tuple or len(results) != 1 else results[0])
     graph.lint()
-    module, _ = lift_subgraph_as_module(gm, graph, class_name=module_name)
-    return module, tuple(inputs), tuple(outputs)
+    return GraphModule(gm, graph, module_name), tuple(inputs), tuple(outputs)
 
 
 def insert_subgm(
