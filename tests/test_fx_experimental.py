@@ -145,7 +145,8 @@ def test_assertions_are_kept(lib: Any, monkeypatch: pytest.MonkeyPatch) -> None:
 
         def forward(self, x, y=3):  # type: ignore[no-untyped-def]
             assert y == SCALE, "it is not three"
-            assert x.shape[0] == 2
+            assert x.shape[0] == 2, """two
+rows"""
             return self.layer(x) * y
 
     model = Model()
@@ -154,7 +155,7 @@ def test_assertions_are_kept(lib: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     assert program(x).equal(model(x))
     _assert = importlib.import_module("nnkit.overrides" if lib is nnkit else "torch")._assert
     found = [n for n in program.graph.nodes if n.target is _assert]
-    assert [n.args[1] for n in found] == ["it is not three", ""]
+    assert [n.args[1] for n in found] == ["it is not three", "two\nrows"]
     with pytest.raises(AssertionError, match="it is not three"):
         program(x, 4)
     with pytest.raises(AssertionError):

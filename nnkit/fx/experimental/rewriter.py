@@ -6,7 +6,6 @@ import ast
 import copy
 import inspect
 from collections.abc import Callable
-from textwrap import dedent
 from types import CellType, FunctionType
 from typing import Any
 
@@ -46,10 +45,12 @@ def _rewritten(function: Callable) -> Callable:
     """A function whose assertions are calls; one whose text is not known stays as it is."""
     inner: Any = inspect.unwrap(function)
     try:
-        tree = ast.parse(dedent(inspect.getsource(inner)))
+        text = inspect.getsource(inner)
+        # What is indented needs a head: texts within it may begin further to the left.
+        whole: Any = ast.parse(f"if True:\n{text}" if text[0].isspace() else text).body[0]
     except (OSError, TypeError, SyntaxError):
         return function
-    whole = tree.body[0]
+    whole = whole.body[0] if isinstance(whole, ast.If) else whole
     if not isinstance(whole, ast.FunctionDef):
         return function
     # Its defaults and types are those of the function itself.
@@ -64,7 +65,7 @@ def _rewritten(function: Callable) -> Callable:
     # What the function takes from outside stays so where it lies within another of those names.
     outer: Any = ast.parse(f"def outer({', '.join(cells)}):\n    pass").body[0]
     outer.body = [_Rewriter().visit(whole), ast.Return(ast.Name(whole.name, ast.Load()))]
-    tree.body = [outer]
+    tree = ast.Module([outer], [])
     names: dict[str, Any] = {}
     exec(compile(ast.fix_missing_locations(tree), inner.__code__.co_filename, "exec"), names)
     code = names["outer"](*cells).__code__
