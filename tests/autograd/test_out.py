@@ -20,6 +20,10 @@ ERRORS = [
     # Memory: of out alone, of out and an input.
     ("single memory location", "exp(x, out=torch.zeros(1).expand(3))"),
     ("single memory location", "cat([x, y], out=torch.zeros(1).expand(6))"),
+    *[
+        ("single memory location", f"{call}([empty, x], out=empty)")  # out is seen resized
+        for call in ("cat", "hstack")
+    ],
     ("single memory location", "exp(big[:-1], out=big[1:])"),
     ("single memory location", "add(x, big[:-1], out=big[1:])"),
     ("single memory location", "gather(x, 0, index, out=x)"),
@@ -73,6 +77,7 @@ ERRORS = [
 def run(lib: ModuleType, call: str):
     values = {
         "x": lib.arange(3.0),
+        "empty": lib.zeros(0),
         "y": lib.ones(3),
         "index": lib.tensor([2, 1, 0]),
         "big": lib.arange(4.0),

@@ -28,7 +28,7 @@ from nnkit.backend.memory import order_of_result
 from nnkit.backend.warning import warn
 
 
-def _operands(arguments: tuple, options: dict) -> tuple:
+def _operands(out: Any, arguments: tuple, options: dict) -> tuple:
     """The tensors of a call."""
     arguments = (*arguments, *[t for t in options.values() if isinstance(t, Tensor)])
     if arguments and isinstance(arguments[0], (list, tuple)):
@@ -88,7 +88,7 @@ class Out(NamedTuple):
         overload: the name in the tables of what may share memory (`views.overlap`).
         prepare: called with ``out``, the arguments and the options before anything is computed: it
             refuses calls that do not go with ``out=``, and may set options.
-        operands: the tensors of a call, of its arguments and options.
+        operands: the tensors of a call, of ``out``, its arguments and options.
     """
 
     dtype: str | Callable[[Tensor, Tensor, tuple], str] | None = None
@@ -104,7 +104,7 @@ class Out(NamedTuple):
     views_below: float = 0
     overload: Callable[[tuple], str] | None = None
     prepare: Callable[[Any, tuple, dict], None] | None = None
-    operands: Callable[[tuple, dict], tuple] = _operands
+    operands: Callable[[Any, tuple, dict], tuple] = _operands
 
 
 USUAL = Out()
@@ -139,7 +139,7 @@ def call_into(
         raise TypeError(f"{name}(): argument 'out' must be a tuple of {len(result)} Tensors")
     outs: Any = out if several else (out,)
     results = result if several else (result,)
-    arguments = facts.operands(arguments, options)
+    arguments = facts.operands(out, arguments, options)
     parts = getattr(result, "__match_args__", None) or ("out",) * len(results)
     for o, r, part in zip(outs, results, parts, strict=True):
         check_out(o, r, name, facts, arguments, part if several else None)

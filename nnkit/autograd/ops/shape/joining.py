@@ -47,9 +47,13 @@ _split = rule("split", view=True, x=_joined)
 _unbind = rule("unbind", view=True, x=lambda B, g, axis: B.stack(g, axis))
 
 
-def _with_elements(arguments: tuple, options: dict) -> tuple:
-    """The tensors that are joined, without those that hold nothing."""
-    return tuple([t for t in (*arguments[0], *arguments[1:]) if getattr(t, "shape", None) != (0,)])
+def _with_elements(out: Any, arguments: tuple, options: dict) -> tuple:
+    """The tensors that are joined, without those that hold nothing; with ``out`` if it is one of
+    them, which holds something once it has the result's shape."""
+    joined = [t for t in arguments[0] if t.shape != (0,)]
+    if joined and any(t is out for t in arguments[0]):
+        joined.append(out)
+    return tuple(joined)
 
 
 @public(
