@@ -1,7 +1,8 @@
 """`detect_anomaly`: name the forward line of a backward that fails or makes NaN.
 
-While it is on, each node remembers where it was made, by its creation number: nothing is stored
-in the nodes and nothing is paid while it is off.
+While it is on, it is remembered for each node, by its creation number, where it was made, and by
+the rules of which other node, if a backward pass made it: nothing is stored in the nodes and
+nothing is paid while it is off.
 """
 
 from __future__ import annotations
@@ -24,12 +25,22 @@ def _own(filename: str) -> bool:
     return "/nnkit/autograd/" in filename.replace("\\", "/") or filename.startswith("<node ")
 
 
+def _running() -> Any:
+    """The node whose rules run now; None outside of a backward pass."""
+    frame = sys._getframe(2)
+    while frame is not None and frame.f_code is not backward_pass.Pass._run.__code__:
+        frame = frame.f_back
+    return frame and frame.f_locals["node"]
+
+
 class _Recorder:
-    """Counts nodes like `node.sequence` and keeps the stack of each."""
+    """Counts nodes like `node.sequence`, and keeps the stack of each and the number and the name of
+    the node whose rules made it."""
 
     def __init__(self, counter: Iterator[int]) -> None:
         self.counter = counter
         self.made_at: dict[int, traceback.StackSummary] = {}
+        self.made_by: dict[int, tuple[int, str]] = {}
 
     def __next__(self) -> int:
         import traceback  # which few programs need
@@ -39,6 +50,9 @@ class _Recorder:
         self.made_at[order] = traceback.StackSummary.from_list(
             [f for f in stack if not _own(f.filename)]
         )
+        maker = _running()
+        if maker is not None:
+            self.made_by[order] = maker.order, maker.name()
         return order
 
 
@@ -70,14 +84,25 @@ def _switch(on: bool, check_nan: bool) -> tuple[bool, bool]:
 
 
 def _explain(failed: Any) -> None:
-    """Warn with the forward call that made the node whose backward failed."""
-    made_at = getattr(node.sequence, "made_at", {}).get(failed.order)
+    """Warn with the forward call that made the node whose backward failed, and with those that made
+    the nodes by whose rules it was made."""
+    order = failed.order
+    _tell(f"Error detected in {failed.name()}", order, "caused the error")
+    made_by = getattr(node.sequence, "made_by", {})
+    while order in made_by:
+        order, name = made_by[order]
+        said = f"\n\nPrevious calculation was induced by {name}"
+        _tell(said, order, "induced the previous calculation")
+
+
+def _tell(said: str, order: int, did: str) -> None:
+    made_at = getattr(node.sequence, "made_at", {}).get(order)
     if made_at is None:
         text = "No forward pass information available: enable detect_anomaly() in the forward pass."
     else:
-        text = "Traceback of forward call that caused the error:\n" + "".join(made_at.format())
+        text = f"Traceback of forward call that {did}:\n" + "".join(made_at.format())
     try:
-        warn(f"Error detected in {failed.name()}. {text}")
+        warn(f"{said}. {text}")
     except Warning as raised:  # where a filter makes errors of warnings: the failure comes first
         print(f"Warning: {raised}", file=sys.stderr)
 

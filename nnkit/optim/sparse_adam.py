@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from typing import Any
 
 from nnkit.autograd import Tensor, no_grad
@@ -28,7 +29,8 @@ class SparseAdam(Optimizer):
         maximize: go up instead of down.
 
     Raises:
-        ValueError: a number is out of range, ``params`` is empty, or a parameter is sparse itself.
+        ValueError: a number is out of range, ``params`` is empty, or a parameter is sparse itself
+            or complex.
         RuntimeError: in ``step``, for a strided gradient.
 
     Source: Kingma and Ba 2014, "Adam: a method for stochastic optimization";
@@ -58,16 +60,19 @@ class SparseAdam(Optimizer):
             beta = member("betas", betas, index)
             check_range(f"beta parameter at index {index}", beta, lambda value: 0 <= value < 1)
         super().__init__(params, {"lr": lr, "betas": betas, "eps": eps, "maximize": maximize})
-        sparse = [
+        self._refuse("Sparse", lambda p: p.is_sparse, "requires dense parameter tensors")
+        self._refuse("Complex", lambda p: p.is_complex(), "does not support complex parameters")
+
+    def _refuse(self, kind: str, is_refused: Callable[[Tensor], bool], reason: str) -> None:
+        """ValueError where parameters are of this kind, with their places in the groups."""
+        places = [
             [index, number]
             for index, group in enumerate(self.param_groups)
             for number, p in enumerate(group["params"])
-            if p.is_sparse
+            if is_refused(p)
         ]
-        if sparse:
-            raise ValueError(
-                f"Sparse params at indices {sparse}: SparseAdam requires dense parameter tensors"
-            )
+        if places:
+            raise ValueError(f"{kind} params at indices {places}: SparseAdam {reason}")
 
     def update_group(self, group: dict, params: list[Tensor]) -> None:
         if params:

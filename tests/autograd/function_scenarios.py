@@ -295,6 +295,17 @@ def anomaly_names_the_forward_line(fw):
             any("anomaly_names_the_forward_line" in t for t in texts)]  # fmt: skip
 
 
+@scenario
+def anomaly_names_the_backward_that_recorded(fw):
+    x = leaf(fw, 0.0)
+    with warnings.catch_warnings(record=True) as seen:
+        warnings.simplefilter("always")
+        with fw.autograd.detect_anomaly():
+            (g,) = fw.autograd.grad(x**1.5, x, create_graph=True)
+            error = raised((g * 0).backward)
+    return [error, [str(w.message).strip().split(".")[0] for w in seen]]
+
+
 def made(fw: Any, forward: Callable, backward: Callable, **others: Callable) -> Any:
     """The `apply` of a Function made of these functions."""
     members = {"forward": forward, "backward": backward, **others}

@@ -60,6 +60,7 @@ REFUSED = {
     "T.trapezoid(T.ones(3), T.ones(3), dx=1)": TypeError,
     "T.arange(0, start=1, end=3)": TypeError,
     "T.arange(0, step=2)": TypeError,
+    "T.arange(T.tensor(2.0, requires_grad=True))": TypeError,
     "T.arange(end=5, step=2)": TypeError,
     "T.histogram(T.ones(4), bins=T.tensor([1.0, 2.0]), range=(-1.0, 1.0))": TypeError,
     "T.linalg.pinv(T.ones(2, 2), rcond=None)": TypeError,

@@ -75,6 +75,7 @@ def test_arithmetic(lib: ModuleType, shape: tuple, count: int, dims: int, coales
         (x * 2, a * 2), (0.5 * x, 0.5 * a), (x / 2, a / 2), (x // 2, a // 2), (x**2, a**2),
         (x * lib.tensor(2.0), a * 2), (x * y, a * b), (x * z, a * z), (z * x, a * z),
         (z + x, z + a), (z - x, z - a), (lib.sub(z, x, alpha=2), z - 2 * a),
+        (z.sub(x, alpha=lib.tensor(2)), z - 2 * a), (x.add(y, alpha=lib.tensor(0.5)), a + b / 2),
         (lib.div(x, 2, rounding_mode="trunc"), (a / 2).trunc()),
     ):  # fmt: skip
         same(out, expected)
@@ -166,8 +167,14 @@ def test_what_arithmetic_refuses(lib: ModuleType) -> None:
     ):  # fmt: skip
         with pytest.raises(RuntimeError):
             refused()
-    with pytest.raises(TypeError):
-        x.numpy()
+    d, number = lib.ones(2, 3), lib.ones(())
+    for refused in (
+        lambda: x.numpy(), lambda: lib.add(x, x, alpha="2"), lambda: x.sub(x, alpha=None),
+        lambda: d.add_(x, alpha=number.requires_grad_()), lambda: d.add(x, alpha=lib.ones(1)),
+        lambda: lib.addmm(lib.ones(2, 2), x, lib.ones(3, 2), alpha=number[None]),
+    ):  # fmt: skip
+        with pytest.raises(TypeError):
+            refused()
 
 
 def test_products(lib: ModuleType) -> None:

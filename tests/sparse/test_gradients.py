@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+from collections.abc import Callable
 from importlib import import_module
 from types import ModuleType
 from typing import Any
@@ -177,9 +178,11 @@ def test_gradients_of_tables(lib: ModuleType) -> None:
         assert F.embedding(lib.tensor([1]), w, sparse=True).tolist() == [[1, 1]]
 
 
-def train(lib: ModuleType, name: str, **options: Any) -> tuple[list, dict]:
+def train(
+    lib: ModuleType, name: str, lr: Callable = lambda lib: 0.1, **options: Any
+) -> tuple[list, dict]:
     w = lib.nn.Parameter(lib.arange(10.0).reshape(5, 2) / 10)
-    optimizer = getattr(lib.optim, name)([w], lr=0.1, **options)
+    optimizer = getattr(lib.optim, name)([w], lr=lr(lib), **options)
     for index in ([1, 2, 2], [0, 2], [4, 4, 1]):
         optimizer.zero_grad()
         rows = lib.nn.functional.embedding(lib.tensor(index), w, sparse=True)
@@ -192,12 +195,15 @@ def train(lib: ModuleType, name: str, **options: Any) -> tuple[list, dict]:
     ("name", "options"),
     [
         ("SGD", {}),
+        ("SGD", {"lr": lambda lib: lib.tensor(0.1)}),
         ("SGD", {"momentum": 0.9}),
         ("SGD", {"momentum": 0.9, "nesterov": True}),
         ("SGD", {"momentum": 0.9, "dampening": 0.5, "maximize": True}),
         ("Adagrad", {}),
+        ("Adagrad", {"lr": lambda lib: lib.tensor(0.1)}),
         ("Adagrad", {"lr_decay": 0.1, "maximize": True}),
         ("SparseAdam", {}),
+        ("SparseAdam", {"lr": lambda lib: lib.tensor(0.1)}),
         ("SparseAdam", {"betas": (0.5, 0.6), "maximize": True}),
     ],
 )
@@ -242,6 +248,8 @@ def test_refusals_come_before_any_update(lib: ModuleType) -> None:
         dense.step()
     with raises(lib, ValueError, "requires dense parameter tensors"):
         lib.optim.SparseAdam([lib.eye(2).to_sparse().requires_grad_()])
+    with raises(lib, ValueError, r"\[\[0, 1\]\].*does not support complex parameters"):
+        lib.optim.SparseAdam([a, lib.ones(2, dtype=lib.complex64).requires_grad_()])
 
 
 def test_zeroed_and_clipped(lib: ModuleType) -> None:

@@ -107,10 +107,10 @@ def shape_of(name: str, given: tuple, keyword: Any = None) -> tuple[int, ...]:
 
 
 def number(name: str, parameter: str, value: Any) -> Any:
-    """A Python number, or the one in a tensor of one element."""
+    """A Python number, or the one in a 0-dim tensor that requires no gradient."""
     if value.__class__ in (int, float):
         return value
-    if isinstance(value, Tensor) and not value.ndim:
+    if isinstance(value, Tensor) and not (value.ndim or value.requires_grad):
         return value.item()
     value = python_number(value)
     if not isinstance(value, numbers.Number):

@@ -13,6 +13,7 @@ from math import prod
 from typing import Any, ClassVar
 
 from nnkit.autograd.arguments.dims import normalize_dim
+from nnkit.autograd.arguments.factory import number
 from nnkit.autograd.op.public import PUBLIC
 from nnkit.autograd.sparse import copying, elementwise
 from nnkit.autograd.sparse import indexing as indexing  # all of these fill the table
@@ -266,6 +267,7 @@ def _on_values(name: str) -> Callable:
 
 def add(input: Any, other: Any, *, alpha: Any = 1) -> Any:
     if not isinstance(other, SparseTensor) and isinstance(other, Tensor):
+        alpha = number("add", "alpha", alpha)
         return elementwise.add(other, to_coordinates(input) * (1 / alpha)) * alpha
     return _add(input, other, alpha=alpha)
 

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 from nnkit.autograd.arguments.dims import broadcast_shape
+from nnkit.autograd.arguments.factory import number
 from nnkit.autograd.op.promotion import check_dtype
 from nnkit.autograd.op.public import PUBLIC
 from nnkit.autograd.ops.elementwise.arithmetic import factor_of
@@ -118,16 +119,21 @@ def _plus(name: str, input: Any, other: Any, alpha: Any) -> Any:
 
 
 def _addend(name: str, values: Tensor, more: Tensor, alpha: Any) -> Tensor:
-    """``alpha * more`` in the dtype of its sum with ``values``; an unsigned one has no -1.
+    """``alpha * more``, negative for ``sub``, in the dtype of its sum with ``values``; an unsigned
+    one has no -1.
 
     Raises:
+        TypeError: ``alpha`` is no number.
         RuntimeError: ``alpha`` is not of that dtype's kind.
     """
+    alpha = number(name, "alpha", alpha)
     kind = result_type(values, more)
     if name == "sub":
         check_dtype(name, kind, ("bool",))
     more = more.to(kind)
-    return more if alpha == 1 else more * factor_of(name, alpha, more)
+    alpha = factor_of(name, alpha, more)
+    factor = -alpha if name == "sub" else alpha
+    return more if factor == 1 else more * factor
 
 
 def _check_sizes(name: str, input: Any, other: Any) -> None:
@@ -152,12 +158,12 @@ def add(input: Any, other: Any, *, alpha: Any = 1) -> Any:
 
 @defines("sub", "subtract")
 def sub(input: Any, other: Any, *, alpha: Any = 1) -> Any:
-    return _plus("sub", input, other, -alpha)
+    return _plus("sub", input, other, alpha)
 
 
 @defines("__rsub__", "rsub")
 def rsub(input: Any, other: Any, *, alpha: Any = 1) -> Any:
-    return _plus("sub", other, input, -alpha)
+    return _plus("sub", other, input, alpha)
 
 
 @defines("mul", "multiply", "__rmul__")
@@ -243,7 +249,7 @@ def _in_place(of: Callable) -> Callable:
         if of is add or of is sub:  # only the rows of a sparse gradient are touched
             _check_sizes("add", input, other)
             alpha = options.get("alpha", 1)
-            values = _addend(of.__name__, input, other.stored(), -alpha if of is sub else alpha)
+            values = _addend(of.__name__, input, other.stored(), alpha)
             check_cast("add_", values.dtype, input.dtype)
             return input.index_put_(other.at(), values.to(input.dtype), accumulate=True)
         out = of(input, other, **options)

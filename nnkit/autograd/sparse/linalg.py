@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from nnkit.autograd.arguments.factory import number
 from nnkit.autograd.op.public import PUBLIC
 from nnkit.autograd.ops.embedding import bag_sum
 from nnkit.autograd.sparse.coordinates import CoordinateTensor, coalesce, pairs_of_equal
@@ -79,6 +80,7 @@ def mv(input: Any, vec: Any) -> Tensor:
 
 @defines("addmm")
 def addmm(input: Any, mat1: Any, mat2: Any, *, beta: Any = 1, alpha: Any = 1) -> Any:
+    beta, alpha = number("addmm", "beta", beta), number("addmm", "alpha", alpha)
     _check_dtypes(input, mat1)
     product = mm(mat1, mat2)
     product = product if alpha == 1 else product * alpha
@@ -90,6 +92,7 @@ def addmm(input: Any, mat1: Any, mat2: Any, *, beta: Any = 1, alpha: Any = 1) ->
 @defines("addmv")
 def addmv(input: Any, mat: Any, vec: Any, *, beta: Any = 1, alpha: Any = 1) -> Tensor:
     """``beta * input + alpha * (mat @ vec)``; torch has it for compressed matrices alone."""
+    beta, alpha = number("addmv", "beta", beta), number("addmv", "alpha", alpha)
     product = mv(mat, vec) * alpha
     return product if beta == 0 else product + input * beta
 
