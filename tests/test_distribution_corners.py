@@ -133,3 +133,22 @@ def test_classes_are_held_to_what_their_parameters_add_up_to(
             make(**{name: lib.tensor(values)})
     shares = lib.distributions.Categorical(lib.tensor([-1.0, -3.0])).probs
     assert shares.tolist() == [0.25, 0.75]
+
+
+def test_what_a_mixture_supports(lib: ModuleType) -> None:
+    D = lib.distributions
+    ranges = D.Uniform(lib.zeros(2), lib.tensor([1.0, 2.0]))
+    mixture = D.MixtureSameFamily(D.Categorical(lib.ones(2)), ranges)
+    values = lib.tensor([0.5, 1.5, 0.25])
+    assert mixture.support.check(values).tolist() == [True, False, True]
+    assert str(mixture.support).startswith("MixtureSameFamilyConstraint(Interval(")
+    assert mixture.log_prob(values[::2]).tolist() == pytest.approx([math.log(0.75)] * 2)
+    assert mixture.expand([3]).log_prob(values / 2).shape == (3,)
+    with pytest.raises(ValueError):
+        mixture.log_prob(values)
+    vectors = D.MixtureSameFamily(D.Categorical(lib.ones(3)), D.Dirichlet(lib.ones(3, 2)))
+    assert (vectors.support.event_dim, vectors.support.is_discrete) == (1, False)
+    assert vectors.support.check(lib.tensor([[0.5, 0.5], [0.1, 0.2]])).tolist() == [True, False]
+    for found in (D.biject_to, D.transform_to):
+        with pytest.raises(NotImplementedError):
+            found(mixture.support)

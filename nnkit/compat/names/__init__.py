@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import enum
 import functools
+import math
 import sys
 from typing import Any
 
@@ -245,6 +246,11 @@ def sym_int(a: Any) -> int:
 def sym_float(a: Any) -> float:
     """The number as a float."""
     return float(a)
+
+
+def sym_sqrt(a: Any) -> float:
+    """The square root of a number."""
+    return math.sqrt(a)
 
 
 def sym_not(a: Any) -> bool:

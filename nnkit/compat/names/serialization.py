@@ -11,9 +11,11 @@ from typing import Any
 
 import nnkit
 from nnkit import serialization, torch_checkpoint
+from nnkit.backend.device import located
 from nnkit.backend.warning import warn
 from nnkit.compat.archives import PyTorchFileReader, PyTorchFileWriter
 from nnkit.serialization import DEFAULT_PROTOCOL as DEFAULT_PROTOCOL
+from nnkit.torch_options import restored
 from nnkit.torch_rebuild import _layout as _get_layout
 
 __all__ = ["_get_layout"]
@@ -24,6 +26,19 @@ MAP_LOCATION = Any
 def save(obj: Any, f: Any, *arguments: Any, **options: Any) -> None:
     """`nnkit.save` in torch's format, also for plain states: torch may have to read the files."""
     serialization.save(obj, f, *arguments, **options, format="torch")
+
+
+def default_restore_location(storage: Any, location: str) -> Any:
+    """A storage on the device of this name, as `nnkit.load` places those of a file.
+
+    Raises:
+        RuntimeError: there is no such device.
+    """
+    found = restored(storage, location)
+    if found is not None:
+        return found
+    place = located(location)
+    return storage if storage.device == place else storage.to(device=place)
 
 
 def normalize_storage_type(storage_type: type) -> type:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from nnkit.autograd.function import Function, FunctionContext
 
+FunctionMeta = type(Function)
 FunctionCtx = BackwardCFunction = _ContextMethodMixin = FunctionContext
 
 

@@ -4,10 +4,11 @@ their own."""
 from __future__ import annotations
 
 import enum
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
 from typing import Any
 
-from nnkit import Tensor
+from nnkit import Tensor, cuda
 from nnkit.autograd.views.overlap import shares_memory
 from nnkit.backend.warning import warn
 from nnkit.compat.dispatch import TorchDispatchMode
@@ -35,6 +36,28 @@ def check_backward_validity(inputs: Iterable[Any]) -> None:
     """Warn if none of the inputs requires a gradient."""
     if not any(each.requires_grad for each in inputs if isinstance(each, Tensor)):
         warn("None of the inputs have requires_grad=True. Gradients will be None")
+
+
+@contextmanager
+def set_checkpoint_debug_enabled(enabled: bool | None) -> Iterator[None]:
+    """While active, whether checkpoints tell more in their errors, which is not asked here."""
+    yield
+
+
+class DefaultDeviceType:
+    """The device whose random numbers checkpoints keep where all tensors are on the CPU."""
+
+    _name: str | None = None
+
+    @staticmethod
+    def set_device_type(device: str = "cuda") -> None:
+        """Choose it; without effect here, where checkpoints look at their arguments alone."""
+        DefaultDeviceType._name = device
+
+    @staticmethod
+    def get_device_type() -> str:
+        """The one that was chosen, or else the one to compute on: "cuda" where there is a GPU."""
+        return DefaultDeviceType._name or ("cuda" if cuda.is_available() else "cpu")
 
 
 class CheckpointPolicy(enum.Enum):

@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from nnkit.compat.names.nn.parallel.data_parallel import data_parallel
 from nnkit.compat.names.nn.parallel.replicate import replicate
 from nnkit.compat.names.nn.parallel.scatter_gather import gather, scatter, scatter_kwargs
 
-__all__ = ["gather", "parallel_apply", "replicate", "scatter", "scatter_kwargs"]
+__all__ = ["data_parallel", "gather", "parallel_apply", "replicate", "scatter", "scatter_kwargs"]
 
 
 def parallel_apply(

@@ -5,6 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from nnkit.backend.warning import warn
+from nnkit.compat.names.nn.utils.spectral_norm import spectral_norm as spectral_norm
+from nnkit.compat.names.nn.utils.weight_norm import weight_norm as weight_norm
 from nnkit.nn.utils.clip_grad import clip_grad_norm_
 
 

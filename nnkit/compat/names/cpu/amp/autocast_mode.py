@@ -1,4 +1,4 @@
-"""torch.cpu.amp: the older names of `nnkit.amp`, for the CPU."""
+"""torch.cpu.amp.autocast_mode: `nnkit.amp.autocast` for the CPU."""
 
 from __future__ import annotations
 
@@ -7,8 +7,6 @@ from typing import Any
 import nnkit
 from nnkit import amp
 from nnkit.amp.older import warn_of
-
-__all__ = ["GradScaler", "autocast"]
 
 
 class autocast(amp.autocast):
@@ -19,11 +17,3 @@ class autocast(amp.autocast):
     ) -> None:
         warn_of("cpu", "autocast")
         super().__init__("cpu", dtype, enabled, cache_enabled)
-
-
-class GradScaler(amp.GradScaler):
-    """`nnkit.amp.GradScaler` for "cpu"."""
-
-    def __init__(self, init_scale: float = 2.0**16, *args: Any, **kwargs: Any) -> None:
-        warn_of("cpu", "GradScaler")
-        super().__init__("cpu", init_scale, *args, **kwargs)

@@ -1,0 +1,1 @@
+"""torch.signal: see `nnkit.signal`."""

@@ -1,0 +1,1 @@
+"""torch.signal.windows: see `nnkit.signal.windows`."""

@@ -1,0 +1,5 @@
+"""torch.signal.windows.windows: see `nnkit.signal.windows`."""
+
+from __future__ import annotations
+
+from nnkit.signal.windows import *  # noqa: F403
