@@ -20,12 +20,22 @@ __all__ = ["fork_rng", "get_rng_state", "initial_seed", "manual_seed", "seed", "
 
 
 @contextmanager
-def fork_rng(devices: Any = None, enabled: bool = True) -> Iterator[None]:
+def fork_rng(
+    devices: Any = None,
+    enabled: bool = True,
+    _caller: str = "fork_rng",
+    _devices_kw: str = "devices",
+    device_type: str | None = None,
+) -> Iterator[None]:
     """Run a block whose random numbers do not move the default generators on.
 
     Args:
         devices: the GPUs whose generators to keep as well; all unless given.
         enabled: whether to do anything at all.
+        device_type: the kind of these devices, which is "cuda"; nothing is kept for "meta".
+
+    Raises:
+        RuntimeError: there is no such kind of devices.
 
     Example:
         >>> import nnkit
@@ -35,7 +45,7 @@ def fork_rng(devices: Any = None, enabled: bool = True) -> Iterator[None]:
         >>> nnkit.equal(x, nnkit.rand(2))
         True
     """
-    if not enabled:
+    if not enabled or (device_type is not None and device(device_type).type == "meta"):
         yield
         return
     only = None if devices is None else {device(place).index for place in devices}

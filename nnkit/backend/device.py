@@ -213,9 +213,9 @@ def get_default_device() -> device:
     return _default
 
 
-def set_default_device(place: Any) -> None:
-    """Make tensors on ``place`` (a device or its name; None is the CPU) unless a call names another
-    device.
+def set_default_device(device: Any) -> None:
+    """Make tensors on ``device`` (a device or its name; None is the CPU) unless a call names
+    another one.
 
     Raises:
         RuntimeError: there is no such device.
@@ -227,4 +227,8 @@ def set_default_device(place: Any) -> None:
         device(type='cpu')
     """
     global _default
-    _default = cpu if place is None else device(place)
+    _default = _named(device)
+
+
+def _named(place: Any) -> device:
+    return cpu if place is None else device(place)

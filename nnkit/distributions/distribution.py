@@ -139,6 +139,11 @@ class Distribution:
         with no_grad():
             return self.rsample(sample_shape)
 
+    def sample_n(self, n: int) -> Tensor:
+        """Draw ``n`` values; the old form of ``sample((n,))``."""
+        warn("sample_n(n) is deprecated: use sample((n,))", FutureWarning)
+        return self.sample(Size((n,)))
+
     def rsample(self, sample_shape: Any = ()) -> Tensor:
         """Draw values as functions of the parameters, so that gradients reach them."""
         raise NotImplementedError(f"{type(self).__name__} has no rsample")

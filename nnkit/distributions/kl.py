@@ -26,8 +26,8 @@ from nnkit.linalg import solve_triangular
 _KL_REGISTRY: dict[tuple[type, type], Callable[[Any, Any], Tensor]] = {}
 
 
-def register_kl(p: type, q: type) -> Callable:
-    """Decorate the function that computes the divergence of a ``p`` and a ``q``.
+def register_kl(type_p: type, type_q: type) -> Callable:
+    """Decorate the function that computes the divergence of a ``type_p`` and a ``type_q``.
 
     Raises:
         TypeError: one of them is no class of distributions.
@@ -42,12 +42,12 @@ def register_kl(p: type, q: type) -> Callable:
         tensor(0.)
     """
 
-    for kind in (p, q):
+    for kind in (type_p, type_q):
         if not isinstance(kind, type):
             raise TypeError(f"register_kl: expected a class of distributions, got {kind!r}")
 
     def register(function: Callable) -> Callable:
-        _KL_REGISTRY[p, q] = function
+        _KL_REGISTRY[type_p, type_q] = function
         return function
 
     return register

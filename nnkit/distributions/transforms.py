@@ -344,6 +344,7 @@ class CatTransform(Transform):
         self.lengths = [1] * len(self.transforms) if lengths is None else list(lengths)
         self.dim = dim
 
+    length = property(lambda self: sum(self.lengths))
     domain = property(lambda self: self._constraint([t.domain for t in self.transforms]))
     codomain = property(lambda self: self._constraint([t.codomain for t in self.transforms]))
     bijective = property(lambda self: all(t.bijective for t in self.transforms))

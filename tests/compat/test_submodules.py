@@ -69,6 +69,33 @@ def test_data_parallel_without_gpu() -> None:
             call(nnkit.nn.Linear(2, 2), nnkit.ones(1, 2))
 
 
+def test_small_names_of_classes(lib: ModuleType) -> None:
+    D, nn = lib.distributions, lib.nn
+    with pytest.warns(FutureWarning, match="sample"):
+        assert D.Normal(lib.zeros(2), 1.0).sample_n(3).shape == (3, 2)
+    parts = [D.ExpTransform(), D.AbsTransform()]
+    assert D.CatTransform(parts, lengths=[2, 3]).length == 5
+    with pytest.warns(FutureWarning, match="cumulative_sizes"):
+        assert lib.utils.data.ConcatDataset([[1, 2], [3]]).cummulative_sizes == [2, 3]
+    cells = nn.LSTM(2, 3, 2, bidirectional=True, proj_size=1)
+    assert cells.get_expected_cell_size(lib.ones(5, 4, 2), None) == (4, 4, 3)
+    assert cells.get_expected_cell_size(lib.ones(5, 4, 2), lib.tensor([7, 1])) == (4, 7, 3)
+
+
+def test_names_of_parameters(lib: ModuleType) -> None:
+    lib.set_default_device(device="cpu")
+    lib.distributions.register_kl(type_p=lib.distributions.Normal, type_q=lib.distributions.Beta)
+    state = lib.get_rng_state()
+    with lib.random.fork_rng(devices=[], device_type="cuda"):
+        lib.rand(1)
+    assert lib.equal(lib.get_rng_state(), state)
+    with lib.random.fork_rng(device_type="meta"):  # of which there are no generators
+        lib.rand(1)
+    assert not lib.equal(lib.get_rng_state(), state)
+    with pytest.raises(RuntimeError), lib.random.fork_rng(device_type="nowhere"):
+        pass
+
+
 # The lists of states of each function, made of zeros unless their first number is given, and
 # options.
 STEPS: dict[str, tuple[dict[str, float], dict[str, Any]]] = {

@@ -44,6 +44,18 @@ SCHEDULES: dict[str, Any] = {
         [s.ConstantLR(o, 0.1, 2), s.ExponentialLR(o, 0.9)]
     ),
 }
+NESTED: dict[str, Any] = {
+    "SequentialLR of a SequentialLR": lambda s, o: s.SequentialLR(
+        o,
+        [s.SequentialLR(o, [s.ConstantLR(o, 0.5, 2), s.StepLR(o, 1)], [2]), s.LinearLR(o)],
+        milestones=[5],
+    ),
+    "SequentialLR of a ChainedScheduler": lambda s, o: s.SequentialLR(
+        o,
+        [s.ChainedScheduler([s.ExponentialLR(o, 0.5), s.PolynomialLR(o, 4)]), s.LinearLR(o)],
+        milestones=[4],
+    ),
+}
 RESUMED: dict[str, Any] = {
     "StepLR": lambda s, o: s.StepLR(o, 3, 0.5, last_epoch=3),
     "ExponentialLR": lambda s, o: s.ExponentialLR(o, 0.9, last_epoch=3),
@@ -107,6 +119,21 @@ def test_torchs_rates_and_states(name: str, kind: str, torch: ModuleType) -> Non
     assert plain(scheduler.state_dict()) == plain(other.state_dict())
     assert list(scheduler.state_dict()) == list(other.state_dict())
     assert scheduler.get_last_lr() == pytest.approx(other.get_last_lr())
+
+
+@pytest.mark.filterwarnings("ignore:Detected call of `lr_scheduler.step")
+@pytest.mark.parametrize("name", NESTED)
+def test_schedules_within_schedules(name: str, torch: ModuleType) -> None:
+    rates = []
+    for lib in (nnkit, torch):
+        o, rates_of_one = optimizer(lib), []
+        scheduler = NESTED[name](lib.optim.lr_scheduler, o)
+        for _ in range(9):
+            rates_of_one.append(scheduler.get_last_lr())
+            o.step()
+            scheduler.step()
+        rates.append(rates_of_one)
+    assert rates[0] == [pytest.approx(each) for each in rates[1]]
 
 
 @pytest.mark.parametrize("name", SCHEDULES)
@@ -283,6 +310,12 @@ ERRORS: dict[str, tuple[Any, type[Exception], str]] = {
     "no schedulers": (lambda s, o: s.SequentialLR(o, [], []), ValueError, "must not be empty"),
     "nothing chained": (lambda s, o: s.ChainedScheduler([]), ValueError, "must not be empty"),
     "something chained": (lambda s, o: s.ChainedScheduler([1], o), TypeError, "has no optimizer"),
+    "a plateau in a sequence": (
+        lambda s, o: s.SequentialLR(o, [s.ReduceLROnPlateau(o)], []), ValueError, "OnPlateau"
+    ),
+    "a chained plateau": (
+        lambda s, o: s.ChainedScheduler([s.ReduceLROnPlateau(o)]), ValueError, "ReduceLROnPlateau"
+    ),
     "no get_lr": (lambda s, o: s.LRScheduler(o), NotImplementedError, "defines no get_lr"),
 }  # fmt: skip
 

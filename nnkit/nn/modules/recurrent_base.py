@@ -148,6 +148,12 @@ class RNNBase(Module):
             batch = input.shape[0 if self.batch_first else 1]
         return len(self._all_weights), batch, self.proj_size or self.hidden_size
 
+    def get_expected_cell_size(
+        self, input: Tensor, batch_sizes: Tensor | None
+    ) -> tuple[int, int, int]:
+        """The shape of an LSTM's first cell: (num_layers * directions, N, hidden_size)."""
+        return (*self.get_expected_hidden_size(input, batch_sizes)[:2], self.hidden_size)
+
     def check_hidden_size(
         self,
         hx: Tensor,
@@ -166,9 +172,8 @@ class RNNBase(Module):
             self.check_hidden_size(hidden, expected)
             return
         self.check_hidden_size(hidden[0], expected, "Expected hidden[0] size {}, got {}")
-        self.check_hidden_size(
-            hidden[1], (*expected[:2], self.hidden_size), "Expected hidden[1] size {}, got {}"
-        )
+        expected = self.get_expected_cell_size(input, batch_sizes)
+        self.check_hidden_size(hidden[1], expected, "Expected hidden[1] size {}, got {}")
 
     def permute_hidden(self, hx: Any, permutation: Tensor | None) -> Any:
         """The states of the sequences in another order."""
@@ -183,7 +188,8 @@ class RNNBase(Module):
         h = zeros(shape, dtype=input.dtype, device=input.device)
         if self.mode != "LSTM":
             return h
-        return h, zeros((*shape[:2], self.hidden_size), dtype=input.dtype, device=input.device)
+        shape = self.get_expected_cell_size(input, batch_sizes)
+        return h, zeros(shape, dtype=input.dtype, device=input.device)
 
     def _run(self, input: Any, hx: Any) -> tuple[Any, Any]:
         """The output of the last layer and the last states, for whatever kind of input."""

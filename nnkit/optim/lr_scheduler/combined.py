@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from nnkit.backend.program.outside import outside
+from nnkit.optim.lr_scheduler.plateau import ReduceLROnPlateau
 from nnkit.optim.lr_scheduler.scheduler import LRScheduler, checked_optimizer, set_value
 from nnkit.optim.optimizer import Optimizer
 
@@ -15,6 +16,8 @@ def _check(name: str, schedulers: Sequence[LRScheduler], optimizer: Optimizer) -
     for i, scheduler in enumerate(schedulers):
         if not hasattr(scheduler, "optimizer"):
             raise TypeError(f"{name}: scheduler {i} has no optimizer, got {scheduler!r}")
+        if isinstance(scheduler, ReduceLROnPlateau):
+            raise ValueError(f"{name}: scheduler {i} is a ReduceLROnPlateau, which needs metrics")
         if scheduler.optimizer is not optimizer:
             raise ValueError(f"{name}: scheduler {i} belongs to another optimizer")
 
@@ -40,8 +43,8 @@ class SequentialLR(_Combined):
     """One schedule after the other; the next one begins at each of the epochs ``milestones``.
 
     Raises:
-        ValueError: there is not one milestone fewer than schedulers, or they belong to several
-            optimizers.
+        ValueError: there is not one milestone fewer than schedulers, they belong to several
+            optimizers, or one is a `ReduceLROnPlateau`.
         TypeError: one of them has no optimizer.
 
     Source: ``torch.optim.lr_scheduler.SequentialLR``.
@@ -81,11 +84,20 @@ class SequentialLR(_Combined):
         # Each scheduler has made its first step when it was made; only that of epoch 0 counts.
         for group in optimizer.param_groups:
             set_value(group, "lr", group["initial_lr"])
-        for scheduler in schedulers:
-            _undo(scheduler)
+        self.recursive_undo()
         first = schedulers[bisect_right(milestones, 0)]
         first._initial_step()
         self._last_lr = first.get_last_lr()
+
+    def recursive_undo(self, sched: Any = None) -> None:
+        """Take back the steps that this scheduler's parts, or ``sched`` and its parts, have made.
+        One that has parts keeps its own count, as in torch."""
+        scheduler = self if sched is None else sched
+        if hasattr(scheduler, "_schedulers"):
+            for part in scheduler._schedulers:
+                self.recursive_undo(part)
+        elif hasattr(scheduler, "last_epoch"):
+            scheduler.last_epoch -= 1
 
     @outside
     def step(self) -> None:  # pyright: ignore[reportIncompatibleMethodOverride]
@@ -100,18 +112,12 @@ class SequentialLR(_Combined):
         self._last_lr = scheduler.get_last_lr()
 
 
-def _undo(scheduler: LRScheduler) -> None:
-    for part in getattr(scheduler, "_schedulers", ()):
-        _undo(part)
-    if hasattr(scheduler, "last_epoch"):
-        scheduler.last_epoch -= 1
-
-
 class ChainedScheduler(_Combined):
     """Several schedules at once: each changes the rates that the one before has left.
 
     Raises:
-        ValueError: there is none, or they belong to several optimizers.
+        ValueError: there is none, they belong to several optimizers, or one is a
+            `ReduceLROnPlateau`.
         TypeError: one of them has no optimizer.
 
     Source: ``torch.optim.lr_scheduler.ChainedScheduler``.

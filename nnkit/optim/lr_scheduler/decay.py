@@ -105,7 +105,7 @@ class ExponentialLR(LRScheduler):
         super().__init__(optimizer, last_epoch)
 
     def get_lr(self) -> list[Any]:
-        if self._is_initial or self.last_epoch == 0:
+        if self._is_initial:
             return self._rates()
         return self._scaled(self.gamma)
 
@@ -227,7 +227,7 @@ class PolynomialLR(LRScheduler):
 
     def get_lr(self) -> list[Any]:
         epoch, total = self.last_epoch, self.total_iters
-        if self._is_initial or epoch == 0 or epoch > total:
+        if self._is_initial or epoch > total:
             return self._rates()
         return self._scaled(((1.0 - epoch / total) / (1.0 - (epoch - 1) / total)) ** self.power)
 

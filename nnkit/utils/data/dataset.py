@@ -204,6 +204,12 @@ class ConcatDataset(Dataset[Any]):
     def __len__(self) -> int:
         return self.cumulative_sizes[-1]
 
+    @property
+    def cummulative_sizes(self) -> list[int]:
+        """The old name of ``cumulative_sizes``."""
+        warn("cummulative_sizes is renamed: use cumulative_sizes", FutureWarning)
+        return self.cumulative_sizes
+
     def __getitem__(self, index: int) -> Any:
         if index < 0:
             if -index > len(self):
