@@ -82,6 +82,14 @@ def test_small_names_of_classes(lib: ModuleType) -> None:
     assert cells.get_expected_cell_size(lib.ones(5, 4, 2), lib.tensor([7, 1])) == (4, 7, 3)
 
 
+def test_packed_sequences_are_pinned(lib: ModuleType, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(lib.Tensor, "pin_memory", lambda x: x + 1)  # which needs no GPU
+    packed = lib.nn.utils.rnn.pack_sequence([lib.ones(1), lib.ones(2)], enforce_sorted=False)
+    pinned = packed.pin_memory()
+    assert type(pinned) is type(packed) and pinned.batch_sizes is packed.batch_sizes
+    assert pinned.data.tolist() == [2, 2, 2] and pinned.sorted_indices.tolist() == [2, 1]
+
+
 def test_names_of_parameters(lib: ModuleType) -> None:
     lib.set_default_device(device="cpu")
     lib.distributions.register_kl(type_p=lib.distributions.Normal, type_q=lib.distributions.Beta)

@@ -121,6 +121,11 @@ class PackedSequence(_Fields):
         """The same with ``data`` as uint8."""
         return self.to(uint8)
 
+    def pin_memory(self) -> PackedSequence:
+        """The same with ``data`` and the indices in page-locked memory."""
+        indices = (i if i is None else i.pin_memory() for i in self[2:])
+        return type(self)(self.data.pin_memory(), self.batch_sizes, *indices)
+
     def is_pinned(self) -> bool:
         """Whether ``data`` is in page-locked memory."""
         return self.data.is_pinned()
