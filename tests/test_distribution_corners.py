@@ -135,6 +135,17 @@ def test_classes_are_held_to_what_their_parameters_add_up_to(
     assert shares.tolist() == [0.25, 0.75]
 
 
+def test_bounds_of_uniform_numbers(lib: ModuleType) -> None:
+    D = lib.distributions
+    found = D.Uniform(0.0, 1.0).arg_constraints
+    assert str(found["low"]) == "LessThan(upper_bound=1.0)"
+    assert found["high"].check(lib.tensor([0.5, -0.5])).tolist() == [True, False]
+    with pytest.raises(ValueError):
+        D.Uniform(lib.tensor([0.0, 1.0]), lib.tensor([1.0, 0.5]))
+    with pytest.raises(ValueError):
+        D.Uniform(0.0, float("nan"))
+
+
 def test_what_a_mixture_supports(lib: ModuleType) -> None:
     D = lib.distributions
     ranges = D.Uniform(lib.zeros(2), lib.tensor([1.0, 2.0]))

@@ -33,15 +33,17 @@ class Uniform(Distribution):
     """
 
     has_rsample = True
-    arg_constraints = dict.fromkeys(
-        ("low", "high"), constraints.dependent(is_discrete=False, event_dim=0)
-    )
     arg_names = ("low", "high")
 
     def __init__(self, low: Any, high: Any, validate_args: bool | None = None) -> None:
         self.low, self.high = parameters(low, high)
         super().__init__(self.low.shape, validate_args=validate_args)
-        self._check_parameter("low", self.low, constraints.less_than(self.high))
+
+    @property
+    def arg_constraints(self) -> Any:
+        """Each bound by the other one."""
+        low, high = constraints.less_than(self.high), constraints.greater_than(self.low)
+        return {"low": low, "high": high}
 
     @constraints.dependent_property(is_discrete=False, event_dim=0)
     def support(self) -> Any:
