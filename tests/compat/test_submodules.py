@@ -32,6 +32,8 @@ def refused(call, *arguments):
         call(*arguments)
     except RuntimeError:
         return "refused"
+from torch.nn.modules.rnn import LSTM, apply_permutation
+import torch.backends.cusparselt, torch.backends.kleidiai, torch.backends.nnpack
 warnings.simplefilter("ignore")
 hooks = torch.nn.utils.weight_norm(torch.nn.Linear(2, 2))._forward_pre_hooks.values()
 print([type(h) is WeightNorm for h in hooks], isinstance(torch.autograd.Function, FunctionMeta))
@@ -44,6 +46,14 @@ print(default_restore_location(s, "cpu") is s, default_restore_location(s, "meta
 print(refused(default_restore_location, s, "nowhere"), AdamW is torch.optim.AdamW)
 product = autocast_decorator(torch.autocast("cpu"), torch.mm)
 print(product(torch.eye(2), torch.eye(2)).dtype, torch.cpu.amp.autocast is autocast)
+for each in (torch.backends.cusparselt, torch.backends.kleidiai, torch.backends.nnpack):
+    print(each.is_available(), end=" ")
+print(apply_permutation(torch.eye(2), torch.tensor([1, 0])).tolist(), LSTM is torch.nn.LSTM)
+kwargs = torch.nn.factory_kwargs
+print(kwargs({"device": "cpu", "factory_kwargs": {"dtype": None}}), kwargs(None))
+for wrong in ({"bias": 1}, {"dtype": None, "factory_kwargs": {"dtype": None}}):
+    try: kwargs(wrong)
+    except TypeError: print("refused", end=" ")
 DefaultDeviceType.set_device_type("cpu")
 with set_checkpoint_debug_enabled(True):
     print(DefaultDeviceType.get_device_type(), torch.cpu.amp.GradScaler is GradScaler)
@@ -51,14 +61,16 @@ with set_checkpoint_debug_enabled(True):
 
 
 def test_names_in_submodules() -> None:
-    assert run(PROGRAM).splitlines()[:7] == [
+    assert run(PROGRAM).splitlines() == [
         "[True] True",
         "torch.Size([]) torch.Size([2]) 2.0 [0.0, 1.0, 0.0]",
         "True True",
         "True meta",
         "refused True",
         "torch.bfloat16 True",
-        "cpu True",
+        "False False False [[0.0, 1.0], [1.0, 0.0]] True",
+        "{'dtype': None, 'device': 'cpu'} {}",
+        "refused refused cpu True",
     ]
 
 
