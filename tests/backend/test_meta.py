@@ -219,3 +219,12 @@ def test_triangle_indices_lie_on_the_default_device() -> None:
         assert nnkit.triu_indices(3, 3).device == nnkit.tril_indices(3, 3).device
         assert nnkit.triu_indices(3, 3).device.type == "meta"
     assert nnkit.pdist(nnkit.zeros(4, 2, device="meta")).device.type == "meta"
+
+
+@pytest.mark.parametrize("name", ["batch_norm", "instance_norm"])
+def test_running_statistics_on_another_device(lib: ModuleType, name: str) -> None:
+    function = getattr(lib.nn.functional, name)
+    for device, other in (("meta", "cpu"), ("cpu", "meta")):
+        x, running = lib.ones(2, 5, 5, device=device), lib.ones(5, device=other)
+        with pytest.raises(RuntimeError):
+            function(x, running, running.clone(), None, None, True)

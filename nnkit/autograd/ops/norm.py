@@ -312,10 +312,17 @@ def count_batch(counter: Tensor) -> None:
 
 
 def _update(
-    running_mean: Tensor, running_var: Tensor, mean: Any, variance: Any, momentum: float, count: int
-) -> None:
-    """Move the running statistics towards the ones of this batch, with the unbiased variance."""
+    running_mean: Tensor, running_var: Tensor, mean: Any, variance: Any, momentum: float,
+    count: int, out: Tensor,
+) -> None:  # fmt: skip
+    """Move the running statistics towards the ones of this batch, with the unbiased variance.
+
+    Raises:
+        RuntimeError: they are on another device than the result ``out``.
+    """
     for running in (running_mean, running_var):
+        if running._device is not out._device and running.device != out.device:
+            on_one_device("batch_norm", (out, running))
         check_write(running, "batch_norm")
     correction = count / (count - 1) if count > 1 else math.nan
     running_mean._device.backend.update_running_(
@@ -433,7 +440,7 @@ def batch_norm(
     if running_mean is not None and running_var is not None and input._array.size:
         count = input._array.size // channels[0]
         mean, variance = batch_mean._array, batch_variance._array
-        _update(running_mean, running_var, mean, variance, momentum, count)
+        _update(running_mean, running_var, mean, variance, momentum, count, out)
     return in_order(out, _order_of(input))
 
 
@@ -562,5 +569,5 @@ def instance_norm(
         count = math.prod(shape[2:])
         found = (B.reshape(s._array, (shape[0], channels, 1, 1)) for s in (mean, variance))
         average, spread = (B.mean(s, (0,), False) for s in found)
-        _update(running_mean, running_var, average, spread, momentum, count)
+        _update(running_mean, running_var, average, spread, momentum, count, out)
     return reshape(out, shape)  # a view of it, as torch's is
