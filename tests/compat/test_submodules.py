@@ -103,7 +103,7 @@ def test_packed_sequences_are_pinned(lib: ModuleType, monkeypatch: pytest.Monkey
 
 
 def test_names_of_parameters(lib: ModuleType) -> None:
-    lib.set_default_device(device="cpu")
+    lib.set_default_device(device=None)  # "cpu" would be a mode of torch, which outlives the test
     lib.distributions.register_kl(type_p=lib.distributions.Normal, type_q=lib.distributions.Beta)
     state = lib.get_rng_state()
     with lib.random.fork_rng(devices=[], device_type="cuda"):
