@@ -247,7 +247,9 @@ def _check_ends(parts: list[Tensor], input: Tensor, axis: int) -> None:
 
 
 @public(
-    out=Out(checks_first=True, views_below=math.inf, operands=lambda arguments, options: arguments)
+    out=Out(
+        checks_first=True, views_below=math.inf, operands=lambda out, arguments, options: arguments
+    )
 )
 def diff(
     input: Tensor, n: int = 1, dim: int = -1, prepend: Tensor | None = None,
