@@ -283,6 +283,7 @@ def test_a_rendezvous_that_resets_is_gone() -> None:
 
     def hang_up() -> None:
         caller, _ = listener.accept()
+        caller.recv(1, socket.MSG_PEEK)  # one that is reset while it connects tries again
         caller.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
         caller.close()
 

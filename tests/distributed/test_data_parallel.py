@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import copy
-import importlib.util
 import pickle
 from collections.abc import Callable, Iterator
 
@@ -36,15 +35,6 @@ CASES = (
 def test_the_same_weights_as_one_process_with_the_whole_batch() -> None:
     assert succeed("data_parallel", 3, "nnkit", *CASES[:8]).count("passed") == 3
     assert succeed("data_parallel", 2, "nnkit", *CASES[8:]).count("passed") == 2
-
-
-@needs_mpi
-@pytest.mark.skipif(importlib.util.find_spec("torch") is None, reason="torch is not installed")
-def test_the_same_program_under_torch() -> None:
-    cases = ["mlp", "unused", "no_sync", "scaler", "power"]
-    cases += ["large", "observed", "join", "join_zero", "errors"]
-    done = succeed("data_parallel", 2, "torch", *cases)
-    assert done.count("passed") == 2
 
 
 @needs_mpi

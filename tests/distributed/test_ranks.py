@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib.util
 import os
 import re
 import subprocess
@@ -16,22 +15,11 @@ from nnkit.distributed.run import _free_port
 from tests.distributed import PROGRAMS, ROOT, check_kill, launch, needs_mpi, succeed
 
 pytestmark = needs_mpi
-needs_torch = pytest.mark.skipif(
-    importlib.util.find_spec("torch") is None, reason="torch is not installed"
-)
 
 
 @pytest.mark.parametrize("ranks", [1, 2, 3, 4])
 def test_every_collective(ranks: int) -> None:
     assert succeed("collectives", ranks).count("passed") == ranks
-
-
-@needs_torch
-@pytest.mark.parametrize(("program", "count"), [("collectives", ()), ("random_programs", ("50",))])
-def test_the_same_program_under_torch(program: str, count: tuple) -> None:
-    done = launch(program, 2, "torch", *count)
-    # Not its exit code: a thread of gloo's that is still there when a process ends aborts it.
-    assert done.stdout.count("passed") == 2, f"{done.stdout[-2000:]}\n{done.stderr[-4000:]}"
 
 
 @pytest.mark.parametrize("ranks", [1, 2, 3, 5])

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib.util
 import sys
 
 import pytest
@@ -10,9 +9,6 @@ import pytest
 from tests.distributed import check_memory, needs_mpi, succeed
 
 pytestmark = needs_mpi
-needs_torch = pytest.mark.skipif(
-    importlib.util.find_spec("torch") is None, reason="torch is not installed"
-)
 # The models on all numbers of ranks take a minute; the others are `python -m tests.distributed`.
 SHORT = ("mlp", "no_sync", "gpt", "precision", "memory", "states", "scaler", "errors")
 
@@ -38,12 +34,3 @@ def test_a_model_in_wrappers(ranks: int) -> None:
 @pytest.mark.skipif(sys.platform != "linux", reason="/proc tells the memory")
 def test_the_memory_of_a_rank() -> None:
     check_memory()
-
-
-@needs_torch
-@pytest.mark.parametrize(
-    ("program", "cases"), [("tensors", ()), ("sharded", ("clip", "states", "scaler"))]
-)
-def test_the_same_program_under_torch(program: str, cases: tuple) -> None:
-    done = succeed(program, 2, "torch", *cases)
-    assert done.count("passed") == 2
