@@ -142,6 +142,12 @@ def test_double_precision_of_pairs(name):
             assert abs(mpmath.mpf(value) - true) <= 2 * np.spacing(abs(float(true)))
 
 
+@pytest.mark.parametrize("name", ["expm1", "sinh", "asin", "atan", "atanh"])
+def test_the_smallest_doubles_stay_what_they_are(name):
+    x = np.array([s * n * 5e-324 for n in (1, 2, 3, 7, 10**9, 2**52) for s in (1, -1)] * 3)
+    np.testing.assert_array_equal(getattr(BACKEND, name)(x), x)
+
+
 @pytest.mark.parametrize("name", OF_CIRCLE)
 def test_large_angles_change_no_bits_of_others(name):
     x = np.random.RandomState(0).uniform(-6e5, 6e5, 5000)

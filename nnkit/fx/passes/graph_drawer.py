@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import zlib
+from contextlib import suppress
 from typing import Any
 
 from nnkit.fx.graph_module import GraphModule
@@ -126,15 +127,13 @@ class FxGraphDrawer:
     def _arguments(self, node: Node) -> tuple[Any, Any]:
         args, kwargs = node.args, node.kwargs
         if self.normalize_args and node.op == "call_function":
-            try:
+            with suppress(TypeError):  # it has no signature, or these are not its arguments
                 args, kwargs = normalize_function(  # type: ignore[misc]
                     node.target,  # type: ignore[arg-type]
                     args,
                     kwargs,
                     normalize_to_only_use_kwargs=True,
                 )
-            except TypeError:
-                pass  # it has no signature, or these are not its arguments
         if node.op == "output" or self._ignores[2]:
             args = () if node.op == "output" else tuple(a for a in args if _is_constant(a))
             kwargs = {key: value for key, value in kwargs.items() if _is_constant(value)}

@@ -10,6 +10,7 @@ from typing import Any
 from nnkit.fx.graph import Graph
 from nnkit.fx.graph_module import GraphModule
 from nnkit.fx.node import Node, map_arg
+from nnkit.fx.passes.utils.fuser_utils import part_of
 
 __all__ = ["getattr_recursive", "setattr_recursive", "split_by_tags"]
 
@@ -86,7 +87,7 @@ def split_by_tags(
     values = {n: graph.node_copy(n) for n in gm.graph.find_nodes(op="placeholder")}
     for tag in tags:
         own = [node for node in tag_of if tag_of[node] == tag]
-        part, inputs = _part(own, [*results[tag]], return_tuple)
+        part, inputs = part_of(own, [*results[tag]], return_tuple, _has_no_tag)
         late = [node for node in inputs if node not in values]
         if late:
             raise AssertionError(f"split_by_tags: {tag} needs {late}, which come later")
@@ -109,24 +110,6 @@ def split_by_tags(
     return (made, paths) if return_fqn_mapping else made
 
 
-def _part(nodes: list[Node], results: list[Node], as_tuple: bool) -> tuple[Graph, list[Node]]:
-    """The graph of some operations, and what it is given."""
-    graph = Graph()
-    values: dict[Node, Node] = {}
-    inputs: list[Node] = []
-
-    def value(node: Node) -> Node:
-        if node not in values:
-            if node.op == "get_attr" and getattr(node, "tag", None) is None:
-                values[node] = graph.node_copy(node)
-            else:
-                inputs.append(node)
-                values[node] = graph.placeholder(node.name, type_expr=node.type)
-                values[node].meta = copy(node.meta)
-        return values[node]
-
-    for node in nodes:
-        values[node] = graph.node_copy(node, value)
-    made = tuple([values[node] for node in results])
-    graph.output(made if as_tuple or len(made) != 1 else made[0])
-    return graph, inputs
+def _has_no_tag(node: Node) -> bool:
+    """Whether a node is an attribute of the program that no part holds."""
+    return node.op == "get_attr" and getattr(node, "tag", None) is None

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import operator
-from collections.abc import Collection, Sequence
+from collections.abc import Callable, Collection, Sequence
 from copy import copy
-from typing import Any
 
 from nnkit.fx.graph import Graph
 from nnkit.fx.graph_module import GraphModule
@@ -64,11 +63,33 @@ def fuse_as_graphmodule(
             raise AssertionError(f"fuse_as_graphmodule: {node} is no operation of the module")
     if not validate_partition(nodes):
         raise AssertionError("Invalid partition, found dependency cycles")
-    graph, values = Graph(), {}
+    own = set(nodes)
+    outputs = [node for node in nodes if any(user not in own for user in node.users)]
+    graph, inputs = part_of(nodes, outputs, always_return_tuple)
+    graph.lint()
+    return GraphModule(gm, graph, module_name), tuple(inputs), tuple(outputs)
+
+
+def part_of(
+    nodes: Sequence[Node],
+    results: Sequence[Node],
+    as_tuple: bool,
+    comes_along: Callable[[Node], bool] = lambda node: False,
+) -> tuple[Graph, list[Node]]:
+    """The graph of some operations that gives ``results``, and what it is given.
+
+    Args:
+        as_tuple: give one result in a tuple, as several are.
+        comes_along: whether what an operation needs is copied, and not given.
+    """
+    graph = Graph()
+    values: dict[Node, Node] = {}
     inputs: list[Node] = []
 
     def value(node: Node) -> Node:
-        if node not in values:
+        if node not in values and comes_along(node):
+            values[node] = graph.node_copy(node)
+        elif node not in values:
             inputs.append(node)
             values[node] = graph.placeholder(node.name, type_expr=node.type)
             values[node].meta = copy(node.meta)
@@ -76,12 +97,9 @@ def fuse_as_graphmodule(
 
     for node in nodes:
         values[node] = graph.node_copy(node, value)
-    own = set(nodes)
-    outputs = [node for node in nodes if any(user not in own for user in node.users)]
-    results: Any = tuple([values[node] for node in outputs])
-    graph.output(results if always_return_tuple or len(results) != 1 else results[0])
-    graph.lint()
-    return GraphModule(gm, graph, module_name), tuple(inputs), tuple(outputs)
+    made = tuple([values[node] for node in results])
+    graph.output(made if as_tuple or len(made) != 1 else made[0])
+    return graph, inputs
 
 
 def insert_subgm(

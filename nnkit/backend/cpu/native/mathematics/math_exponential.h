@@ -326,6 +326,7 @@ inline float sinh(float x) {
     const double value = 0.5 * (power - 1.0 / power);
     return float(std::fabs(x) < 0x1p-6f ? wide + wide * wide * wide * (1.0 / 6.0) : value);
 }
+
 // (e^|x| - 1) / 2 for the hyperbolic functions; infinity where they overflow.
 inline double half_expm1_of_size(double x) {
     const double size = std::fabs(x);
