@@ -42,6 +42,9 @@ LARGE = (
     ((2, 40, 17, 30), (48, 20, 3, 3), 2, 2),
     ((8, 32, 32, 32), (64, 32, 3, 3), 1, 1),
     ((1, 128, 16, 16), (130, 128, 3, 3), 0, 1),
+    ((4, 35, 21, 19), (50, 35, 3, 3), 1, 1),
+    ((3, 64, 20, 18), (80, 32, 3, 3), 2, 2),
+    ((40, 32, 6, 5), (33, 32, 3, 3), 1, 1),
     ((16, 1, 28, 28), (32, 1, 3, 3), 0, 1),
     ((8, 3, 32, 32), (64, 3, 7, 7), 0, 1),
     ((8, 64, 32, 32), (64, 64, 1, 1), 0, 1),
@@ -67,6 +70,10 @@ def _geometries() -> Iterator[tuple]:
     uneven = (2, 3), (1, 0), (1, 2), 1
     yield (2, 5, 12, 13), (20, 5, 3, 2), uneven
     yield (2, 5, 12, 13), (3, 5, 3, 2), uneven
+    # No window reaches the input, but zeros beside it.
+    beside = (2, 2), (1, 1), (1, 1), 1
+    for space in ((1, 1), (4, 5)):
+        yield (2, 20, *space), (24, 20, 1, 1), beside
     for x, weight, padding, groups in LARGE:
         axes = len(x) - 2
         yield x, weight, ((1,) * axes, (padding,) * axes, (1,) * axes, groups)
@@ -186,13 +193,24 @@ def test_leaves_other_types_to_the_twin(name: str) -> None:
         break
 
 
-def test_infinity_stays_in_its_window() -> None:
-    """Direct kernels keep what is finite finite, whatever lies beside it."""
-    x = np.ones((1, 2, 6, 6), np.float32)
-    x[0, 0, 5, 5] = np.inf
-    out = B.conv(x, np.ones((20, 2, 3, 3), np.float32), None, (1, 1), (0, 0), (1, 1), 1)
-    assert np.isinf(out[..., 3, 3]).all()
-    assert np.isfinite(out).sum() == out.size - 20
+@pytest.mark.parametrize("value", [np.inf, np.nan])
+@pytest.mark.parametrize("channels", [2, 32], ids=["in tiles", "by Winograd"])
+@pytest.mark.parametrize("name", CASES)
+def test_what_is_not_finite_stays_in_its_window(name: str, channels: int, value: float) -> None:
+    x, weight = numbers((2, channels, 34, 33)), numbers((32, channels, 3, 3))
+    statics = (1, 1), (1, 1), (1, 1), 1
+    g = numbers((2, 32, 34, 33))
+    (g if name in ("conv_grad_input", "conv_transpose") else x)[1, 1, 15, 16] = value
+    arguments = {
+        "conv": (x, weight, None, *statics),
+        "conv_grad_input": (g, weight, x.shape, *statics),
+        "conv_grad_weight": (g, x, weight.shape, *statics),
+        "conv_transpose": (g, weight, None, x.shape, *statics),
+    }[name]
+    got, want = getattr(B, name)(*arguments), getattr(B, name).twin(*arguments)
+    np.testing.assert_array_equal(np.isnan(got), np.isnan(want))
+    np.testing.assert_array_equal(np.isinf(got), np.isinf(want))
+    assert 0 < np.isfinite(got).sum() < got.size
 
 
 @pytest.mark.parametrize("length", [5, 16, 19])

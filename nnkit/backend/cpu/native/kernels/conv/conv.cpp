@@ -24,14 +24,15 @@ bool is_for_lanes(const Geometry& g, bool is_forward, Index line, std::size_t it
            (line < short_line || (is_forward && g.stride[2] > 1));
 }
 
-// Whether the transformations of Winograd's filtering pay: there must be enough to multiply.
-template <class T> bool is_for_winograd(const Geometry& g, const Product<T>& product) {
+// Whether Winograd's filtering computes it, and its transformations of `fewest` channels or outputs
+// and of so many positions pay.
+bool is_for_winograd(const Geometry& g, Index fewest, const Index* positions, Index enough) {
     for (int a : {0, 2}) {
         if (g.kernel[a] != 3 || g.stride[a] != 1 || g.dilation[a] != 1) return false;
     }
-    const Index length = product.passes[0].axes[0].length * product.passes[0].axes[2].length;
-    return g.input[1] == 1 && g.kernel[1] == 1 && g.output[1] == 1 && product.channels >= 16 &&
-           product.outputs >= 16 && g.batch * length >= 256;
+    return g.input[1] == 1 && g.kernel[1] == 1 && g.output[1] == 1 &&
+           std::min(g.channels, g.outputs) >= fewest &&
+           g.batch * positions[0] * positions[2] >= enough;
 }
 
 // A product of matrices where the channels are last in memory: each position is a row.
@@ -92,8 +93,8 @@ Owned convolve(Direction direction, const Geometry& given, const Input& x, const
     }
     if (lanes) multiply_lanes(product);
     else if (few) multiply_lines(product);
-    else if (is_for_winograd(g, product)) multiply_winograd(product);
-    else multiply_tiles(product);
+    else if (!is_for_winograd(g, 16, is_forward ? g.output : g.input, 256) ||
+             !multiply_winograd(product)) multiply_tiles(product);
     return result;
 }
 
@@ -167,7 +168,12 @@ Owned gradient_of_weight(const Geometry& g, const Input& gradient, const Input& 
         multiply<T>(g.outputs, g.channels, g.batch * g.input_plane(), {above, 1, g.outputs},
                     {below, g.channels, 1}, out, g.channels);
     } else if (g.outputs > few_outputs) {
-        weight_gradient(g, above, below, out);
+        // The sums are written once in a while, for all pairs of channels and outputs.
+        const Index enough = std::max<Index>(1024, 8 * g.channels);
+        if (!is_for_winograd(g, 32, g.output, enough) ||
+            !weight_gradient_winograd(g, above, below, out)) {
+            weight_gradient(g, above, below, out);
+        }
     } else if (fills_lanes_with_groups(g, sizeof(T))) {
         weight_gradient_of_groups(g, above, below, channels_last, out);
     } else {

@@ -24,12 +24,17 @@ template <class T> struct Product {
 
 template <class T> void multiply_tiles(const Product<T>& product);
 
-// The same for 3 x 3 kernels with stride 1 and dilation 1.
-template <class T> void multiply_winograd(const Product<T>& product);
+// The same for 3 x 3 kernels with stride 1 and dilation 1. False if a result is not finite: the
+// differences of infinite numbers, of which it makes its sums, are NaN where the sums are not.
+template <class T> bool multiply_winograd(const Product<T>& product);
 
 // The gradient in the weight, in the order of the weight.
 template <class T>
 void weight_gradient(const Geometry& geometry, const T* gradient, const T* input, T* out);
+
+// The same for 3 x 3 kernels with stride 1 and dilation 1; false as above.
+template <class T>
+bool weight_gradient_winograd(const Geometry& geometry, const T* gradient, const T* input, T* out);
 
 // The same two along lines of positions: for groups of few outputs.
 template <class T> void multiply_lines(const Product<T>& product);

@@ -35,11 +35,10 @@ template <class T> struct PassPlan {
           places(tap_places(pass, product.kernel)), packed_start(packed_start_) {}
 
     Index packed() const { return product.groups * panels * products * panel<T>; }
-    Index tasks() const { return product.batch * product.groups * runs; }
     Index work() const { return pass.outputs() * products * panels * panel<T>; }
 
     void pack_panel(Index number, T* buffer) const;
-    void run(Index task, const T* packed, T* copy, T* sums) const;
+    void run(Index image, Index number, const T* packed, T* copy, T* sums) const;
     void write(Index channel, Index columns, Index first, Index count, Index row, const T* sums,
                T* out) const;
 };
@@ -60,16 +59,15 @@ template <class T> void PassPlan<T>::pack_panel(Index number, T* buffer) const {
 }
 
 template <class T>
-void PassPlan<T>::run(Index task, const T* packed, T* copy, T* sums) const {
-    const Index sample = task / (product.groups * runs), group = task / runs % product.groups;
-    const Index row = task % runs * rows;
+void PassPlan<T>::run(Index image, Index number, const T* packed, T* copy, T* sums) const {
+    const Index group = image % product.groups, row = number * rows;
     const Index some = std::min(rows, pass.axes[0].outputs - row);
     const Index plane = pass.axes[0].inputs * pass.axes[1].inputs * pass.axes[2].inputs;
-    const T* image = product.input + (sample * product.groups + group) * product.channels * plane;
-    const T* base = region.of(image, row, some, copy);
+    const T* from = product.input + image * product.channels * plane;
+    const T* base = region.of(from, row, some, copy);
     const Index count = some * pass.axes[1].outputs * pass.axes[2].outputs;
     const Index length = pass.axes[0].length * pass.axes[1].length * pass.axes[2].length;
-    T* out = product.output + (sample * product.groups + group) * product.outputs * length;
+    T* out = product.output + image * product.outputs * length;
     for (Index start = 0; start < count; start += block_of_positions) {
         const Index stop = std::min(count, start + block_of_positions);
         for (Index p = 0; p < panels; ++p) {
@@ -81,16 +79,15 @@ void PassPlan<T>::run(Index task, const T* packed, T* copy, T* sums) const {
             }
             const T* weights =
                 packed + packed_start + (group * panels + p) * products * panel<T>;
-            // At least once: without any tap there is the bias.
-            for (Index k = 0; k == 0 || k < products; k += block_of_products) {
+            for (Index k = 0; k < products; k += block_of_products) {
                 const Index depth = std::min(block_of_products, products - k);
                 for (Index j = start; j < stop; j += tile_rows) {
                     const Index height = std::min<Index>(tile_rows, stop - j);
-                    const T* from[tile_rows];
+                    const T* inputs[tile_rows];
                     for (Index i = 0; i < height; ++i) {
-                        from[i] = base + positions[static_cast<std::size_t>(j + i)];
+                        inputs[i] = base + positions[static_cast<std::size_t>(j + i)];
                     }
-                    add_products(height, from, offsets.data() + k, depth, weights + k * panel<T>,
+                    add_products(height, inputs, offsets.data() + k, depth, weights + k * panel<T>,
                                  k == 0 ? initial : nullptr, sums + (j - start) * panel<T>);
                 }
             }
@@ -130,19 +127,40 @@ void PassPlan<T>::write(Index channel, Index columns, Index first, Index count, 
     }
 }
 
+bool is_without_taps(const Pass& pass) { return pass.taps() == 0; }
+
+// Of results that no tap reaches there is the bias.
+template <class T> void fill_with_bias(const Product<T>& product) {
+    const Pass& pass = product.passes[0];
+    const Index length = pass.axes[0].length * pass.axes[1].length * pass.axes[2].length;
+    const Index outputs = product.groups * product.outputs;
+    parallel_for(product.batch * outputs, std::max<Index>(1, work_of_piece / 16 / length),
+                 [&](Index begin, Index end) {
+        for (Index i = begin; i < end; ++i) {
+            const T value = product.bias == nullptr ? T{} : product.bias[i % outputs];
+            std::fill_n(product.output + i * length, length, value);
+        }
+    });
+}
+
 }  // namespace
 
 template <class T> void multiply_tiles(const Product<T>& product) {
     std::vector<PassPlan<T>> plans;
     plans.reserve(product.passes.size());
-    Index packed_size = 0, copied = 0, tasks = 0, work = 0;
+    Index packed_size = 0, copied = 0, runs = 0, work = 0;
+    if (std::any_of(product.passes.begin(), product.passes.end(), is_without_taps)) {
+        fill_with_bias(product);
+    }
     for (const Pass& pass : product.passes) {
+        if (is_without_taps(pass)) continue;
         plans.emplace_back(product, pass, packed_size);
         packed_size += plans.back().packed();
         copied = std::max(copied, plans.back().region.copied());
-        tasks += plans.back().tasks();
-        work += plans.back().work() * product.batch * product.groups;
+        runs += plans.back().runs;
+        work += plans.back().work();
     }
+    if (plans.empty()) return;
     const Index panels = product.groups * plans[0].panels;
     const Index packing = packed_size / panels;
     const Prepared<T> packed(product.weight, Preparation::conv_tiles, product.recipe, packed_size,
@@ -154,16 +172,16 @@ template <class T> void multiply_tiles(const Product<T>& product) {
             }
         });
     });
-    const Index grain = std::max<Index>(1, work_of_piece / (work / tasks + 1));
+    // All passes of an image one after the other: they write between each other's results.
+    const Index tasks = product.batch * product.groups * runs;
+    const Index grain = std::max<Index>(1, work_of_piece / (work / runs + 1));
     parallel_for(tasks, grain, [&](Index begin, Index end) {
         Scratch<T> copy(copied), sums(block_of_positions * panel<T>);
-        Index first = 0;
-        for (const PassPlan<T>& plan : plans) {
-            const Index stop = std::min(end - first, plan.tasks());
-            for (Index task = std::max<Index>(0, begin - first); task < stop; ++task) {
-                plan.run(task, packed.data(), copy.data(), sums.data());
-            }
-            first += plan.tasks();
+        for (Index task = begin; task < end; ++task) {
+            Index run = task % runs;
+            auto plan = plans.begin();
+            for (; run >= plan->runs; ++plan) run -= plan->runs;
+            plan->run(task / runs, run, packed.data(), copy.data(), sums.data());
         }
     });
 }

@@ -2,6 +2,8 @@
 #include "conv_winograd.h"
 
 #include <algorithm>
+#include <atomic>
+#include <utility>
 
 #include "conv_kernels.h"
 #include "memory.h"
@@ -16,22 +18,40 @@ Pass in_whole_tiles(Pass pass) {
     return pass;
 }
 
-// Tile rows whose inputs, transformed, stay in the second-level cache.
-Index rows_in_cache(Index across, Index down, Index channels, std::size_t item) {
+// Tile rows whose inputs, transformed, stay in the second-level cache; of a small image there are
+// fewer.
+Index rows_in_cache(Index across, Index channels, std::size_t item) {
     constexpr Index cache = 512 * 1024;
-    const Index row = points * channels * across * static_cast<Index>(item);
-    const Index rows = std::clamp<Index>(cache / row, 1, down), runs = (down + rows - 1) / rows;
+    return std::max<Index>(1, cache / (points * channels * across * static_cast<Index>(item)));
+}
+
+// The same number in each of as few runs as possible.
+Index rows_of_run(Index down, Index rows) {
+    const Index runs = (down + rows - 1) / rows;
     return (down + runs - 1) / runs;
+}
+
+// Elements first, first + 2, first + 4 ... of both vectors, one after the other.
+template <class T, int first, int... lanes>
+inline Register<T> every_other(Register<T> a, Register<T> b,
+                               std::integer_sequence<int, lanes...>) {
+    return pick<T, (first + 2 * lanes)...>(a, b);
+}
+template <class T, int first> inline Register<T> every_other(Register<T> a, Register<T> b) {
+    return every_other<T, first>(a, b, std::make_integer_sequence<int, register_lanes<T>>());
 }
 
 }  // namespace
 
-WinogradTiles::WinogradTiles(const Pass& pass, Index channels, std::size_t item)
+WinogradTiles::WinogradTiles(const Pass& pass, Index channels, Index in_cache, Index most,
+                             std::size_t item)
     : pass_(in_whole_tiles(pass)), channels_(channels), across_(pass_.axes[2].outputs / 2),
-      down_(pass_.axes[0].outputs / 2), rows_(rows_in_cache(across_, down_, channels, item)),
+      down_(pass_.axes[0].outputs / 2),
+      rows_(rows_of_run(down_, rows_in_cache(across_, in_cache, item))),
       runs_((down_ + rows_ - 1) / rows_),
+      images_(std::clamp<Index>(rows_in_cache(across_, in_cache, item) / 2 / down_, 1, most)),
       step_(((most_tiles() + 31) / 16 | 1) * 16),
-      region_(pass_, channels, 2 * rows_, item, 2) {}
+      region_(pass_, channels, 2 * rows_, item, 1) {}
 
 Index WinogradTiles::tile_rows_of(Index run) const {
     return std::min(rows_, down_ - run * rows_);
@@ -39,30 +59,40 @@ Index WinogradTiles::tile_rows_of(Index run) const {
 
 template <class T>
 void WinogradTiles::transform(const T* image, Index run, T* copy, T* out) const {
+    using V = Register<T>;
+    constexpr Index lanes = register_lanes<T>;
     const Index rows = tile_rows_of(run);
     const T* base = region_.of(image, first_row(run), 2 * rows, copy);
-    const Index to_odd = region_.offset(0, 0, 0, 1), line = region_.offset(0, 1, 0, 0);
-    using V = Register<T>;
+    const Index line = region_.offset(0, 1, 0, 0);
+    // The four lines of a row of tiles, transformed downwards: first what stands at even places.
+    const Index half = (across_ / lanes + 2) * lanes;
+    Scratch<T> lines(8 * half);
     for (Index c = 0; c < channels_; ++c) {
         for (Index y = 0; y < rows; ++y) {
-            const T* even = base + region_.offset(c, 2 * y, 0, 0);
+            const T* from = base + region_.offset(c, 2 * y, 0, 0);
+            for (Index x = 0; x <= across_; x += lanes, from += 2 * lanes) {
+                auto at = [&](Index i, Index j) { return load_as<V>(from + i * line + j * lanes); };
+                V low[4], high[4];
+                transform_input(at(0, 0), at(1, 0), at(2, 0), at(3, 0), low);
+                transform_input(at(0, 1), at(1, 1), at(2, 1), at(3, 1), high);
+                for (int i = 0; i < 4; ++i) {
+                    T* to = lines.data() + 2 * i * half + x;
+                    store_as(to, every_other<T, 0>(low[i], high[i]));
+                    store_as(to + half, every_other<T, 1>(low[i], high[i]));
+                }
+            }
             // Vectors may reach over the end of a row: the next one is written after it.
             T* to = out + c * step_ + y * across_;
-            for (Index x = 0; x < across_; x += register_lanes<T>, even += register_lanes<T>) {
-                const T* columns[4] = {even, even + to_odd, even + 1, even + to_odd + 1};
-                auto across = [&](int i, auto combine) {
-                    V row[4], result[4];
-                    for (int j = 0; j < 4; ++j) row[j] = combine(columns[j]);
-                    transform_input(row[0], row[1], row[2], row[3], result);
+            for (Index x = 0; x < across_; x += lanes) {
+                for (int i = 0; i < 4; ++i) {
+                    const T *even = lines.data() + 2 * i * half + x, *odd = even + half;
+                    V result[4];
+                    transform_input(load_as<V>(even), load_as<V>(odd), load_as<V>(even + 1),
+                                    load_as<V>(odd + 1), result);
                     for (int j = 0; j < 4; ++j) {
                         store_as(to + (4 * i + j) * point_step() + x, result[j]);
                     }
-                };
-                auto at = [&](const T* from, int i) { return load_as<V>(from + i * line); };
-                across(0, [&](const T* from) { return V(at(from, 0) - at(from, 2)); });
-                across(1, [&](const T* from) { return V(at(from, 1) + at(from, 2)); });
-                across(2, [&](const T* from) { return V(at(from, 2) - at(from, 1)); });
-                across(3, [&](const T* from) { return V(at(from, 1) - at(from, 3)); });
+                }
             }
         }
     }
@@ -80,71 +110,94 @@ template <class T> struct WinogradPlan {
     Index panels;
 
     explicit WinogradPlan(const Product<T>& product_)
-        : product(product_), pass(product.passes[0]), tiles(pass, product.channels, sizeof(T)),
+        : product(product_), pass(product.passes[0]),
+          tiles(pass, product.channels, product.channels, images_of_task(), sizeof(T)),
           panels((product.outputs + panel<T> - 1) / panel<T>) {}
 
+    // So that each thread has a task; no result depends on it.
+    Index images_of_task() const {
+        return std::max<Index>(1, product.batch * product.groups / thread_count());
+    }
+    Index blocks() const { return (product.batch + tiles.images() - 1) / tiles.images(); }
+    Index tasks() const { return blocks() * product.groups * tiles.runs(); }
+
     Index panel_size() const { return points * product.channels * panel<T>; }
-    Index sums_size() const { return points * tiles.most_tiles() * panel<T>; }
+    Index sums_size() const { return points * point_size<T>(tiles.most_tiles()); }
     Index lines_size() const { return 4 * tiles.most_tiles() * panel<T>; }
 
     void pack(Index number, T* weights) const;
-    void run(Index task, const T* weights, T* copy, T* inputs, T* sums, T* lines) const;
-    void gather(Index count, Index across, const T* sums, const T* bias, T* lines) const;
+    // Whether all results are finite.
+    bool run(Index task, const T* weights, T* copy, T* inputs, T* sums, T* lines) const;
+    bool gather(Index count, Index across, const T* sums, const T* bias, T* lines) const;
 };
 
 // The transformed weights of one panel, [point][channel][column].
 template <class T> void WinogradPlan<T>::pack(Index number, T* weights) const {
+    using V = Register<T>;
     const Index group = number / panels, first = number % panels * panel<T>;
     const Index columns = std::min(panel<T>, product.outputs - first);
     const Axis &outer = pass.axes[0], &inner = pass.axes[2];
-    T* to = weights + number * panel_size();
-    for (Index c = 0; c < product.channels; ++c, to += panel<T>) {
-        const T* from = product.weight + group * product.group_step + c * product.channel_step +
-                        first * product.output_step;
-        T kernel[3][3][panel<T>] = {};
-        for (const Tap& y : outer.taps) {
-            for (const Tap& x : inner.taps) {
-                T* place = kernel[y.offset - outer.lowest()][x.offset - inner.lowest()];
-                const T* source = from + y.place * 3 + x.place;
-                for (Index o = 0; o < columns; ++o) place[o] = source[o * product.output_step];
-            }
+    // Backwards the taps stand in the opposite order.
+    Index places[3][3];
+    for (const Tap& y : outer.taps) {
+        for (const Tap& x : inner.taps) {
+            places[y.offset - outer.lowest()][x.offset - inner.lowest()] = y.place * 3 + x.place;
         }
-        for (Index o = 0; o < panel<T>; ++o) {
-            T half[4][3];
-            auto transform = [](T a, T b, T c, T* out, Index step) {
-                out[0] = a;
-                out[step] = (a + b + c) / 2;
-                out[2 * step] = (a - b + c) / 2;
-                out[3 * step] = c;
-            };
+    }
+    auto transform = [](V a, V b, V c, V* out) {
+        out[0] = a;
+        out[1] = (a + b + c) / 2;
+        out[2] = (a - b + c) / 2;
+        out[3] = c;
+    };
+    const T* from = product.weight + group * product.group_step + first * product.output_step;
+    T* to = weights + number * panel_size();
+    T kernel[9 * panel<T>] = {};
+    for (Index c = 0; c < product.channels; ++c, from += product.channel_step, to += panel<T>) {
+        transpose(columns, 9, from, product.output_step, kernel, panel<T>);
+        for (Index lane = 0; lane < panel<T>; lane += register_lanes<T>) {
+            V half[3][4];
             for (int j = 0; j < 3; ++j) {
-                transform(kernel[0][j][o], kernel[1][j][o], kernel[2][j][o], &half[0][j], 3);
+                V column[3];
+                for (int i = 0; i < 3; ++i) {
+                    column[i] = load_as<V>(kernel + places[i][j] * panel<T> + lane);
+                }
+                transform(column[0], column[1], column[2], half[j]);
             }
-            const Index step = product.channels * panel<T>;
             for (int i = 0; i < 4; ++i) {
-                transform(half[i][0], half[i][1], half[i][2], to + 4 * i * step + o, step);
+                V row[4];
+                transform(half[0][i], half[1][i], half[2][i], row);
+                for (int j = 0; j < 4; ++j) {
+                    store_as(to + (4 * i + j) * product.channels * panel<T> + lane, row[j]);
+                }
             }
         }
     }
 }
 
 template <class T>
-void WinogradPlan<T>::run(Index task, const T* weights, T* copy, T* inputs, T* sums,
+bool WinogradPlan<T>::run(Index task, const T* weights, T* copy, T* inputs, T* sums,
                           T* lines) const {
     const Axis &outer = pass.axes[0], &inner = pass.axes[2];
-    const Index image = task / tiles.runs(), run = task % tiles.runs();
-    const Index group = image % product.groups;
-    const T* from = product.input + image * product.channels * outer.inputs * inner.inputs;
-    tiles.transform(from, run, copy, inputs);
+    const Index run = task % tiles.runs(), group = task / tiles.runs() % product.groups;
+    const Index image = task / (tiles.runs() * product.groups) * tiles.images();
+    const Index images = std::min(tiles.images(), product.batch - image);
     const Index row = tiles.first_row(run), across = tiles.across();
-    const Index count = tiles.tile_rows_of(run) * across;
+    const Index of_image = tiles.tile_rows_of(run) * across, count = images * of_image;
     const Index rows = std::min(2 * tiles.tile_rows_of(run), outer.outputs - row);
+    const Index plane = outer.inputs * inner.inputs, length = outer.length * inner.length;
+    for (Index i = 0; i < images; ++i) {
+        const Index number = (image + i) * product.groups + group;
+        tiles.transform(product.input + number * product.channels * plane, run, copy,
+                        inputs + i * of_image);
+    }
+    bool finite = true;
     for (Index p = 0; p < panels; ++p) {
         poll();
         const T* columns = weights + (group * panels + p) * panel_size();
         for (Index point = 0; point < points; ++point) {
             multiply_panel(count, inputs + point * tiles.point_step(), tiles.channel_step(),
-                           product.channels, columns, sums + point * count * panel<T>);
+                           product.channels, columns, sums + point * point_size<T>(count));
             columns += product.channels * panel<T>;
         }
         const Index first = p * panel<T>, some = std::min(panel<T>, product.outputs - first);
@@ -152,45 +205,57 @@ void WinogradPlan<T>::run(Index task, const T* weights, T* copy, T* inputs, T* s
         if (product.bias != nullptr) {
             std::copy_n(product.bias + group * product.outputs + first, some, bias);
         }
-        gather(count, across, sums, bias, lines);
-        T* out = product.output + (image * product.outputs + first) * outer.length * inner.length;
-        for (Index y = 0; y < rows; ++y) {
-            transpose(inner.outputs, some, lines + y * 2 * across * panel<T>, panel<T>,
-                      out + (row + y) * inner.length, outer.length * inner.length);
+        finite = gather(count, across, sums, bias, lines) && finite;
+        for (Index i = 0; i < images; ++i) {
+            const T* from = lines + 4 * i * of_image * panel<T>;
+            const Index number = (image + i) * product.groups + group;
+            T* out = product.output + (number * product.outputs + first) * length;
+            for (Index y = 0; y < rows; ++y, from += 2 * across * panel<T>) {
+                transpose(inner.outputs, some, from, panel<T>, out + (row + y) * inner.length,
+                          length);
+            }
         }
     }
+    return finite;
 }
 
-// The 2 x 2 outputs of each tile, as lines [y][x][column].
+// The 2 x 2 outputs of each tile, as lines [y][x][column]; whether all of them are finite.
 template <class T>
-void WinogradPlan<T>::gather(Index count, Index across, const T* sums, const T* bias,
+bool WinogradPlan<T>::gather(Index count, Index across, const T* sums, const T* bias,
                              T* lines) const {
     using V = Register<T>;
+    V check = {};  // the sum of results times zero
     for (Index tile = 0; tile < count; ++tile) {
         T* to = lines + (tile / across * 4 * across + tile % across * 2) * panel<T>;
         for (Index lane = 0; lane < panel<T>; lane += register_lanes<T>) {
             const V constant = load_as<V>(bias + lane);
+            const T* from = sums + tile * panel<T> + lane;
             V high[4], low[4];
             for (int j = 0; j < 4; ++j) {
                 V m[4];
                 for (int i = 0; i < 4; ++i) {
-                    m[i] = load_as<V>(sums + ((4 * i + j) * count + tile) * panel<T> + lane);
+                    m[i] = load_as<V>(from + (4 * i + j) * point_size<T>(count));
                 }
                 high[j] = m[0] + m[1] + m[2];
                 low[j] = m[1] - m[2] - m[3];
             }
+            auto finish = [&](T* place, V result) {
+                store_as(place + lane, result);
+                check = multiply_add(result, V{}, check);
+            };
             T* below = to + 2 * across * panel<T>;
-            store_as(to + lane, V(high[0] + high[1] + high[2] + constant));
-            store_as(to + panel<T> + lane, V(high[1] - high[2] - high[3] + constant));
-            store_as(below + lane, V(low[0] + low[1] + low[2] + constant));
-            store_as(below + panel<T> + lane, V(low[1] - low[2] - low[3] + constant));
+            finish(to, high[0] + high[1] + high[2] + constant);
+            finish(to + panel<T>, high[1] - high[2] - high[3] + constant);
+            finish(below, low[0] + low[1] + low[2] + constant);
+            finish(below + panel<T>, low[1] - low[2] - low[3] + constant);
         }
     }
+    return is_zero<T>(check);
 }
 
 }  // namespace
 
-template <class T> void multiply_winograd(const Product<T>& product) {
+template <class T> bool multiply_winograd(const Product<T>& product) {
     const WinogradPlan<T> plan(product);
     const Index panels = product.groups * plan.panels;
     const Prepared<T> weights(product.weight, Preparation::conv_winograd, product.recipe,
@@ -200,18 +265,21 @@ template <class T> void multiply_winograd(const Product<T>& product) {
             for (Index i = begin; i < end; ++i) plan.pack(i, to);
         });
     });
-    const Index tasks = product.batch * product.groups * plan.tiles.runs();
+    std::atomic<bool> finite = true;
     const Index work = plan.tiles.size() * plan.panels * panel<T>;
-    parallel_for(tasks, std::max<Index>(1, work_of_piece / work), [&](Index begin, Index end) {
+    parallel_for(plan.tasks(), std::max<Index>(1, work_of_piece / work),
+                 [&](Index begin, Index end) {
         Scratch<T> copy(plan.tiles.copied()), inputs(plan.tiles.size());
         Scratch<T> sums(plan.sums_size()), lines(plan.lines_size());
-        for (Index task = begin; task < end; ++task) {
-            plan.run(task, weights.data(), copy.data(), inputs.data(), sums.data(), lines.data());
+        for (Index task = begin; task < end && finite; ++task) {
+            if (!plan.run(task, weights.data(), copy.data(), inputs.data(), sums.data(),
+                          lines.data())) finite = false;
         }
     });
+    return finite;
 }
 
-template void multiply_winograd(const Product<float>&);
-template void multiply_winograd(const Product<double>&);
+template bool multiply_winograd(const Product<float>&);
+template bool multiply_winograd(const Product<double>&);
 
 }  // namespace nnkit
