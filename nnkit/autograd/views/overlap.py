@@ -163,4 +163,6 @@ def is_same(x: Tensor, source: Any) -> bool:
 
 def shares_memory(x: Tensor, y: Tensor) -> bool:
     """Whether two tensors share one storage."""
-    return x._device.home is y._device.home and owner(x._array) is owner(y._array)
+    if x._device is not y._device and x._device.home is not y._device.home:
+        return False
+    return owner(x._array) is owner(y._array)

@@ -94,16 +94,16 @@ def wants_history(x: Tensor, operands: Any) -> bool:
     """Whether an operation on these operands must be recorded."""
     if MODE.enabled:
         for t in (x, *operands):
-            if isinstance(t, Tensor) and _is_of_history(t):
+            if isinstance(t, Tensor) and (
+                t._requires_grad if t._base is None else _is_of_view_with_history(t)
+            ):
                 return not is_unseen((x, *operands))
     return False
 
 
-def _is_of_history(t: Any) -> bool:
-    """Whether a tensor, or the base of a view, requires grad; without a refresh of its history. Of
-    a dual tensor, not whether its primal does."""
-    if t._base is None:
-        return t._requires_grad
+def _is_of_view_with_history(t: Any) -> bool:
+    """Whether a view or its base requires grad; without a refresh of its history. Of a dual tensor,
+    not whether its primal does."""
     lost = t._edge.__class__ is Unknown and isinstance(t._view, str)
     return t._requires_grad and not lost or t._base._requires_grad
 

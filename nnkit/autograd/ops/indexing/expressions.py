@@ -169,7 +169,8 @@ def setitem(self: Tensor, index: Any, value: Any) -> None:
     if MODE.batches:
         join_index(self, index)
     given = value
-    if not isinstance(value, Tensor):
+    is_tensor = isinstance(value, Tensor)
+    if not is_tensor:
         value = _number_tensor(self, value)
     if index is False:
         return
@@ -179,12 +180,13 @@ def setitem(self: Tensor, index: Any, value: Any) -> None:
         index = (index,)  # so that a full slice selects the tensor itself, as in torch
     found = Index(index, self)
     advanced = found.advanced
-    tensors = [item for item in advanced or () if isinstance(item, Tensor)]
-    inferred = isinstance(given, Tensor) and given._is_inference()
+    tensors = [] if advanced is None else [i for i in advanced if isinstance(i, Tensor)]
+    inferred = is_tensor and given._is_inference()
     if inferred and given is not self and is_unseen((self, *tensors)):
         value = value.detach()
-    if value._device.home is not self._device.home and value._device != self._device:
-        value = _moved(self, advanced, value)
+    if value._device is not self._device:
+        if value._device.home is not self._device.home and value._device != self._device:
+            value = _moved(self, advanced, value)
     fills = advanced is not None and _is_fill(advanced, value)
     if advanced is not None and value._array.dtype is not self._array.dtype:
         if not fills:
@@ -192,7 +194,7 @@ def setitem(self: Tensor, index: Any, value: Any) -> None:
             raise _wrong_dtype(self, place, advanced, value)
         check_fill("masked_fill_", self, value)
         value = OPS["cast"](value, self._array.dtype)  # a basic index needs no cast: copying casts
-    shared = isinstance(given, Tensor) and shares_memory(self, given)
+    shared = is_tensor and shares_memory(self, given)
     is_there = shared and _is_part(self, found, given)
     if _is_plain(self, shared and not is_there, value, tensors):
         _write_plainly(self, found, tensors, None if is_there else value)
@@ -233,11 +235,12 @@ def _write_plainly(self: Tensor, index: Index, tensors: list[Tensor], value: Ten
         asking = asking_among((self, tensors)) if ASKING else None
         B, data = (asking or self._device).backend, self._array
         place = data if index.last is type(...) else B.getitem(data, index.basic)
-        if value._array.ndim:
+        if value._array.shape[:1] == (1,):
             value = _without_leading_ones(value)
         if index.advanced is None:
-            check_expanded("setitem", place)
-            if value._array.ndim:
+            if has_expanded(place):
+                check_expanded("setitem", place)
+            if value._array.ndim and value._array.shape != place.shape:
                 _check_broadcast(value, place.shape)
             B.copy_(place, value._array)
         else:
@@ -245,7 +248,8 @@ def _write_plainly(self: Tensor, index: Index, tensors: list[Tensor], value: Ten
                 warn_expanded("index_put_")
             B.index_put_(place, value._array, positions_on(self._device, index.advanced), False)
     # torch writes to a view, which for an inference tensor may have no counter.
-    wrote(_view(self, index) if self._is_inference() else self, "setitem")
+    is_normal = self._writes.__class__ is list or not self._is_inference()
+    wrote(self if is_normal else _view(self, index), "setitem")
 
 
 def _write_part(target: Tensor, value: Tensor, without_history: bool) -> None:
