@@ -30,7 +30,6 @@ SUBJECTS = {
     "torch.sparse._triton_ops": "kernels in Triton",
     "torch.sparse._triton_ops_meta": "kernels in Triton",
     "torch.nn.parallel._functions": "copies of a module on several GPUs",
-    "torch.utils.data.datapipes": "data pipes",
     "torch.utils.cpp_extension": "extensions compiled for torch",
 }
 

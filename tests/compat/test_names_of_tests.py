@@ -97,10 +97,7 @@ from torch.utils.weak import _WeakHashRef
 import torch.backends.quantized
 print(torch.backends.quantized.supported_engines, DLDeviceType.kDLCUDA + 0)
 print(_format_time(1500.0), MP_STATUS_CHECK_INTERVAL, isinstance([], IterDataPipe))
-try:
-    IterableWrapper([1])
-except NotImplementedError as error:
-    print(error)
+print(list(IterableWrapper([1])), IterableWrapper)
 print(*map(tuple, _calculate_shape(torch.ones(2), torch.ones(3, 2), True)))
 print(check_onnx_broadcast((2, 3), (2, 3)), check_onnx_broadcast([2, 3], [3]),
       check_onnx_broadcast((2,), (1, 1)))
@@ -120,7 +117,7 @@ print(hash(first), first == second, first == _WeakHashRef(Key()))
 """
     assert run(program).splitlines() == [
         "[] 2", "1.500ms 5.0 False",
-        "torch.utils.data.datapipes.iter.IterableWrapper: nnkit has no data pipes",
+        "[1] <class 'torch.utils.data.datapipes.iter.utils.IterableWrapperIterDataPipe'>",
         "(2,) (2,)", "False True True", "True", "(0.001, 1e-05) (0.0, 0.0)", "True 1 eager",
         "7 True False",
     ]  # fmt: skip

@@ -164,3 +164,14 @@ def _segments() -> set[str]:
     if not os.path.isdir("/dev/shm"):
         return set()
     return {name for name in os.listdir("/dev/shm") if name.startswith("mpich")}
+
+
+def test_each_rank_gets_a_share_of_a_data_pipe() -> None:
+    """That of torch's ranks, whose workers count as readers too."""
+    told = re.findall(r"rank \d, \d workers: \[.*?\]", succeed("pipes", 2))
+    assert sorted(told) == [
+        "rank 0, 0 workers: [9, 0, 5, 4, 3, 6]",
+        "rank 0, 2 workers: [6, 8, 5, 0, 7, 10]",
+        "rank 1, 0 workers: [11, 10, 7, 1, 8, 2]",
+        "rank 1, 2 workers: [11, 1, 3, 2, 4, 9]",
+    ]

@@ -81,6 +81,7 @@ def test_stream(lib: ModuleType, data: Any) -> None:
     assert len(load(stream(data, 5, 5), batch_size=2, drop_last=True)) == 2
     assert len(load(stream(data, 5, 5), batch_size=None)) == 5
     loader = load(stream(data, 2, 1))
+    assert len(list(loader)) == 2  # `list` asks the length when the pass has begun
     assert len(loader) == 1
     with pytest.warns(UserWarning, match="1"):
         list(loader)

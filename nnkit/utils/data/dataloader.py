@@ -9,6 +9,7 @@ from typing import Any, Generic, TypeVar
 
 from nnkit.backend.warning import warn
 from nnkit.utils.data.collate import default_collate, default_convert, pinned
+from nnkit.utils.data.datapipes.datapipe import IterDataPipe
 from nnkit.utils.data.dataset import IterableDataset
 from nnkit.utils.data.fetch import (
     _DatasetKind,
@@ -17,6 +18,8 @@ from nnkit.utils.data.fetch import (
     pins_memory,
     warn_of_more,
 )
+from nnkit.utils.data.graph_settings import apply_shuffle_settings
+from nnkit.utils.data.pipes import rank_among, seed_of_pass, seed_pipe, share_pipe
 from nnkit.utils.data.sampler import BatchSampler, RandomSampler, Sampler, SequentialSampler
 from nnkit.utils.data.workers import WorkerIteration, checked_context
 
@@ -33,9 +36,11 @@ class DataLoader(Generic[Sample]):
     """Iterates over a dataset in batches.
 
     Args:
-        dataset: a map (``__getitem__`` and ``__len__``) or an IterableDataset.
+        dataset: a map (``__getitem__`` and ``__len__``) or an IterableDataset. In a data pipe the
+            ``sharding_filter`` of each worker gives a share, and ``shuffle`` the same order.
         batch_size: samples in a batch; None gives the samples themselves.
-        shuffle: whether every iteration has a new random order.
+        shuffle: whether every iteration has a new random order; switches the ``shuffle`` of a
+            data pipe on or off.
         sampler: an iterable of indices, instead of ``shuffle``.
         batch_sampler: an iterable of lists of indices, instead of ``batch_size``, ``shuffle``,
             ``sampler`` and ``drop_last``.
@@ -116,8 +121,11 @@ class DataLoader(Generic[Sample]):
         self.generator = generator
         streams = isinstance(dataset, IterableDataset)
         self._dataset_kind = _DatasetKind.Iterable if streams else _DatasetKind.Map
-        if streams:
+        if isinstance(dataset, IterDataPipe):
+            apply_shuffle_settings(dataset, shuffle)  # what it adds is not read, as in torch
+        elif streams:
             _unspecified("shuffle", shuffle or None)
+        if streams:
             _unspecified("sampler", sampler)
             _unspecified("batch_sampler", batch_sampler)
         if sampler is not None and shuffle:
@@ -262,8 +270,11 @@ class _Iteration:
                 f"DataLoader: a pass without workers requires timeout == 0, got {loader.timeout}"
             )
         self._pins = pins_memory(loader)
+        seed_pipe(loader.dataset, seed_of_pass(loader))
         base_seed(loader)  # torch draws a seed for its workers even where there are none
+        share_pipe(loader.dataset, *rank_among())
         self._loader = loader
+        self._promised = loader._IterableDataset_len_called
         self._indices = iter(loader._index_sampler)
         self._fetch = fetcher(loader)
         self._done = 0
@@ -274,7 +285,7 @@ class _Iteration:
     def __next__(self) -> Any:
         batch = self._fetch(next(self._indices))
         self._done += 1
-        warn_of_more(self._loader, self._done)
+        warn_of_more(self._loader.dataset, self._promised, self._done)
         return pinned(batch) if self._pins else batch
 
     def __getstate__(self) -> Any:

@@ -25,7 +25,12 @@ class _DatasetKind:
 
 def base_seed(loader: Any) -> int:
     """The number from which the seeds of a loader's workers are counted."""
-    return int(empty((), dtype=int64).random_(generator=loader.generator).item())
+    return draw_seed(loader.generator)
+
+
+def draw_seed(generator: Any = None) -> int:
+    """A number of 63 bits from a generator, the default one when it is not given."""
+    return int(empty((), dtype=int64).random_(generator=generator).item())
 
 
 def pins_memory(loader: Any) -> bool:
@@ -37,12 +42,11 @@ def pins_memory(loader: Any) -> bool:
     return loader.pin_memory and is_available()
 
 
-def warn_of_more(loader: Any, done: int) -> None:
-    """Warn when a stream gives more batches than its length promised."""
-    promised = loader._IterableDataset_len_called
+def warn_of_more(dataset: Any, promised: int | None, done: int) -> None:
+    """Warn when a stream gives more batches than its length, asked before, has promised."""
     if promised is not None and done > promised:
         warn(
-            f"Length of IterableDataset {loader.dataset} was reported to be {promised}, but {done} "
+            f"Length of IterableDataset {dataset} was reported to be {promised}, but {done} "
             "samples have been fetched. For multiprocessing data-loading, this could mean that the "
             "dataset gives the same to each worker"
         )

@@ -17,6 +17,7 @@ from typing import Any
 from nnkit.backend.random import seed_numpy
 from nnkit.backend.threads import set_num_threads
 from nnkit.random import manual_seed
+from nnkit.utils.data.pipes import seed_pipe, share_pipe
 
 SECONDS_BETWEEN_LOOKS_AT_PARENT = 0.5
 
@@ -31,8 +32,11 @@ class WorkerInfo:
     dataset: Any
 
 
+@dataclass(frozen=True)
 class Restart:
     """Sent to a worker that is to begin its dataset again; it sends it back."""
+
+    pipe_seed: int | None  # of the dataset's random pipes
 
 
 class End:
@@ -107,6 +111,8 @@ def work(
     loader: Any,
     fetcher: Callable[[Any], Callable[[Any], Any]],
     base_seed: int,
+    pipe_seed: int | None,
+    ranks: tuple[int, int],
     connection: Any,
 ) -> None:
     """Fetch the batches that are ordered until `End` comes, or until the parent is gone.
@@ -126,31 +132,40 @@ def work(
     threading.Thread(target=_send, args=(connection, results), daemon=True).start()
     # The main process is interrupted as well; where it is gone, nobody waits.
     with contextlib.suppress(KeyboardInterrupt, EOFError):
-        for result in _answers(worker, loader, fetcher, connection):
+        for result in _answers(worker, loader, fetcher, pipe_seed, ranks, connection):
             results.put(pickled(result, worker))
 
 
-def _answers(worker: int, loader: Any, fetcher: Any, connection: Any) -> Iterator[Any]:
+def _answers(
+    worker: int,
+    loader: Any,
+    fetcher: Any,
+    pipe_seed: int | None,
+    ranks: tuple[int, int],
+    connection: Any,
+) -> Iterator[Any]:
     """The answers to orders, one each."""
     failure = None
     try:
+        share_pipe(loader.dataset, *ranks, worker, loader.num_workers)
         if loader.worker_init_fn is not None:
             loader.worker_init_fn(worker)
     except Exception:
         failure = ExceptionWrapper.of_worker(worker)
 
-    def begin() -> Any:
+    def begin(pipe_seed: int | None) -> Any:
         try:
+            seed_pipe(loader.dataset, pipe_seed)
             return failure or fetcher(loader)
         except Exception:
             return ExceptionWrapper.of_worker(worker)
 
-    fetch = begin()
+    fetch = begin(pipe_seed)
     ended = False
     while not isinstance(order := unpickled(connection.recv_bytes(), worker), End):
         if isinstance(order, Restart):
             ended = False
-            fetch = begin()
+            fetch = begin(order.pipe_seed)
             yield order
         elif not ended:  # orders behind the end of a stream need no answer
             result = (

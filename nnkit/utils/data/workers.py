@@ -18,6 +18,7 @@ from nnkit.utils.data.fetch import (
     pins_memory,
     warn_of_more,
 )
+from nnkit.utils.data.pipes import rank_among, seed_of_pass
 from nnkit.utils.data.worker import End, ExceptionWrapper, Exhausted, Restart, unpickled, work
 
 SECONDS_TO_END = 5.0
@@ -65,7 +66,9 @@ class WorkerIteration:
         context = loader.multiprocessing_context or multiprocessing
         self._loader = loader
         self._pins = pins_memory(loader)
+        pipe_seed = seed_of_pass(loader)
         seed = base_seed(loader)
+        seed_of_pass(loader)  # which torch draws twice for the first pass
         self.is_broken = False  # a worker has died, or a message was cut off
         self._workers: list[Any] = []
         self._connections: list[Any] = []
@@ -77,7 +80,9 @@ class WorkerIteration:
                 connection, theirs = context.Pipe()
                 self._connections.append(connection)
                 worker = context.Process(
-                    target=work, args=(number, loader, fetcher, seed, theirs), daemon=True
+                    target=work,
+                    args=(number, loader, fetcher, seed, pipe_seed, rank_among(), theirs),
+                    daemon=True,
                 )
                 worker.start()
                 theirs.close()
@@ -89,9 +94,10 @@ class WorkerIteration:
     def restart(self) -> None:
         """Begin again with the same workers; what they still load of the last pass is dropped."""
         workers = range(len(self._workers))
+        restart = Restart(seed_of_pass(self._loader))
         with self._unbroken():
             for worker in workers:
-                self._tell(worker, Restart())
+                self._tell(worker, restart)
             for worker in workers:
                 while not isinstance(self._answer([worker])[1], Restart):
                     pass
@@ -99,6 +105,7 @@ class WorkerIteration:
 
     def _begin(self) -> None:
         self._indices: Iterator[Any] = iter(self._loader._index_sampler)
+        self._promised = self._loader._IterableDataset_len_called
         self._active = [True] * len(self._workers)
         self._turn = 0
         self._awaited: list[int] = []  # the worker of each answer that is due, in their order
@@ -141,7 +148,7 @@ class WorkerIteration:
             result.reraise()
         self._done += 1
         if self._loader._dataset_kind == _DatasetKind.Iterable:
-            warn_of_more(self._loader, self._done)
+            warn_of_more(self._loader.dataset, self._promised, self._done)
         return pinned(result) if self._pins else result
 
     def _take(self) -> Any:

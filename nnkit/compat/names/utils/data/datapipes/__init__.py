@@ -1,0 +1,1 @@
+"""torch.utils.data.datapipes: see `nnkit.utils.data.datapipes`."""

@@ -1,0 +1,1 @@
+"""What data pipes share: streams of files, checks of functions, decoders."""
