@@ -218,13 +218,19 @@ def test_an_error_tells_its_pipe() -> None:
     from nnkit.utils.data.datapipes.iter import IterableWrapper
 
     with pytest.raises(ZeroDivisionError) as caught:
-        list(IterableWrapper([0]).map(first_quotient).batch(2))
-    where = "MapperIterDataPipe(datapipe=IterableWrapperIterDataPipe, fn=first_quotient,"
+        list(IterableWrapper([0]).map(quotient).batch(2))
+    where = "MapperIterDataPipe(datapipe=IterableWrapperIterDataPipe, fn=quotient,"
     notes = getattr(caught.value, "__notes__", [where])  # which Python 3.10 lacks
     assert len(notes) == 1 and where in notes[0]
+    long = IterableWrapper(range(9)).concat(IterableWrapper([1] * 10**4))
+    earlier = iter(long.datapipes[1])
+    assert next(earlier) == 1 and list(long)[9] == 1
+    with pytest.raises(RuntimeError) as told:
+        next(earlier)
+    assert "iterable=[1, 1, " in str(told.value) and len(str(told.value)) < 400
 
 
-def first_quotient(number: int) -> float:
+def quotient(number: int) -> float:
     return 1 / number
 
 

@@ -5,10 +5,13 @@ from __future__ import annotations
 import enum
 import functools
 import inspect
+import reprlib
 from collections.abc import Callable, Iterator
 from typing import Any
 
 _RAISED_IN = "Raised in the data pipe "
+_SHORT = reprlib.Repr()  # a source may be a list of millions
+_SHORT.maxother = 80
 
 
 class _SnapshotState(enum.Enum):
@@ -96,8 +99,11 @@ def note(error: Exception, pipe: Any) -> None:
 
 
 def described(pipe: Any) -> str:
-    """A pipe with the arguments that it was made with, functions by their names."""
+    """A pipe with the arguments that it was made with, in short, and functions by their names."""
     parameters = inspect.signature(type(pipe)).parameters
     values = {name: vars(pipe)[name] for name in parameters if name in vars(pipe)}
-    shown = (f"{name}={getattr(value, '__name__', value)}" for name, value in values.items())
+    shown = (
+        f"{name}={getattr(value, '__name__', None) or _SHORT.repr(value)}"
+        for name, value in values.items()
+    )
     return f"{pipe}({', '.join(shown)})"
