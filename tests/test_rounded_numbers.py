@@ -116,3 +116,42 @@ def test_what_overflows_is_infinite_without_a_word(lib: ModuleType) -> None:
     assert [t.tolist() for t in found] == [
         [-inf, 1.0], [-inf, inf], [inf, -inf], [inf, inf], [inf, inf], [inf, -inf],
     ]  # fmt: skip
+
+
+# Losses of half precision that torch computes operation by operation, and the least numbers of
+# their operands; None for labels. Huber's value, and that of smooth_l1_loss, are rounded so in one
+# of the two kinds alone.
+LOSSES = {
+    "binary_cross_entropy": (0, 0), "binary_cross_entropy_with_logits": (-3, 0),
+    "huber_loss": (-3, -3), "kl_div": (-3, 0), "l1_loss": (-3, -3), "mse_loss": (-3, -3),
+    "poisson_nll_loss": (-3, 0), "smooth_l1_loss": (-3, -3), "soft_margin_loss": (-3, None),
+}  # fmt: skip
+# Their factors stand in another order.
+DIFFERENT = {("smooth_l1_loss", "mean"), ("soft_margin_loss", "none"), ("soft_margin_loss", "sum")}
+
+
+@pytest.mark.filterwarnings("ignore:(reduction. 'mean'|kl_div. reduction='mean'):UserWarning")
+@pytest.mark.parametrize("reduction", ["none", "mean", "sum"])
+@pytest.mark.parametrize("half", ["float16", "bfloat16"])
+@pytest.mark.parametrize("name", LOSSES)
+def test_losses_are_rounded_as_in_torch(
+    name: str, half: str, reduction: str, torch: ModuleType
+) -> None:
+    if (name, reduction) in DIFFERENT:
+        return
+    steps = torch.linspace(0, 1, 255).to(getattr(torch, half))
+    found = []
+    for lib in (nnkit, torch):
+        operands = []
+        for low, shift in zip(LOSSES[name], (1, 97)):
+            numbers = steps.float().roll(shift) * (0.98 - (low or 0)) + (low or 0) + 0.01
+            numbers = numbers if low is not None else (numbers - 0.5).sign()
+            operand = lib.tensor(numbers.tolist()).to(getattr(lib, half))
+            operands.append(operand.requires_grad_(low is not None))
+        loss = getattr(lib.nn.functional, name)(*operands, reduction=reduction)
+        weight = lib.tensor(steps.tolist()).to(loss.dtype)
+        loss.backward(weight if loss.ndim else weight[100])
+        exact = reduction == "none" and name not in ("huber_loss", "smooth_l1_loss")
+        gradients = [t.grad.tolist() for t in operands if t.requires_grad]
+        found.append([*gradients, loss.tolist() if exact else None])
+    assert found[0] == found[1]

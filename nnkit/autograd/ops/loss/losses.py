@@ -79,7 +79,8 @@ def elementwise_loss(
     Args:
         private, also, alone: see `rule`.
         stepwise, by_rows: see `pointwise`.
-        divided: whether the gradient of a mean is divided ``"first"`` or ``"last"``.
+        divided: whether the gradient of a mean is divided ``"first"`` or ``"last"``, or multiplied
+            behind that of an ``"element"`` which is divided.
         node: the name of the node of an element's loss, if torch computes the loss by several
             operations. Then the node of the reduced loss is that of the reduction.
     """
@@ -106,19 +107,21 @@ def _reduced(gradient: Callable, divided: str) -> Callable:
     def reduced(B: Any, g: Any, reduction: str, x_shape: tuple, *values: Any) -> Any:
         # Of nothing there is nothing to divide, and a sum of it is to stay 0.
         count = (math.prod(x_shape) or 1) if reduction == "mean" else 1
+        if divided == "last" or count == 1:
+            out = gradient(B, g, *values)
+            return out if count == 1 else B.div(out, count)
         if divided == "first":
-            return gradient(B, g if count == 1 else B.div(g, count), *values)
-        out = gradient(B, g, *values)
-        return out if count == 1 else B.div(out, count)
+            return gradient(B, B.div(g, count), *values)
+        return B.mul(gradient(B, B.div(B.ones_like(g), count), *values), g)
 
     reduced.parameters = ("g", "reduction", "x_shape", *gradient.parameters[1:])
     return reduced
 
 
 mse_loss = elementwise_loss(
-    "mse_loss", lambda x, target: (x - target) * (x - target), stepwise=("forward",),
-    by_rows=("x", "target"),
-    x=lambda g, x, target: g * 2 * (x - target), target=lambda g, x, target: g * 2 * (target - x),
+    "mse_loss", lambda x, target: (x - target) * (x - target), stepwise=("forward", "backward"),
+    by_rows=("x", "target"), divided="element",
+    x=lambda g, x, target: (x - target) * 2 * g, target=lambda g, x, target: (target - x) * 2 * g,
 )
 l1_loss = elementwise_loss(
     "l1_loss", lambda x, target: fn.abs(x - target), node="AbsBackward0", private=("x", "target"),
@@ -138,7 +141,7 @@ smooth_l1_loss = elementwise_loss(
         0.5 * (x - target) * (x - target) / beta,
         fn.abs(x - target) - 0.5 * beta,
     ),
-    scalars=("beta",), by_rows=("x", "target"),
+    scalars=("beta",), by_rows=("x", "target"), divided="element",
     x=lambda g, x, target, beta: g * _smooth_l1_slope(x, target, beta),
     target=lambda g, x, target, beta: g * _smooth_l1_slope(target, x, beta),
 )
@@ -157,7 +160,7 @@ huber_loss = elementwise_loss(
         0.5 * (x - target) * (x - target),
         delta * (fn.abs(x - target) - 0.5 * delta),
     ),
-    scalars=("delta",), by_rows=("x", "target"),
+    scalars=("delta",), by_rows=("x", "target"), stepwise=("backward",), divided="element",
     x=lambda g, x, target, delta: g * _huber_slope(x, target, delta),
     target=lambda g, x, target, delta: g * _huber_slope(target, x, delta),
 )
@@ -166,8 +169,9 @@ binary_cross_entropy = elementwise_loss(
     "binary_cross_entropy",
     lambda x, target: (target - 1) * fn.maximum(fn.log1p(-x), -100)
     - target * fn.maximum(fn.log(x), -100),
+    stepwise=("forward", "backward"), divided="last",
     x=lambda g, x, target: g * (x - target) / fn.maximum((1 - x) * x, 9.999999960041972e-13),
-    target=lambda g, x: g * (fn.log1p(-x) - fn.log(x)), also={"target": ("target",)},
+    target=lambda g, x: g * -fn.log(x / (1 - x)), also={"target": ("target",)},
 )
 
 
@@ -181,7 +185,7 @@ kl_div = elementwise_loss(
     "kl_div", lambda x, target: times_log(target, target) - target * x, node="SubBackward0",
     stepwise=("forward", "backward"), x=lambda g, target: -g * target,
     # The last term is NaN where the target is 0, as in torch.
-    target=lambda g, x, target: -g * x + times_log_grad(g, target, target) + g * target / target,
+    target=lambda g, x, target: -g * x + (times_log_grad(g, target, target) + g * target / target),
 )
 kl_div_log_target = elementwise_loss(
     "kl_div_log_target", lambda x, target: fn.exp(target) * (target - x), node="MulBackward0",
@@ -189,9 +193,11 @@ kl_div_log_target = elementwise_loss(
     stepwise=("forward", "backward"), x=lambda g, target: -(g * fn.exp(target)),
     target=lambda g, x, target: g * fn.exp(target) + g * (target - x) * fn.exp(target),
 )
+# Infinite, and its slope NaN, where the exponential is, as in torch.
 soft_margin_loss = elementwise_loss(
-    "soft_margin_loss", lambda x, target: -fn.log_sigmoid(x * target), alone="refused",
-    x=lambda g, x, target: -g * target * fn.sigmoid(-x * target),
+    "soft_margin_loss", lambda x, target: fn.log1p(fn.exp(-x * target)), alone="refused",
+    stepwise=("forward", "backward"), divided="element",
+    x=lambda g, x, target: -g * (target * fn.exp(-target * x)) / (fn.exp(-target * x) + 1),
 )
 hinge_embedding_loss = elementwise_loss(
     "hinge_embedding_loss",
