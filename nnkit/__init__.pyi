@@ -2634,10 +2634,8 @@ sparse_csc: _layout
 sparse_csr: _layout
 def split(
     tensor: Tensor,
-    split_size: builtins.int | _Sequence[builtins.int] | None = None,
+    split_size_or_sections: builtins.int | _Sequence[builtins.int],
     dim: builtins.int = 0,
-    *,
-    split_size_or_sections: _Any = None,
 ) -> builtins.tuple[Tensor, ...]:
     """Views of consecutive pieces along ``dim``."""
 def split_copy(

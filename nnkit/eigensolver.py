@@ -8,6 +8,7 @@ from typing import Any
 
 from nnkit import linalg
 from nnkit.autograd import Function, Tensor, no_grad
+from nnkit.autograd.arguments.annotations import hold_all
 from nnkit.autograd.ops.random.factories import randn
 from nnkit.autograd.ops.shape.joining import cat, stack
 from nnkit.autograd.surface.limits import finfo
@@ -173,3 +174,6 @@ def _orthogonal(vectors: Tensor, B: Any) -> Tensor:
         kept = sizes > finfo(vectors.dtype).eps * sizes[-1] * len(sizes)
         vectors = vectors @ (turns[:, kept] / sizes[kept].sqrt())
     return vectors
+
+
+hold_all(globals(), in_python=True)

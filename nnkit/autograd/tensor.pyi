@@ -1956,10 +1956,8 @@ class Tensor(_Living):
         """Sparse tensors alone have it."""
     def split(
         self,
-        split_size: builtins.int | _Sequence[builtins.int] | None = None,
+        split_size: builtins.int | _Sequence[builtins.int],
         dim: builtins.int = 0,
-        *,
-        split_size_or_sections: _Any = None,
     ) -> builtins.tuple[Tensor, ...]:
         """Views of consecutive pieces along ``dim``."""
     def split_with_sizes(

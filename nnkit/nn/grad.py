@@ -167,5 +167,5 @@ def conv3d_weight(
     return _of_weight("conv3d_weight", 3, input, weight_size, grad_output, *geometry)
 
 
-hold_all(globals(), lax=True)
+hold_all(globals(), in_python=True)
 del hold_all

@@ -148,19 +148,20 @@ def kind_of(name: str, annotation: Any, scope: dict[str, Any]) -> Kind | None:
 class Signature:
     """The parameters of a function, and what each of them takes."""
 
-    def __init__(self, function: Callable, name: str, is_method: bool, lax: bool) -> None:
+    def __init__(self, function: Callable, name: str, is_method: bool, in_python: bool) -> None:
         import inspect  # slow to import, and `Signature` is made on a function's first call
 
         own = inspect.unwrap(function)
+        self.declared = inspect.signature(function)
         self.name = name
         self.is_method = is_method
         self.positional: list[str] = []
         self.kinds: dict[str, Kind | None] = {}
-        for each in inspect.signature(function).parameters.values():
+        for each in self.declared.parameters.values():
             kind = kind_of(each.name, each.annotation, own.__globals__)
             if is_method and not self.kinds:
                 kind = KINDS[Tensor]
-            if lax and kind is not None and (kind.classes <= FLAG or str in kind.classes):
+            if in_python and kind is not None and kind.classes <= {*FLAG, str}:
                 kind = None
             if each.kind in (each.POSITIONAL_ONLY, each.POSITIONAL_OR_KEYWORD):
                 self.positional.append(each.name)
@@ -192,6 +193,41 @@ class Signature:
         )
         options = dict(zip(names, arguments)) | options
         return tuple([options.pop(name) for name in self.positional]), options
+
+    def spelled_out(
+        self, arguments: tuple, options: dict[str, Any], out: bool
+    ) -> tuple[tuple, dict[str, Any]]:
+        """The arguments of a call as a function that torch defines in Python tells them to
+        overrides: parameters without a default by position, all others by name, given or not.
+
+        Args:
+            out: whether ``out`` is one of them: of the function, but not of the method.
+
+        Raises:
+            TypeError: an argument is missing, or there is no parameter for it.
+        """
+        target = options.pop("out", None) if out else None
+        try:
+            given = self.declared.bind(*arguments, **options)
+        except TypeError as error:
+            raise TypeError(f"{self.name}() {error}") from None
+        given.apply_defaults()
+        first, named = [], {}
+        for each in self.declared.parameters.values():
+            value = given.arguments[each.name]
+            if each.kind is each.VAR_POSITIONAL:
+                first += value
+            elif each.default is each.empty:
+                first.append(value)
+            else:
+                if out and each.name == "dtype":  # the last one, which follows it in torch
+                    named["out"] = target
+                named[each.name] = value
+        if self.is_method:
+            named.pop("out", None)
+        elif out:
+            named.setdefault("out", target)
+        return tuple(first), named
 
     def checked(self, name: str, value: Any) -> Any:
         """An argument as its parameter takes it: a 0-dim tensor is turned into a number if need
@@ -365,7 +401,7 @@ def held(
     name: str,
     is_method: bool = False,
     out: bool | Out = False,
-    lax: bool = False,
+    in_python: bool = False,
 ) -> Callable:
     """``function`` with a check of its arguments against its annotations.
 
@@ -375,24 +411,32 @@ def held(
         out: whether it takes ``out=`` (one tensor, or a tuple for several results), into which the
             result is written; or what it asks of that, unless the function itself says so
             (`op.out.takes_out`).
-        lax: whether bool and str arguments are not checked, as in functions that torch defines in
-            Python. Like these it binds to instances when it is an attribute of a class; of other
-            functions only methods do.
+        in_python: whether torch defines it in Python. Then bool and str arguments are not checked;
+            overrides see every parameter; and it binds to instances when it is an attribute of a
+            class, as otherwise only methods do.
     """
     signature: Any = None
     facts = getattr(function, "out", out if isinstance(out, Out) else USUAL)
     of_data = not _DATA.isdisjoint(function.__code__.co_varnames[:1])  # no overrides, as in torch
 
-    def examine(arguments: tuple, options: dict[str, Any]) -> Any:
+    def read() -> Signature:
         nonlocal signature
-        found = [] if of_data else overriding((*arguments, *options.values()))
-        if found or is_intercepted():
-            return answer(call, found, arguments, options)
         if signature is None:
-            signature = Signature(function, name, is_method, lax)
+            signature = Signature(function, name, is_method, in_python)
             named = {each: _known(each, kind) for each, kind in signature.named.items()}
             known = [_known(each, signature.kinds[each]) for each in signature.positional]
             call.learn((*known, set()) if signature.factors else tuple(known), named)
+        return signature
+
+    def arranged(*arguments: Any, **options: Any) -> tuple[tuple, dict[str, Any]]:
+        options = read().renamed(options)
+        return read().spelled_out(arguments, options, bool(out) and not is_method)
+
+    def examine(arguments: tuple, options: dict[str, Any]) -> Any:
+        found = [] if of_data else overriding((*arguments, *options.values()))
+        if found or is_intercepted():
+            return answer(call, found, arguments, options)
+        signature = read()
         arguments, options = signature.renewed(arguments, signature.renamed(options))
         target = options.pop("out", None) if out else None
         first = map(signature.checked, signature.positional, arguments)
@@ -408,23 +452,30 @@ def held(
             return call_cast(function, name, arguments, options)
         return function(*arguments, **options)
 
-    made = Held if is_method or lax else Unbound
+    made = Held if is_method or in_python else Unbound
     call: Any = functools.update_wrapper(made(function, examine), function)
     # Some programs look there for the defaults of torch's functions.
     call.__defaults__, call.__kwdefaults__ = function.__defaults__, function.__kwdefaults__
     call.takes_out = facts if out else False
+    if in_python and not hasattr(call, "arranged"):
+        call.arranged = arranged
     if name not in _DIMS_FIRST:
         call.on_error = _check_histories
     return call
 
 
 def hold_all(
-    module: dict[str, Any], prefix: str = "", names: Sequence[str] = (), **options: Any
+    module: dict[str, Any],
+    prefix: str = "",
+    names: Sequence[str] = (),
+    but: Sequence[str] = (),
+    **options: Any,
 ) -> None:
     """Wrap the public functions of a module, or those with the given names, by `held`; ``prefix``
     precedes their names in messages."""
     for name in names or module.get("__all__") or [each for each in module if each[0] != "_"]:
         function = module[name]
-        if isinstance(function, types.FunctionType) and not hasattr(function, "learn"):
+        is_held = hasattr(function, "learn") or name in but
+        if isinstance(function, types.FunctionType) and not is_held:
             module[name] = made = held(function, prefix + name, **options)
             made.__module__, made.__qualname__ = module["__name__"], name

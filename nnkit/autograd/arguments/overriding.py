@@ -90,18 +90,22 @@ def _answers_below(kind: type) -> bool:
     return issubclass(kind, Tensor) and hasattr(kind, "__torch_dispatch__")
 
 
-def overriding(values: Iterable[Any]) -> list[Any]:
+def overriding(values: Iterable[Any], besides: type | None = None) -> list[Any]:
     """The arguments that override functions, one for each class, in the order in which they are
-    asked: subclasses before their base classes, otherwise from left to right."""
+    asked: subclasses before their base classes, otherwise from left to right.
+
+    Args:
+        besides: a class whose instances are among them, though they override nothing.
+    """
     found: list[Any] = []
     if not THREAD.asks:
         return found
     for value in values:
         parts = value if value.__class__ in (tuple, list) else (value,)
         for part in parts:
-            if part.__class__ in PLAIN or not _asked(part):
-                continue
             kind = type(part)
+            if kind is not besides and (kind in PLAIN or not _asked(part)):
+                continue
             if any(type(known) is kind for known in found):
                 continue
             later = (i for i, known in enumerate(found) if issubclass(kind, type(known)))
@@ -119,7 +123,7 @@ class Unanswered(TypeError):
 
 
 def answer(
-    function: Callable, found: list, arguments: tuple, options: dict[str, Any], named: bool = False
+    function: Any, found: list, arguments: tuple, options: dict[str, Any], named: bool = False
 ) -> Any:
     """The result of a call that the active mode, or an argument among ``found``, overrides.
 
@@ -130,9 +134,10 @@ def answer(
         Unanswered: all of them returned NotImplemented.
         RuntimeError: the ``__torch_function__`` of the mode is a class method.
     """
+    if hasattr(function, "arranged"):  # however it is called, overrides see one form of it
+        arguments, options = function.arranged(*arguments, **options)
+        found, named = overriding((*arguments, *options.values()), besides=Tensor), True
     types = tuple(map(type, found))
-    if hasattr(function, "arranged"):  # it has several signatures; overrides see one of them
-        arguments = function.arranged(*arguments)
     given = (
         (function, types, arguments, options) if options or named else (function, types, arguments)
     )

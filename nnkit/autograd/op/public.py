@@ -27,7 +27,7 @@ def public(
     in_place: bool | Callable = False,
     prepare: Callable | None = None,
     out: bool | Out = False,
-    lax: bool = False,
+    in_python: bool = False,
     aliases: tuple[str, ...] = (),
 ) -> Any:
     """Decorate a public function: register it, and check the arguments of its calls.
@@ -44,14 +44,13 @@ def public(
             which then writes in place where nothing is recorded; see `views.writes.write`.
         out: accept ``out=`` in the function form: the result is written into that tensor. An `Out`
             says what is asked of it, where that is not what most functions ask.
-        lax: do not check the types of bool and str arguments, as torch does not for functions that
-            it defines in Python.
+        in_python: torch defines it in Python, see `held`.
         aliases: further public names.
     """
     if function is None:
         return functools.partial(
             public, name=name, method=method, namespace=namespace, in_place=in_place,
-            prepare=prepare, out=out, lax=lax, aliases=aliases,
+            prepare=prepare, out=out, in_python=in_python, aliases=aliases,
         )  # fmt: skip
     own = name or function.__name__
     if function.__doc__ is None:  # the method of a public function that takes arguments otherwise
@@ -59,13 +58,13 @@ def public(
     for part, called in ((function, own), (in_place, f"{own}_"), (prepare, f"{own}_")):
         if callable(part):  # what Python tells of a wrong call begins with this name
             part.__qualname__ = called
-    offered = held(function, own, out=out, lax=lax)
+    offered = held(function, own, out=out, in_python=in_python)
     for each in (own, *aliases):
         if namespace:
             PUBLIC[each] = offered
         if method:
             bound = method if isinstance(method, str) else each
-            taken = held(function, each, True, lax=lax)
+            taken = held(function, each, True, in_python=in_python)
             known_as(taken, f"Tensor.{bound}")
             attach(bound, taken)
         if in_place:

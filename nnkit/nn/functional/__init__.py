@@ -26,7 +26,9 @@ from nnkit.nn.functional.regression_loss import *  # noqa: F403
 from nnkit.nn.functional.softmax import *  # noqa: F403
 
 # In torch these are compiled, and its parser looks at their flags and words.
-hold_all(globals(), names="avg_pool1d avg_pool2d avg_pool3d gelu pairwise_distance".split())
+hold_all(globals(), names="elu_ hardtanh_ leaky_relu_ one_hot".split())
 hold_all(globals(), names=["scaled_dot_product_attention"])
-hold_all(globals(), lax=True)
+# Overrides see what these call.
+_OUTER = "sigmoid tanh upsample upsample_bilinear upsample_nearest".split()
+hold_all(globals(), in_python=True, but=_OUTER)
 del hold_all

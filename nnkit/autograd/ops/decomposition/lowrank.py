@@ -19,7 +19,7 @@ from nnkit.autograd.tensor import Tensor
 _Factors = tuple[Tensor, Tensor, Tensor]
 
 
-@public(method=False)
+@public(method=False, in_python=True)
 def svd_lowrank(
     A: Tensor, q: int | None = 6, niter: int | None = 2, M: Tensor | None = None
 ) -> _Factors:
@@ -63,7 +63,7 @@ def factors(
     return (U, S, V) if m >= n else (V, S, U)
 
 
-@public(method=False)
+@public(method=False, in_python=True)
 def pca_lowrank(A: Tensor, q: int | None = None, center: bool = True, niter: int = 2) -> _Factors:
     """The principal components of samples (rows) of features (columns), nearly: (U, S, V).
 

@@ -203,7 +203,7 @@ def lu_unpack(
     return return_types.lu_unpack((P, L, U))
 
 
-@public(lax=True)
+@public(in_python=True)
 def lu(A: Tensor, pivot: bool = True, get_infos: bool = False, out: tuple | None = None) -> Any:
     """L and U in one matrix, and the exchanged rows, as LAPACK stores them: (LU, pivots).
 

@@ -37,7 +37,7 @@ def _check_complex(onesided: bool) -> None:
         raise RuntimeError("Cannot have onesided output if window or input is complex")
 
 
-@public(lax=True)
+@public(in_python=True)
 def stft(
     input: Tensor,
     n_fft: int,
@@ -142,7 +142,6 @@ def stft(
     return view_as_real(out) if return_complex is False else out
 
 
-@public
 def istft(
     input: Tensor,
     n_fft: int,
@@ -230,3 +229,7 @@ def istft(
         )
         signal = constant_pad_nd(signal, (0, end - whole))
     return signal
+
+
+public(istft, namespace=False, in_python=True)
+istft = public(istft, method=False)  # in torch only the method is in Python

@@ -94,10 +94,10 @@ def einsum(equation: Any, *operands: Any) -> Tensor:
     return out if set().union(*inputs) <= set(output) else as_view(out)
 
 
-def _spread(equation: Any, *operands: Any) -> tuple:
+def _spread(equation: Any, *operands: Any) -> tuple[tuple, dict]:
     """Operands in a list as operands one by one."""
     alone = len(operands) == 1 and isinstance(operands[0], (list, tuple))
-    return (equation, *(operands[0] if alone else operands))
+    return (equation, *(operands[0] if alone else operands)), {}
 
 
 einsum.arranged = _spread
@@ -157,7 +157,7 @@ def _letters(subscripts: Any) -> str:
     return text
 
 
-@public(method=False, out=Out(dtype="same", history="copied"))
+@public(method=False, out=Out(dtype="same", history="copied"), in_python=True)
 def tensordot(a: Tensor, b: Tensor, dims: Any = 2) -> Tensor:
     """Sums of products over pairs of dimensions.
 

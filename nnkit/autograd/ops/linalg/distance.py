@@ -129,7 +129,7 @@ def pdist(input: Tensor, p: float = 2.0) -> Tensor:
     return _pdist(input, p)
 
 
-@public(method=False)
+@public(method=False, in_python=True)
 def cdist(
     x1: Tensor,
     x2: Tensor,

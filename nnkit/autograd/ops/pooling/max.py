@@ -85,7 +85,6 @@ def _pool(
     return found if x is input else (on_its_own(found[0]), without_base(found[1]))
 
 
-@public(method=False)
 def max_pool1d(
     input: Tensor,
     kernel_size: int | Sequence[int],
@@ -110,7 +109,6 @@ def max_pool1d(
     return both if return_indices else both[0]
 
 
-@public(method=False)
 def max_pool2d(
     input: Tensor,
     kernel_size: int | Sequence[int],
@@ -148,7 +146,6 @@ def max_pool2d(
     return both if return_indices else both[0]
 
 
-@public(method=False)
 def max_pool3d(
     input: Tensor,
     kernel_size: int | Sequence[int],
@@ -191,8 +188,12 @@ def _with_indices(axes: int) -> Callable[..., tuple[Tensor, Tensor]]:
     return pool
 
 
-max_pool1d_with_indices = public(method=False)(_with_indices(1))
-max_pool2d_with_indices, max_pool3d_with_indices = map(_with_indices, (2, 3))
+max_pool1d_with_indices, max_pool2d_with_indices, max_pool3d_with_indices = map(
+    _with_indices, (1, 2, 3)
+)
+# In torch these are compiled, and those of the same names in `nn.functional` are in Python.
+for _function in (max_pool1d, max_pool2d, max_pool3d, max_pool1d_with_indices):
+    public(_function, method=False)
 
 
 def _unpool(

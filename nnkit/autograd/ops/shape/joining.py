@@ -238,7 +238,7 @@ def _raised(ndim: int, tensors: tuple[Tensor, ...]) -> tuple[Tensor, ...]:
     return tuple(raised)
 
 
-@public(method=False)
+@public(method=False, in_python=True)
 def atleast_1d(*tensors: Any) -> Any:
     """The tensor, or each of several, with at least one dimension.
 
@@ -250,7 +250,7 @@ def atleast_1d(*tensors: Any) -> Any:
     return _at_least(1, "atleast_1d", tensors)
 
 
-@public(method=False)
+@public(method=False, in_python=True)
 def atleast_2d(*tensors: Any) -> Any:
     """The tensor, or each of several, with at least two dimensions: a vector becomes a row.
 
@@ -262,7 +262,7 @@ def atleast_2d(*tensors: Any) -> Any:
     return _at_least(2, "atleast_2d", tensors)
 
 
-@public(method=False)
+@public(method=False, in_python=True)
 def atleast_3d(*tensors: Any) -> Any:
     """The tensor, or each of several, with at least three dimensions, new ones last.
 
@@ -279,19 +279,15 @@ def atleast_3d(*tensors: Any) -> Any:
 MOST_PIECES = 1 << 28  # whose Tensors could fit into any memory
 
 
-@public
+@public(method=False, in_python=True)
 def split(
-    tensor: Tensor,
-    split_size: int | Sequence[int] | None = None,
-    dim: int = 0,
-    *,
-    split_size_or_sections: Any = None,
+    tensor: Tensor, split_size_or_sections: int | Sequence[int], dim: int = 0
 ) -> tuple[Tensor, ...]:
     """Views of consecutive pieces along ``dim``.
 
     Args:
-        split_size: the size of every piece (the last may be smaller), or a list of sizes;
-            ``split_size_or_sections`` is another name for it.
+        split_size_or_sections: the size of every piece (the last may be smaller), or a list of
+            sizes; as a method, ``split_size``.
 
     Raises:
         RuntimeError: a size is negative or the sizes do not add up.
@@ -301,8 +297,18 @@ def split(
         >>> nnkit.arange(5).split(2)
         (tensor([0, 1]), tensor([2, 3]), tensor([4]))
     """
+    return _pieces(tensor, split_size_or_sections, dim)
+
+
+@public(name="split", namespace=False, in_python=True)
+def _split_method(
+    self: Tensor, split_size: int | Sequence[int], dim: int = 0
+) -> tuple[Tensor, ...]:
+    return _pieces(self, split_size, dim)
+
+
+def _pieces(tensor: Tensor, split_size: int | Sequence[int], dim: int) -> tuple[Tensor, ...]:
     check_tensor("split", tensor, "tensor")
-    split_size = split_size_or_sections if split_size is None else split_size
     if isinstance(split_size, (tuple, list)):
         return split_with_sizes(tensor, split_size, dim)
     size = integer("split", "split_size", split_size)
@@ -365,7 +371,7 @@ def chunk(input: Tensor, chunks: int, dim: int = 0) -> tuple[Tensor, ...]:
     size = -(-input._array.shape[axis] // chunks)
     if not size:
         return _split(input, (0,) * chunks, axis)
-    return split(input, size, axis)
+    return _pieces(input, size, axis)
 
 
 def _the_one(name: str, *given: Any) -> Any:

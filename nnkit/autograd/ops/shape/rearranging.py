@@ -321,7 +321,7 @@ def _repeat_index(name: str, repeats: Tensor, size: int) -> Tensor:
 # Grids and products
 
 
-@public(method=False)
+@public(method=False, in_python=True)
 def meshgrid(*tensors: Any, indexing: str | None = None) -> tuple[Tensor, ...]:
     """The coordinates of a grid: each 1-dim tensor expanded along all the others.
 
@@ -382,7 +382,7 @@ def _unpacked(name: str, tensors: tuple) -> tuple[Tensor, ...]:
     return check_tensors(name, tensors)
 
 
-@public(method=False)
+@public(method=False, in_python=True)
 def cartesian_prod(*tensors: Any) -> Tensor:
     """All combinations of one element from each 1-dim tensor, one row each.
 
@@ -432,7 +432,7 @@ def combinations(input: Tensor, r: int = 2, with_replacement: bool = False) -> T
     return guarded("combinations", on_its_own(shapes.reshape(chosen, shape)), input)
 
 
-@public(method=False)
+@public(method=False, in_python=True)
 @single(node="BlockDiagBackward0")
 def block_diag(*tensors: Any) -> Tensor:
     """A matrix with the given ones (vectors are rows) along its diagonal, zero elsewhere.

@@ -512,7 +512,7 @@ def broadcast_shapes(*shapes: Any) -> Size:
     return Size(common)
 
 
-@public(method=False)
+@public(method=False, in_python=True)
 def broadcast_tensors(*tensors: Any) -> tuple[Tensor, ...]:
     """Expand all tensors to their common shape.
 

@@ -20,7 +20,7 @@ from nnkit.autograd.views.writes import wants_history
 from nnkit.backend.dtype import BOOL, COMPLEX, INTEGER, int32, int64
 
 
-@public
+@public(in_python=True)
 def unique(
     input: Tensor, sorted: bool = True, return_inverse: bool = False,
     return_counts: bool = False, dim: int | None = None,
@@ -40,7 +40,7 @@ def unique(
     return _distinct("unique", input, dim, return_inverse, return_counts)
 
 
-@public
+@public(in_python=True)
 def unique_consecutive(
     input: Tensor, return_inverse: bool = False, return_counts: bool = False,
     dim: int | None = None,
@@ -266,6 +266,9 @@ def unravel_index(indices: Tensor, shape: Any) -> tuple[Tensor, ...]:
         rest = B.div_floor(rest, size)
     together = wrap(B.stack(tuple(reversed(coordinates)), rest.ndim), indices._device)
     return OPS["unbind"](together, rest.ndim)
+
+
+unravel_index.arranged = lambda indices, shape: ((indices,), {"shape": shape})
 
 
 @public(out=Out(dtype="same"), method=False)
