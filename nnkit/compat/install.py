@@ -284,11 +284,17 @@ def _holds_modules(name: str) -> bool:
     return name in packages() or any(hasattr(m, "__path__") for m in namesakes(name))
 
 
+# Modules of torch most of whose names are defined in no file, or in others.
+_OPEN = (ROOT, "torch.nn", "torch.nn.functional")
+
+
 def _public(module: str) -> list[str]:
     """The names of ``from module import *``: those that torch's module defines and nnkit has."""
     listed = {n for own in namesakes(module) for n in getattr(own, "__all__", ())}
-    if module == ROOT:  # torch defines most of its names in no file
+    if module in _OPEN:
         for own in namesakes(module):
+            if module != ROOT and own.__name__.startswith(f"{__package__}."):
+                continue  # it has little, beside what it imports for itself
             listed |= {
                 n for n, value in vars(own).items() if n[0] != "_" != n[-1] and _is_of_torch(value)
             }  # fmt: skip

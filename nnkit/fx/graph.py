@@ -19,6 +19,7 @@ from nnkit.fx.node import (
     map_arg,
 )
 from nnkit.fx.printer import Names, Printer, PythonCode, snake_case
+from nnkit.fx.readable import Remarks
 
 
 class Graph:
@@ -139,7 +140,13 @@ class Graph:
         kwargs: dict[str, Any] | None = None,
         type_expr: Any = None,
     ) -> Node:
-        """Add the call of a module that lies in the module, by its path."""
+        """Add the call of a module that lies in the module, by its path.
+
+        Raises:
+            AttributeError: the module has none there.
+        """
+        if self.owning_module is not None:
+            self.owning_module.get_submodule(module_name)
         return self.create_node("call_module", module_name, args, kwargs, None, type_expr)
 
     def output(self, result: Argument, type_expr: Any = None) -> Node:
@@ -289,9 +296,24 @@ class Graph:
         """The result of the program as its caller gets it."""
         return self._codegen.process_outputs(out)
 
-    def python_code(self, root_module: str = "self", *args: Any, **kwargs: Any) -> PythonCode:
-        """The program as the text of a function ``forward``, and the values that it names."""
-        return Printer(self, root_module).code
+    def python_code(
+        self,
+        root_module: str = "self",
+        *,
+        verbose: bool = False,
+        include_stride: bool = False,
+        include_device: bool = False,
+        additional_meta: list[str] | None = None,
+        **kwargs: Any,
+    ) -> PythonCode:
+        """The program as the text of a function ``forward``, and the values that it names.
+
+        Args:
+            verbose: whether it has remarks, see `GraphModule.print_readable`.
+        """
+        told = tuple(additional_meta or ())
+        remarks = Remarks(told, include_stride, include_device) if verbose else None
+        return Printer(self, root_module, remarks).code
 
     def print_tabular(self) -> None:
         """Print the operations as a table."""

@@ -4,15 +4,21 @@ from __future__ import annotations
 
 import copy
 import linecache
+import os
+import sys
+import traceback
 from textwrap import indent
 from typing import Any
 
 from nnkit.autograd import Tensor
 from nnkit.fx.code_gen import _PyTreeCodeGen
+from nnkit.fx.folder import write_folder
 from nnkit.fx.graph import Graph, kept
+from nnkit.fx.proxy import PACKAGE
 from nnkit.nn import Module
 
 _compiled = 0
+_FILES = "<nnkit.fx."  # with which the names of the texts of programs begin
 
 
 class GraphModule(Module):
@@ -86,9 +92,10 @@ class GraphModule(Module):
         if isinstance(codegen, _PyTreeCodeGen):
             self._in_spec, self._out_spec = codegen.pytree_info[1:]
         printed = self._graph.python_code()
-        self._code = printed.src
+        self._code, self._lineno_map = printed.src, printed._lineno_map
+        self._prologue_start = printed._prologue_start
         _compiled += 1
-        file = f"<nnkit.fx.{_compiled}>"
+        file = f"{_FILES}{_compiled}>"
         if self._graph._co_fields:
             place = "{co_filename}:{co_firstlineno} in {co_name}"
             file += f" from {place.format(**self._graph._co_fields)}"
@@ -98,13 +105,57 @@ class GraphModule(Module):
         type(self).forward = names["forward"]  # type: ignore[method-assign]
         return printed
 
-    def print_readable(self, print_output: bool = True, **kwargs: Any) -> str:
-        """The text of the module as its graph is now, which is printed too."""
-        body = indent(self._graph.python_code().src.strip(), "    ")
-        text = f"class {type(self).__name__}(torch.nn.Module):\n{body}\n"
+    def print_readable(
+        self,
+        print_output: bool = True,
+        include_stride: bool = False,
+        include_device: bool = False,
+        colored: bool = False,
+        *,
+        additional_meta: list[str] | None = None,
+        **kwargs: Any,
+    ) -> str:
+        """The text of the module, and of those in it, as their graphs are now; printed too.
+
+        It has remarks: the line of the program that did an operation, where that was recorded
+        (``Tracer.record_stack_traces``), what ``fx.traceback.annotate`` has said of it, and the
+        dtype and shape of its result, where ``meta`` holds that.
+
+        Args:
+            include_stride, include_device: whether these are told of tensors as well.
+            additional_meta: further entries of ``meta`` that are told.
+        """
+        text = self._readable(
+            type(self).__name__,
+            verbose=True,
+            include_stride=include_stride,
+            include_device=include_device,
+            additional_meta=additional_meta,
+        )
         if print_output:
             print(text)
         return text
+
+    def _readable(self, name: str, **remarks: Any) -> str:
+        body = self._graph.python_code(**remarks).src.strip()
+        inner = [
+            "\n" + each._readable(path, **remarks)
+            for path, each in self.named_children()
+            if isinstance(each, GraphModule)
+        ]
+        parts = indent("".join([body, "\n", *inner]), "    ")
+        return f"class {name}(torch.nn.Module):\n{parts}"
+
+    def to_folder(self, folder: str | os.PathLike[str], module_name: str = "FxModule") -> None:
+        """Write the module as a package: ``from folder import module_name``.
+
+        The class reads its numbers, and modules that cannot be written as a call, from files in
+        the folder, which must stay where it is.
+
+        Warns:
+            UserWarning: there are such modules.
+        """
+        write_folder(self, folder, module_name)
 
     def add_submodule(self, target: str, m: Module) -> bool:
         """Put a module at a path; whether that could be done."""
@@ -135,6 +186,18 @@ class GraphModule(Module):
             if name and name not in used:
                 self.delete_submodule(name)
 
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        try:
+            return super().__call__(*args, **kwargs)
+        except Exception as error:
+            for frame in reversed(traceback.extract_tb(error.__traceback__)):
+                if frame.filename.startswith(_FILES):
+                    print(_told(frame), file=sys.stderr)
+                    raise error.with_traceback(None) from None
+                if frame.filename == __file__ or not frame.filename.startswith(PACKAGE):
+                    break
+            raise
+
     def __deepcopy__(self, memo: dict) -> GraphModule:
         kind: Any = type(self).__mro__[1]
         memo[id(self)] = made = kind.__new__(kind)
@@ -157,6 +220,19 @@ class GraphModule(Module):
     def __str__(self) -> str:
         hint = "# To see more debug info, please use `graph_module.print_readable()`"
         return f"{Module.__repr__(self)}\n{self._code}\n{hint}"
+
+
+def _told(frame: traceback.FrameSummary) -> str:
+    """The error that is being handled, and the line of a program that it comes from."""
+    number = frame.lineno or 1
+    lines = linecache.getlines(frame.filename)
+    said = (
+        f"Call using an FX-traced Module, line {number} of the traced Module's generated forward "
+        "function:"
+    )
+    mark = "~" * len(frame.line or "") + "~~~ <--- HERE"
+    shown, rest = "".join(lines[number - 2 : number]), "\n".join(lines[number : number + 2])
+    return "\n".join([traceback.format_exc(), said, shown, mark, rest])
 
 
 def _rebuilt(kind: Any, name: str, state: dict[str, Any], graph: Graph) -> Any:

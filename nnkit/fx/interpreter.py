@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import copy
 import operator
 from typing import Any
 
@@ -10,6 +9,7 @@ from nnkit.fx.graph import Graph
 from nnkit.fx.graph_module import GraphModule
 from nnkit.fx.node import Argument, Node, Target, map_arg
 from nnkit.fx.proxy import Proxy
+from nnkit.fx.traceback import preserve_node_meta, set_current_meta
 from nnkit.fx.tracer import Tracer
 from nnkit.nn import Module
 
@@ -21,6 +21,9 @@ class Interpreter:
         module: the module.
         garbage_collect_values: forget values after their last use.
         graph: another graph over the same module.
+
+    Attributes:
+        extra_traceback: whether the message of an error names the operation that raised it.
 
     Source: ``torch.fx.Interpreter``.
 
@@ -40,6 +43,7 @@ class Interpreter:
         self.env: dict[Node, Any] = {}
         self.garbage_collect_values = garbage_collect_values
         self.name = "Interpreter"
+        self.extra_traceback = True
 
     def run(
         self,
@@ -54,7 +58,14 @@ class Interpreter:
         for node in self.graph.nodes:
             if node in self.env:
                 continue
-            self.env[node] = self.run_node(node)
+            try:
+                self.env[node] = self.run_node(node)
+            except Exception as error:
+                if self.extra_traceback:
+                    _tell_node(error, node)
+                    if isinstance(error, KeyError):  # which shows its message quoted
+                        raise RuntimeError(*error.args) from error
+                raise
             if node.op == "output":
                 out = self.env[node]
                 return self.graph.process_outputs(out) if enable_io_processing else out
@@ -84,8 +95,9 @@ class Interpreter:
 
     def run_node(self, n: Node) -> Any:
         """The result of an operation."""
-        args, kwargs = self.fetch_args_kwargs_from_env(n)
-        return getattr(self, n.op)(n.target, args, kwargs)
+        with set_current_meta(n, f"Interpreter_{type(self).__name__}"):
+            args, kwargs = self.fetch_args_kwargs_from_env(n)
+            return getattr(self, n.op)(n.target, args, kwargs)
 
     def fetch_args_kwargs_from_env(self, n: Node) -> tuple[tuple, dict[str, Any]]:
         """The values with which an operation is called."""
@@ -136,7 +148,11 @@ class Interpreter:
         return args[0]
 
 
-_PLACE = ("nn_module_stack", "source_fn_stack", "stack_trace")  # what meta says of the program
+def _tell_node(error: Exception, node: Node) -> None:
+    """Add to the message of an error the operation that raised it."""
+    said = f"While executing {node.format_node()}"
+    said = f"{error.args[0]}\n\n{said}" if error.args else said
+    error.args = (f"{said}\nOriginal traceback:\n{node.stack_trace}", *error.args[1:])
 
 
 class Transformer(Interpreter):
@@ -164,18 +180,11 @@ class Transformer(Interpreter):
     def call_module(self, target: Target, args: tuple, kwargs: dict[str, Any]) -> Any:
         return self.tracer.create_proxy("call_module", target, args, kwargs)
 
-    def run_node(self, n: Node) -> Any:
-        """The result of an operation; those that stand for it are known to be done where it is."""
-        last = self.new_graph._root.prev
-        made = super().run_node(n)
-        while last.next is not self.new_graph._root:
-            last = last.next
-            last.meta.update((key, copy.copy(n.meta[key])) for key in _PLACE if key in n.meta)
-        return made
-
     def transform(self) -> GraphModule:
         """The new module."""
-        result = self.run(enable_io_processing=False)
+        with preserve_node_meta():
+            result = self.run(enable_io_processing=False)
         if result is not None:
-            self.new_graph.output(self.tracer.create_arg(result))
+            last = self.new_graph.output(self.tracer.create_arg(result))
+            last.meta.update(self.graph.output_node().meta)
         return GraphModule(self.module, self.new_graph)

@@ -28,6 +28,7 @@ from nnkit.backend.device import device
 from nnkit.backend.dtype import dtype
 from nnkit.fx.code_gen import Shown
 from nnkit.fx.node import Node, found_at, qualified_name, type_name
+from nnkit.fx.readable import Remarks
 
 _INFIX = {
     operator.add: "+", operator.sub: "-", operator.mul: "*", operator.floordiv: "//",
@@ -66,7 +67,7 @@ class Names:
         """The name wanted, with the next number where it is taken."""
         name = re.sub(r"[^0-9a-zA-Z_]+", "_", wanted) or "_unnamed"
         name = f"_{name}" if name[0].isdigit() else name
-        found = re.match(r"(.*)_(\d+)$", name)
+        found = re.match(r"(.+)_(\d+)$", name)
         base = found[1] if found else name
         number = self._last.get(base, 0)
         if name not in self.used and name not in _TAKEN:
@@ -81,10 +82,32 @@ class Names:
 
 @dataclass
 class PythonCode:
-    """A program as text, and the values that its text names."""
+    """A program as text, and the values that its text names.
+
+    Attributes:
+        _lineno_map: for each line, counted from the head of the function, the number of the
+            operation in the graph.
+        _prologue_start: the line of the head in the text.
+    """
 
     src: str
     globals: dict[str, Any] = field(default_factory=dict)
+    _lineno_map: dict[int, int | None] | None = field(default_factory=dict)
+    _prologue_start: int = 4
+
+
+_MARK = "  # operation "  # at the end of a statement while the text is made
+
+
+def _unmarked(body: str) -> tuple[list[str], list[int | None]]:
+    """The lines of a text without marks, and the number of the operation that each belongs to."""
+    lines: list[str] = []
+    numbers: list[int | None] = []
+    for line in body.split("\n"):
+        text, mark, number = line.rpartition(_MARK)
+        lines.append(text if mark else line)
+        numbers.append(int(number) if mark else numbers[-1] if numbers else None)
+    return lines, numbers
 
 
 def _package() -> ModuleType:
@@ -94,7 +117,8 @@ def _package() -> ModuleType:
 class Printer:
     """Prints a graph as a function; what has no text of its own becomes a global."""
 
-    def __init__(self, graph: Any, root: str) -> None:
+    def __init__(self, graph: Any, root: str, remarks: Remarks | None = None) -> None:
+        self.remarks = remarks
         self.codegen = graph._codegen
         # What a program's own printer writes down may name the package.
         self.globals: dict[str, Any] = dict.fromkeys(("nnkit", "torch"), _package())
@@ -107,26 +131,32 @@ class Printer:
             for used in node.all_input_nodes:
                 last_use.pop(used, None)  # those that end here stand in its order
                 last_use[used] = node
-        header, lines, result = [], [], ""
-        for node in graph.nodes:
+        header, statements, result, said = [], [], "", ""
+        for number, node in enumerate(graph.nodes):
             if node.op == "placeholder":
                 default = f" = {self.text(node.args[0])}" if node.args else ""
                 header.append(f"{node.target}{self.annotation(node)}{default}")
                 name = str(node.target).lstrip("*")
-                lines += [f"{node.name} = {name}"] if node.name != name else []
+                if node.name != name:
+                    statements.append(f"{node.name} = {name}{_MARK}{number}\n")
                 continue
+            if remarks is not None and node.op != "output" and said != remarks.before(node):
+                said = remarks.before(node)
+                statements.append(f"\n{said}\n")
             if node.op == "output" and node.type is not None:
                 result = f" -> {self.type_text(node.type)}"
             done = [used.name for used, user in last_use.items() if user is node]
             done += [] if node.users else [node.name]
             free = f";  {' = '.join([*done, 'None'])}" if done and node.op != "output" else ""
-            lines.append(f"{self.statement(node, root)}{free}")
-        statements = [f"{line}\n" for line in lines or ["pass"]]
+            statements.append(f"{self.statement(node, root)}{free}{_MARK}{number}\n")
         if self.codegen._body_transformer is not None:
             statements = self.codegen._body_transformer(statements)
-        body = indent("".join(statements), "    ")
-        text = f"\n\n\n{self.codegen.gen_fn_def(header, result)}\n{body}    "
-        self.code = PythonCode(text, self.globals)
+        head = self.codegen.gen_fn_def(header, result)
+        lines, numbers = _unmarked("".join(statements or ["pass\n"]))
+        first = head.count("\n") + 1
+        body = indent("\n".join(lines).lstrip("\n"), "    ")
+        text = f"\n\n\n{head}\n{body}    "
+        self.code = PythonCode(text, self.globals, dict(enumerate(numbers, first)))
 
     def statement(self, node: Node, root: str) -> str:
         if node.op == "output":
@@ -140,6 +170,9 @@ class Printer:
 
     def annotation(self, node: Node) -> str:
         """The type of a value after its name."""
+        found = self.remarks.annotation(node) if self.remarks is not None else ""
+        if found:
+            return found
         return "" if node.type is None else f" : {self.type_text(node.type)}"
 
     def type_text(self, kind: Any) -> str:

@@ -10,16 +10,20 @@ import traceback
 from collections.abc import Callable, Iterator
 from dataclasses import fields, is_dataclass
 from functools import partial
+from itertools import dropwhile
 from pathlib import Path
+from types import FrameType
 from typing import Any, cast
 
 from nnkit.autograd import Size, Tensor
+from nnkit.autograd.op.public import PUBLIC
 from nnkit.backend.device import device
 from nnkit.backend.dtype import dtype
 from nnkit.backend.memory import layout, memory_format
 from nnkit.fx.graph import Graph
 from nnkit.fx.node import Argument, Node, Target, map_aggregate
 from nnkit.fx.operator_schemas import check_for_mutable_operation
+from nnkit.fx.traceback import has_preserved_node_meta, tell
 
 _CONSTANTS = (
     str, int, float, bool, complex, type(None), type(...), range, Tensor, Size, dtype, device,
@@ -61,7 +65,12 @@ class TracerBase:
         """
         if kind == "call_function" and self.check_mutable_operations:
             check_for_mutable_operation(cast(Callable, target), args, kwargs)
-        return self.graph.create_node(kind, target, args, kwargs, name, type_expr)
+        node = self.graph.create_node(kind, target, args, kwargs, name, type_expr)
+        if has_preserved_node_meta():
+            tell(node)
+        if self.record_stack_traces and not node.stack_trace:
+            node.stack_trace = _stack_of_user()
+        return node
 
     def proxy(self, node: Node) -> Proxy:
         """The proxy of an operation's result."""
@@ -80,8 +89,6 @@ class TracerBase:
         """Add an operation; what stands for its result."""
         args, kwargs = self.create_arg(args), self.create_arg(kwargs)
         node = self.create_node(kind, target, args, kwargs, name, type_expr)
-        if self.record_stack_traces and not node.stack_trace:
-            node.stack_trace = _stack_of_user()
         return (proxy_factory_fn or self.proxy)(node)
 
     def create_arg(self, a: Any) -> Argument:
@@ -213,7 +220,9 @@ class Proxy:
         map_aggregate((args, kwargs), lambda x: found.append(x) if isinstance(x, Proxy) else None)
         tracer = found[0].tracer
         name = getattr(orig_method, "__name__", "")
-        if getattr(Tensor, name, None) is orig_method:
+        # What is a function and a method too was called as a function: a proxy has no such method.
+        is_function = isinstance(args[0], Proxy) and PUBLIC.get(name) is orig_method
+        if not is_function and getattr(Tensor, name, None) is orig_method:
             return tracer.create_proxy("call_method", name, args, kwargs)
         return tracer.create_proxy("call_function", orig_method, args, kwargs)
 
@@ -263,19 +272,21 @@ class ParameterProxy(Proxy):
     nelement = numel
 
 
-_PACKAGE = str(Path(__file__).parents[1])
+PACKAGE = str(Path(__file__).parents[1])
 
 
 def _stack_of_user() -> str | None:
-    """The lines of the traced program that are at work, outermost first, without nnkit's own."""
-    lines: list[str] = []
+    """The lines of the traced program that are at work, from the outermost ``forward`` inwards and
+    without nnkit's own; None if no ``forward`` is."""
+    frames: list[tuple[FrameType, int]] = []
     for frame, number in traceback.walk_stack(inspect.currentframe()):
         code = frame.f_code
-        if not code.co_filename.startswith(_PACKAGE):
-            lines += traceback.format_list([*traceback.StackSummary.extract([(frame, number)])])
+        if not code.co_filename.startswith(PACKAGE):
+            frames.insert(0, (frame, number))
         elif code.co_name == "trace" and "graph" in code.co_names:
             break
-    return "".join(reversed(lines)) or None
+    of_module = dropwhile(lambda each: each[0].f_code.co_name != "forward", frames)
+    return "".join(traceback.StackSummary.extract(of_module).format()).strip() or None
 
 
 def _unpacked() -> int | None:

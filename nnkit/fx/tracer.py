@@ -9,8 +9,8 @@ import inspect
 import itertools
 import math
 from collections.abc import Callable, Iterable
-from types import FunctionType, ModuleType
-from typing import Any
+from types import FrameType, FunctionType, ModuleType
+from typing import Any, cast
 
 from nnkit.autograd import Tensor
 from nnkit.backend.warning import warn
@@ -19,6 +19,7 @@ from nnkit.fx.graph import Graph
 from nnkit.fx.graph_module import GraphModule
 from nnkit.fx.node import Argument, Node, map_aggregate
 from nnkit.fx.proxy import ParameterProxy, Proxy, ProxyableClassMeta, TracerBase, check_keys
+from nnkit.fx.traceback import has_preserved_node_meta
 from nnkit.nn import Module, Parameter, Sequential
 from nnkit.overrides import _assert
 from nnkit.utils._pytree import tree_flatten, tree_map, tree_unflatten
@@ -60,15 +61,17 @@ def wrap(fn_or_name: Any) -> Any:
 
     Raises:
         RuntimeError: it is neither.
+        NotImplementedError: it is called within a function.
 
     Source: ``torch.fx.wrap``.
     """
     name = fn_or_name if isinstance(fn_or_name, str) else getattr(fn_or_name, "__name__", None)
-    if name is None or not (isinstance(fn_or_name, str) or callable(fn_or_name)):
+    if not isinstance(name, str) or not (name is fn_or_name or callable(fn_or_name)):
         raise RuntimeError(f"wrap: expected a function of the file or a name, got {fn_or_name!r}")
-    frame = inspect.currentframe()
-    if frame is not None and frame.f_back is not None:
-        _wrapped.append((frame.f_back.f_globals, name))
+    caller: Any = cast(FrameType, inspect.currentframe()).f_back
+    if caller.f_code.co_name != "<module>":
+        raise NotImplementedError("wrap must be called at the top level of a module")
+    _wrapped.append((caller.f_globals, name))
     return fn_or_name
 
 
@@ -186,7 +189,7 @@ class Tracer(TracerBase):
     def create_node(self, *args: Any, **kwargs: Any) -> Node:
         """Add an operation to the graph, which knows the modules that it was done in."""
         node = super().create_node(*args, **kwargs)
-        if self._within:
+        if self._within and not has_preserved_node_meta():
             node.meta["nn_module_stack"] = dict(self._within)
         return node
 

@@ -115,7 +115,7 @@ except NotImplementedError as error: print(error)
 
 def test_verbose_tells_each_name() -> None:
     start = START.replace("install()", "install(verbose=True)")
-    assert "torch.nn.Linear" in run("import torch; torch.nn.Linear", start=start)
+    assert "torch.nn.init.ones_" in run("import torch; torch.nn.init.ones_", start=start)
 
 
 def test_a_replaced_function_is_replaced_in_nnkit() -> None:
@@ -346,3 +346,13 @@ print({"relu", "no_grad", "Generator", "int8"} <= set(torch.__all__), "Any" in t
         "3.141592653589793 tensor([1., 0.]) torch.float32 Tensor 3 torch.Size([2])",
         "True False",
     ]
+
+
+def test_all_names_of_nn() -> None:
+    program = """
+from torch.nn import *
+from torch.nn.functional import *
+print(Linear(1, 2), Parameter.__name__, relu.__name__, linear.__name__, "warn" in dir())
+"""
+    expected = "Linear(in_features=1, out_features=2, bias=True) Parameter relu linear False"
+    assert run(program) == expected

@@ -339,8 +339,9 @@ class ModuleTree:
         owner = self.get_submodule(path)
         value = owner._member(name, target)
         if not accept(owner, value):
+            wanted = "an nn.Parameter" if kind == "parameter" else f"a {kind}"
             raise AttributeError(
-                f"get_{kind}: {target!r} is a {type(value).__name__}, no {kind} of its module"
+                f"get_{kind}: {target!r} is not {wanted} but a {type(value).__name__}"
             )
         return value
 
