@@ -191,6 +191,16 @@ class Level:
             for origin in _history(values)
         )
 
+    def source_below(self, value: Tensor) -> Any:
+        """The tensor whose history a value has outside of all transforms; None if it has none.
+
+        For the outermost level: an input is shown as what was given for it.
+        """
+        for point, given in zip(self.inputs, self.values, strict=True):
+            if value is point:
+                return given
+        return value if self.is_live_below([value]) or self.ignores(value) else None
+
     def ignores(self, value: Any) -> bool:
         """Whether this level, the outermost, ignores the history of a tensor, because it was made
         outside the transform and grad mode is off there."""

@@ -53,7 +53,7 @@ class _Call:
         points = list(args)
         for number, value in zip(numbers, self.structure.unflatten(level.inputs), strict=True):
             points[number] = value
-        given = [*level.inputs, *tree_leaves(args), *tree_leaves(kwargs)]
+        given = [*tree_leaves(points), *tree_leaves(kwargs)]
         with level, _without_hooks(), refusing_captured(given):
             result = func(*points, **kwargs)
         self.value, self.aux = _pair(name, result) if has_aux else (result, ())
@@ -259,7 +259,7 @@ class _Forward:
             for number, point in zip(numbers, structure.unflatten(duals), strict=True):
                 points[number] = point
             primals = [level.lower(dual)[0] for dual in duals]
-            with refusing_captured([*duals, *primals, *tree_leaves(args)]):
+            with refusing_captured([*primals, *tree_leaves(points)]):
                 result = func(*points)
             value, aux = _pair(name, result) if has_aux else (result, ())
             leaves, self.structure = _outputs(name, value)

@@ -9,8 +9,10 @@ from typing import Any
 from nnkit.autograd.batch.examples import BatchLevel
 from nnkit.autograd.forward.dual import dual_of, is_dual
 from nnkit.autograd.forward.level import ENTERED_LEVELS
+from nnkit.autograd.grad_mode import MODE
 from nnkit.autograd.op.public import attach
 from nnkit.autograd.tensor import Tensor
+from nnkit.autograd.views.counters import counter_of
 from nnkit.backend.dtype import bool_, default_dtype, int64
 
 
@@ -201,8 +203,13 @@ def format_values(data: Any, d: Any, indent: int) -> str:
 
 def _repr(self: Tensor, *, tensor_contents: Any = None) -> str:
     """Values, then what is not evident from them."""
-    if isinstance(self._device, BatchLevel):
-        return _repr_of_all(self)
+    if MODE.captures is not None or MODE.wrapping is not None:
+        return _repr_in(transforms_around(), self, tensor_contents)
+    return _repr_of(self, self, tensor_contents)
+
+
+def _repr_of(self: Tensor, source: Tensor | None, tensor_contents: Any = None) -> str:
+    """The text of a tensor outside of transforms, with the history of ``source``."""
     kind = type(self).__name__
     prefix = "tensor(" if kind in ("Tensor", "Parameter") else f"{kind}("
     d, is_meta = self.dtype, self._device.type == "meta"
@@ -222,14 +229,15 @@ def _repr(self: Tensor, *, tensor_contents: Any = None) -> str:
         text = "..."
     else:
         text = "[]" if empty else format_values(data, d, len(prefix))
-    try:
-        made_by = self.grad_fn and type(self.grad_fn).__name__
-    except RuntimeError:  # of a view whose base was written
-        made_by = "Invalid"
-    if made_by is not None:
-        notes.append(f"grad_fn=<{made_by}>")
-    elif self.requires_grad:
-        notes.append("requires_grad=True")
+    if source is not None:
+        try:
+            made_by = source.grad_fn and type(source.grad_fn).__name__
+        except RuntimeError:  # of a view whose base was written
+            made_by = "Invalid"
+        if made_by is not None:
+            notes.append(f"grad_fn=<{made_by}>")
+        elif source.requires_grad:
+            notes.append("requires_grad=True")
     carries = is_dual(self) and id(self._device) in ENTERED_LEVELS
     tangent = dual_of(self).tangent if carries else None
     if tangent is not None:
@@ -253,13 +261,63 @@ def noted(text: str, notes: list[str], indent: int, on_new_line: bool = False) -
     return text + ")"
 
 
-def _repr_of_all(self: Tensor) -> str:
-    """All examples of a tensor that shows one of them."""
-    whole, dim = self._device.lower(self)
-    if dim is None:
-        return repr(whole)
-    values = textwrap.indent(repr(whole), " " * 4)
-    return f"BatchedTensor(lvl={self._device.depth}, bdim={dim}, value=\n{values}\n)"
+def _repr_in(around: list, x: Tensor, contents: Any = None) -> str:
+    """The text of a tensor inside transforms (the innermost last): what each has made of it."""
+    if not around:
+        outermost = MODE.level
+        source = x if outermost is None else outermost.source_below(x)
+        if source is not x and getattr(source, "_is_param", False):
+            return repr(source)  # it says that it is a parameter
+        return _repr_of(x, source, contents)
+    *outer, (captures, level) = around
+    if isinstance(level, BatchLevel):
+        inner, dim = level.lower(x)
+        name, notes = "BatchedTensor", f", bdim={dim}"
+        wrapped = dim is not None
+    else:
+        inner = x if level is None else level.lower(x)[0]
+        name, notes = "GradTrackingTensor", ""
+        wrapped = captures is not None and _is_made_in(captures, x, inner)
+    text = _repr_in(outer, inner, contents)
+    if not wrapped:
+        return text
+    return f"{name}(lvl={len(around)}{notes}, value=\n{textwrap.indent(text, ' ' * 4)}\n)"
+
+
+def transforms_around() -> list[tuple[Any, Any]]:
+    """The transforms that are running, the outermost first: for one that differentiates its entry
+    in ``MODE.captures``, for a `vmap` and a `jvp` their levels."""
+    captures: Any = MODE.captures
+    level: Any = MODE.wrapping
+    found: list[tuple[Any, Any]] = []
+    while captures is not None or level is not None:
+        if level is not None and level.captures is captures:
+            found += [] if level.by_hand else [(None, level)]
+            level = level.around
+        elif captures is None:  # entered by hand inside a transform that has ended
+            level = level.around
+        else:
+            forward = level is not None and level.captures is captures[2]
+            forward = forward and not level.maps and not level.by_hand
+            found.append((captures, level if forward else None))
+            level = level.around if forward else level
+            captures = captures[2]
+    return found[::-1]
+
+
+def _is_made_in(captures: Any, *forms: Tensor) -> bool:
+    """Whether a tensor, in one of its forms, is an input of a transform or was made in it. (A
+    detached input, and a view of what the function captures, cannot be told from these.)"""
+    number, inputs, _ = captures
+    return any(
+        any(each is x or each is x._base for each in inputs) or _origin(x) >= number for x in forms
+    )
+
+
+def _origin(x: Tensor) -> int:
+    """The number of the transform in which the memory of a tensor was made; 0 if in none."""
+    counter = counter_of(x._writes)
+    return (counter[2] if counter else None) or 0
 
 
 attach("__repr__", _repr)
