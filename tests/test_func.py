@@ -114,6 +114,8 @@ def test_modules_as_functions(lib: ModuleType) -> None:
     assert params["weight"].shape == (4, 3, 2) and params["weight"].requires_grad
     with pytest.raises(RuntimeError, match="requires_grad"):
         f.stack_module_state([layer, nn.Linear(2, 1, bias=False).requires_grad_(False)])
+    with pytest.raises(RuntimeError, match="Expected at least one model"):
+        f.stack_module_state([])
     assert f.replace_all_batch_norm_modules_(model) is model
     assert list(model.state_dict()) == ["0.weight", "0.bias", "1.weight", "1.bias"]
 
@@ -187,7 +189,7 @@ def test_refuses(lib: ModuleType) -> None:
     ]:  # fmt: skip
         with raises(lib, error, message):
             f.functional_call(tied, given, ())
-    with raises(lib, RuntimeError, "one class"):
+    with raises(lib, RuntimeError, "at least one model"):
         f.stack_module_state([])
     if lib is nnkit:
         with pytest.raises(ValueError, match="must be tensors, got int"):

@@ -251,8 +251,14 @@ def test_refuses_to_save_an_input_that_is_returned(lib: ModuleType, save: str) -
             getattr(ctx, save)(output)
 
     for call in (Same.apply, lib.func.grad(Same.apply)):
-        with pytest.raises(RuntimeError, match="returned as-is"):
+        with pytest.raises(RuntimeError, match="An input that has been returned as-is"):
             call(lib.ones(()))
+
+
+def test_refuses_derivatives_of_another_kind(lib: ModuleType) -> None:
+    functional = lib.autograd.functional
+    with pytest.raises(RuntimeError, match=r"torch\.autograd\.functional"):
+        lib.func.vmap(lambda x: functional.jvp(lib.sin, x, x)[1])(lib.ones(2, 3))
 
 
 def test_module_with_backward_hooks_is_mapped(lib: ModuleType) -> None:
@@ -260,3 +266,28 @@ def test_module_with_backward_hooks_is_mapped(lib: ModuleType) -> None:
     module.register_full_backward_hook(lambda *_: None)
     mapped = lib.func.vmap(lambda t: module(t))(lib.ones(3, 2))
     assert mapped.shape == (3, 2)
+
+
+@pytest.mark.parametrize("create_graph", [None, True, False])
+@pytest.mark.parametrize("called", [True, False])
+@pytest.mark.parametrize("made", [True, False])
+@pytest.mark.parametrize("needed", ["", "x", "w", "xw"])
+def test_histories_of_pulled_gradients(
+    lib: ModuleType, needed: str, made: bool, called: bool, create_graph: bool | None
+) -> None:
+    """They are those of where `vjp`'s function is called, wherever it was made."""
+    x = lib.tensor([1.0, 2.0], requires_grad="x" in needed)
+    w = lib.tensor([3.0, 4.0], requires_grad="w" in needed)
+    with lib.set_grad_enabled(made):
+        out, pull = lib.func.vjp(lambda x: x**2, x)
+    assert out.requires_grad == (made and "x" in needed)
+    with lib.set_grad_enabled(called):
+        (g,) = pull(w, True, create_graph)
+    recorded = called if create_graph is None else create_graph
+    assert g.tolist() == [6.0, 16.0] and g.requires_grad == (recorded and bool(needed))
+    if g.requires_grad:
+        expected = {"x": [6.0, 8.0], "w": [2.0, 4.0]}
+        for name, of in (("x", x), ("w", w)):
+            if name in needed:
+                (found,) = lib.autograd.grad(g.sum(), of, retain_graph=True)
+                assert found.tolist() == expected[name]

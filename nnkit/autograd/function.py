@@ -476,8 +476,8 @@ def _check_returned(node: FunctionNode, inputs: tuple, result: Any) -> None:
         if saved is not None and is_in(saved, inputs) and is_in(saved, outputs):
             if not is_in(saved, node.dirty):
                 raise RuntimeError(
-                    f"{type(node).__name__}: setup_context() saves an input that has been "
-                    "returned as-is as output: return and save a view of it instead"
+                    "An input that has been returned as-is as output is saved by setup_context() "
+                    f"of {type(node).__name__}: return and save a view of it instead"
                 )
 
 

@@ -85,7 +85,7 @@ def refuse_in_transform(name: str) -> None:
     if MODE.transforms:
         raise RuntimeError(
             f"{name} cannot be called inside a function that nnkit.func transforms: use "
-            "nnkit.func.grad, vjp or jacrev there"
+            "nnkit.func.grad, vjp or jacrev there, not torch.autograd.functional either"
         )
 
 

@@ -5,7 +5,8 @@ differentiates only with respect to these, so nested transforms do not confuse t
 code around a transform sees only its results, with or without history:
 
 - an input of the transform continues into the history of the argument if grad mode is on where the
-  transform is called; otherwise it is a leaf, which requires grad while the function runs;
+  transform is called, or may be on where a function that `vjp` returned is called; otherwise it is
+  a leaf, which requires grad while the function runs;
 - a result keeps its history only if grad mode is on where the transform is called, and the result
   depends on something that requires grad there: a leaf, or an input of an outer transform.
 """
@@ -48,6 +49,7 @@ class Level:
 
     def __init__(self, values: Sequence[Any], name: str) -> None:
         self.values = values
+        self.kept = name == "vjp"  # whether grad mode may be on when the record is differentiated
         self.recorded = MODE.enabled  # whether the code around the transform is recorded
         self.around = MODE.wrapping  # the forward level of the inputs
         MODE.begun += 1
@@ -64,7 +66,8 @@ class Level:
 
     def _input(self, value: Tensor) -> Tensor:
         value = self.lifted(value)
-        if not (self.recorded and value.requires_grad) or value.is_inference():
+        continues = value.requires_grad and (self.recorded or self.kept)
+        if not continues or value.is_inference():
             return self.leaf(value)
         if is_lost(value):  # torch raises only when an operation on it is recorded
             same = wrap(value._array, value._device)
@@ -75,6 +78,7 @@ class Level:
         view = value[...]
         view._view = "multiple"  # cannot be written, since it is a leaf for this level
         view._edge = Passage((edge_of(value),), (), value._device)
+        view._requires_grad = True
         return view
 
     def leaf(self, value: Tensor) -> Tensor:
@@ -135,15 +139,16 @@ class Level:
 
     def pull(
         self, outputs: Sequence[Tensor], inputs: Sequence[Tensor], weights: Sequence[Any],
-        retain_graph: bool = True,
+        retain_graph: bool = True, create_graph: bool | None = None,
     ) -> list[Tensor]:  # fmt: skip
-        """`gradients` as results of the level: recorded if grad mode is on and something outside
-        requires grad."""
+        """`gradients` as results of the level: recorded if ``create_graph``, which is grad mode by
+        default, and something outside requires grad."""
         duals = [w for w in weights if is_dual(w) and self._is_inner(w)]
         if duals:
             inner = max(w._device.depth for w in duals)
             return self._pull_dual(outputs, inputs, weights, inner)
-        recorded = MODE.enabled and (self.around or self.is_live([*outputs, *weights]))
+        recorded = MODE.enabled if create_graph is None else create_graph
+        recorded = recorded and bool(self.around or self.is_live([*outputs, *weights]))
         found = self.gradients(outputs, inputs, weights, recorded, retain_graph)
         return [_as_inferred(v, weights) for v in self.results(found, recorded)]
 

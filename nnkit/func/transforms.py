@@ -60,11 +60,14 @@ class _Call:
         self.outputs, _ = _outputs(name, self.value)
         _tensors(self.aux, "Expected tensors")
 
-    def pull(self, weights: Sequence[Any], retain_graph: bool = True) -> Any:
+    def pull(
+        self, weights: Sequence[Any], retain_graph: bool = True, create_graph: bool | None = None
+    ) -> Any:
         """The gradients of the outputs times ``weights`` with respect to the arguments, in the
         structure of these."""
         level = self.level
-        return self.arranged(level.pull(self.outputs, level.inputs, weights, retain_graph))
+        found = level.pull(self.outputs, level.inputs, weights, retain_graph, create_graph)
+        return self.arranged(found)
 
     def arranged(self, leaves: list[Any]) -> Any:
         """One value for each input, in the structure of the arguments."""
@@ -225,14 +228,14 @@ def vjp(func: Callable, *primals: Any, has_aux: bool = False) -> Any:
     _refuse_integers("vjp", call.outputs)
     expected = tree_structure(call.value)
 
-    def pull(cotangents: Any, retain_graph: bool = True) -> tuple:
+    def pull(cotangents: Any, retain_graph: bool = True, create_graph: bool | None = None) -> tuple:
         given = tree_structure(cotangents)
         if given != expected:
             raise RuntimeError(
                 "Expected pytree structure of cotangents to be the same as pytree structure of "
                 f"outputs to the function. cotangents: {given}, primal output: {expected}"
             )
-        return call.pull(tree_leaves(cotangents), retain_graph)
+        return call.pull(tree_leaves(cotangents), retain_graph, create_graph)
 
     shown = call.shown(call.value)
     return (shown, pull, call.shown(call.aux)) if has_aux else (shown, pull)

@@ -160,8 +160,10 @@ def stack_module_state(models: Sequence[Module]) -> tuple[dict[str, Tensor], dic
     """
     if not isinstance(models, Sequence) or not all(isinstance(m, Module) for m in models):
         raise TypeError("stack_module_state: models must be a list of Modules")
-    if not models or any(type(m) is not type(models[0]) for m in models):
-        raise RuntimeError("stack_module_state: models must be modules of one class, and not none")
+    if not models:
+        raise RuntimeError("stack_module_state: Expected at least one model, got 0.")
+    if any(type(m) is not type(models[0]) for m in models):
+        raise RuntimeError("stack_module_state: models must be modules of the same class")
     if any(m.training != models[0].training for m in models):
         raise RuntimeError("stack_module_state: all models must be in training, or none")
 
