@@ -9,6 +9,7 @@ from typing import Any
 from nnkit import linalg
 from nnkit.autograd import Function, Tensor, no_grad
 from nnkit.autograd.arguments.annotations import hold_all
+from nnkit.autograd.op.public import COMPOSED
 from nnkit.autograd.ops.random.factories import randn
 from nnkit.autograd.ops.shape.joining import cat, stack
 from nnkit.autograd.surface.limits import finfo
@@ -176,4 +177,5 @@ def _orthogonal(vectors: Tensor, B: Any) -> Tensor:
     return vectors
 
 
+COMPOSED["lobpcg"] = lobpcg  # a sparse matrix is multiplied with, too
 hold_all(globals(), in_python=True)

@@ -239,16 +239,8 @@ def _translate(writer: Writer, node: Node, values: dict[Node, Any]) -> None:
     if isinstance(result, Value) and "val" in node.meta:
         result.shape, result.dtype = _described(node)
     is_written = name.endswith("_") and not name.endswith("__")
-    if (
-        is_written
-        or kwargs.get("inplace")
-        or (len(args) > 1 and args[-1] is True and name in _FLAGS)
-    ):
+    if is_written or kwargs.get("inplace"):
         _write(node, values)
-
-
-_FLAGS = frozenset(("relu", "relu6", "leaky_relu", "elu", "hardtanh", "silu", "hardswish"))
-_FLAGS |= {"dropout", "hardsigmoid", "mish", "celu", "selu"}
 
 
 def _write(node: Node, values: dict[Node, Any]) -> None:

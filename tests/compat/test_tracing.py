@@ -104,7 +104,7 @@ import pickle
 import torch
 from torch.fx.experimental.proxy_tensor import make_fx
 from torch.fx.passes.dialect.common.cse_pass import CSEPass
-def written(x):
+def written(x: torch.Tensor) -> torch.Tensor:
     x.add_(1)
     y = x + 2
     return x + y
@@ -131,7 +131,7 @@ print(names, decomposed.graph.output_node())
     assert (
         run(program).splitlines()
         == """\
-def forward(self, x_1):
+def forward(self, x_1) -> torch.Tensor:
     add_ = torch.ops.aten.add_.Tensor(x_1, 1);  x_1 = None
     add = torch.ops.aten.add.Tensor(add_, 2)
     add_1 = torch.ops.aten.add.Tensor(add_, add);  add_ = add = None

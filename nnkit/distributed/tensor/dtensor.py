@@ -365,14 +365,19 @@ def _on_wholes(func: Callable, name: str, args: tuple, kwargs: dict[str, Any]) -
 
 def _is_total(args: tuple, kwargs: dict[str, Any]) -> bool:
     """Whether a norm is over all elements, and its order a number."""
+    given = {name for name, value in kwargs.items() if value is not None and value is not False}
+    order = _order(args, kwargs)
+    return len(args) <= 2 and given <= {"p", "ord", "dtype"} and isinstance(order, (int, float))
+
+
+def _order(args: tuple, kwargs: dict[str, Any]) -> Any:
     order = args[1] if len(args) > 1 else kwargs.get("p", kwargs.get("ord", 2.0))
-    others = {"p", "ord", "dtype"}
-    return len(args) <= 2 and kwargs.keys() <= others and isinstance(order, (int, float))
+    return 2.0 if order == "fro" else order
 
 
 def _norm(func: Callable, x: DTensor, args: tuple, kwargs: dict[str, Any]) -> Any:
     """The norm of the norms of all parts, reduced over the dimensions that divide the tensor."""
-    order = float(args[1] if len(args) > 1 else kwargs.get("p", kwargs.get("ord", 2.0)))
+    order = float(_order(args, kwargs))
     if x.requires_grad or order == 0 or any(isinstance(p, Partial) for p in x.placements):
         return _on_wholes(func, "norm", args, kwargs)
     if abs(order) == float("inf"):

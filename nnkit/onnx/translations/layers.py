@@ -106,7 +106,11 @@ def _pool(kind: str, count: int) -> Any:
 
 
 def _adaptive_pool(kind: str, count: int) -> Any:
-    def translate(w: Writer, meta: Meta, input: Value, output_size: Any, *args: Any) -> Value:
+    def translate(
+        w: Writer, meta: Meta, input: Value, output_size: Any, return_indices: bool = False
+    ) -> Value:
+        if return_indices:
+            raise refuse("a pool with indices")
         wanted = many(output_size, count)
         sizes = input.shape[-count:]
         wanted = [size if out is None else out for out, size in zip(wanted, sizes, strict=True)]

@@ -109,7 +109,8 @@ def make_fx(
         with recorder:
             result = f(*args)
         if all(spec.is_leaf() for _, spec in flat):
-            recorder.graph.output(tree_map(recorder.value, result))
+            kind = getattr(f, "__annotations__", {}).get("return")
+            recorder.graph.output(tree_map(recorder.value, result), kind)
         else:
             parts, spec = tree_flatten(result)
             recorder.graph.output([recorder.value(part) for part in parts])
