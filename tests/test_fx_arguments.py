@@ -35,6 +35,8 @@ PRINTED = {
     "lambda x: F.conv2d(x, x)": "T.conv2d(x, x)",
     "lambda x: T.relu(x)": "T.relu(x)",
     "lambda x: T.chunk(x, 2)": "T.chunk(x, 2)",
+    "lambda x: T.add(other=1, input=x)": "T.add(other = 1, input = x)",
+    "lambda x: T.complex(x, x)": "T.complex(x, x)",
     "lambda x: x.split(2)": "x.split(2)",
 }
 # The same, which torch prints under another name, `torch.functional.norm`.

@@ -1663,7 +1663,7 @@ class Tensor(_Living):
     def polygamma(self, n: builtins.int) -> Tensor:
         """`nnkit.polygamma` with the order after the tensor."""
     def polygamma_(self, n: builtins.int) -> Tensor:
-        """In-place version of `polygamma_method`; returns the tensor."""
+        """In-place version of `polygamma`; returns the tensor."""
     def positive(self) -> Tensor:
         """``input`` itself; RuntimeError for bool tensors, for which ``+`` is not defined."""
     def pow(self, exponent: Tensor | builtins.complex) -> Tensor:

@@ -221,7 +221,7 @@ class Proxy:
         tracer = found[0].tracer
         name = getattr(orig_method, "__name__", "")
         # What is a function and a method too was called as a function: a proxy has no such method.
-        is_function = isinstance(args[0], Proxy) and PUBLIC.get(name) is orig_method
+        is_function = isinstance((*args, found[0])[0], Proxy) and PUBLIC.get(name) is orig_method
         if not is_function and getattr(Tensor, name, None) is orig_method:
             return tracer.create_proxy("call_method", name, args, kwargs)
         return tracer.create_proxy("call_function", orig_method, args, kwargs)

@@ -58,6 +58,7 @@ def public(
     for part, called in ((function, own), (in_place, f"{own}_"), (prepare, f"{own}_")):
         if callable(part):  # what Python tells of a wrong call begins with this name
             part.__qualname__ = called
+    function.__name__ = own
     offered = held(function, own, out=out, in_python=in_python)
     for each in (own, *aliases):
         if namespace:
