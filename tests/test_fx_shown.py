@@ -120,6 +120,10 @@ def test_an_error_names_the_line(lib: ModuleType, capsys: pytest.CaptureFixture)
     assert "line 5 of the traced Module's generated forward function:\n" in said
     assert ("dot = " in said or lib is not nnkit) and "~~~ <--- HERE" in said
     assert said.count("Call using an FX-traced Module") == 1
+    for function in (lib.nn.functional.relu, lambda x: lib._assert(x == 4, "four")):
+        with pytest.raises(Exception):  # noqa: B017, PT011  # each has one of its own
+            lib.fx.symbolic_trace(function)(5)
+    assert "generated forward" not in capsys.readouterr().err
     module = lib.fx.symbolic_trace(lambda x: wrong(x))
     with pytest.raises(ZeroDivisionError):
         module(5)

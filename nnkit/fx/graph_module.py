@@ -7,7 +7,9 @@ import linecache
 import os
 import sys
 import traceback
+from itertools import islice
 from textwrap import indent
+from types import BuiltinFunctionType
 from typing import Any
 
 from nnkit.autograd import Tensor
@@ -191,12 +193,23 @@ class GraphModule(Module):
             return super().__call__(*args, **kwargs)
         except Exception as error:
             for frame in reversed(traceback.extract_tb(error.__traceback__)):
-                if frame.filename.startswith(_FILES):
+                if self._is_of_line(frame):
                     print(_told(frame), file=sys.stderr)
                     raise error.with_traceback(None) from None
                 if frame.filename == __file__ or not frame.filename.startswith(PACKAGE):
                     break
             raise
+
+    def _is_of_line(self, frame: traceback.FrameSummary) -> bool:
+        """Whether an error is of a line of this program itself: it calls an operator, a method or a
+        function that torch does not define in Python."""
+        if not frame.filename.startswith(_FILES) or frame.lineno is None:
+            return False
+        number = self._lineno_map.get(frame.lineno - self._prologue_start)
+        node = next(islice(self._graph.nodes, number or 0, None))
+        target: Any = node.target
+        is_held = hasattr(target, "learn") and not hasattr(target, "arranged")
+        return node.op == "call_method" or is_held or isinstance(target, BuiltinFunctionType)
 
     def __deepcopy__(self, memo: dict) -> GraphModule:
         kind: Any = type(self).__mro__[1]

@@ -264,10 +264,10 @@ def test_get_by_path(lib: ModuleType) -> None:
         ("get_submodule", "0.p", "no Module"),
         ("get_submodule", "x.y", "has no attribute .x."),
         ("get_parameter", "0.x", "has no attribute .x."),
-        ("get_parameter", "0.b", "no parameter"),
+        ("get_parameter", "0.b", "not an nn.Parameter"),
         ("get_parameter", "x.y", "has no attribute .x."),
         ("get_buffer", "0.x", "has no attribute .x."),
-        ("get_buffer", "0.p", "no buffer"),
+        ("get_buffer", "0.p", "not a buffer"),
     ],
 )
 def test_get_by_wrong_path(lib: ModuleType, method: str, target: str, match: str) -> None:
