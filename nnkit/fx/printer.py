@@ -92,7 +92,7 @@ class PythonCode:
 
     src: str
     globals: dict[str, Any] = field(default_factory=dict)
-    _lineno_map: dict[int, int | None] | None = field(default_factory=dict)
+    _lineno_map: dict[int, int | None] = field(default_factory=dict)
     _prologue_start: int = 4
 
 
