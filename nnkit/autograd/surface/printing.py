@@ -290,19 +290,21 @@ def transforms_around() -> list[tuple[Any, Any]]:
     captures: Any = MODE.captures
     level: Any = MODE.wrapping
     found: list[tuple[Any, Any]] = []
-    while captures is not None or level is not None:
-        if level is not None and level.captures is captures:
-            found += [] if level.by_hand else [(None, level)]
+    while True:
+        if level is not None and (captures is None or level.captures is captures):
+            # One of another record was entered by hand inside a transform that has ended.
+            if level.captures is captures and not level.by_hand:
+                found.append((None, level))
             level = level.around
-        elif captures is None:  # entered by hand inside a transform that has ended
-            level = level.around
-        else:
-            forward = level is not None and level.captures is captures[2]
-            forward = forward and not level.maps and not level.by_hand
-            found.append((captures, level if forward else None))
-            level = level.around if forward else level
-            captures = captures[2]
-    return found[::-1]
+            continue
+        if captures is None:
+            return found[::-1]
+        forward = None
+        if level is not None and level.captures is captures[2]:
+            if not (level.maps or level.by_hand):
+                forward, level = level, level.around
+        found.append((captures, forward))
+        captures = captures[2]
 
 
 def _is_made_in(captures: Any, *forms: Tensor) -> bool:

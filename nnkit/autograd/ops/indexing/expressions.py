@@ -28,7 +28,7 @@ from nnkit.autograd.op.rule import rule
 from nnkit.autograd.op.single import seen
 from nnkit.autograd.ops.creation.conversion import fill_with
 from nnkit.autograd.ops.indexing.index import Index
-from nnkit.autograd.ops.indexing.masking import check_fill
+from nnkit.autograd.ops.indexing.masking import check_fill, fill_at_once
 from nnkit.autograd.ops.shape import reshaping as shapes
 from nnkit.autograd.surface.limits import FLOAT32_MAX, fitting
 from nnkit.autograd.tensor import Tensor, recast, wrap
@@ -168,6 +168,9 @@ def setitem(self: Tensor, index: Any, value: Any) -> None:
             return
     if MODE.batches:
         join_index(self, index)
+    elif index.__class__ is Tensor and index._array.shape == self._array.shape:
+        if fill_at_once(self, index, value) is not None:
+            return
     given = value
     is_tensor = isinstance(value, Tensor)
     if not is_tensor:

@@ -84,11 +84,17 @@ def _mask_of(name: str, input: Tensor, mask: Any) -> tuple[int, ...]:
 _write_fill = bind_write("masked_fill_", "masked_fill_", 2, (F4, F8), declined, masks=0b10)
 
 
+def fill_at_once(x: Tensor, mask: Tensor, value: Any) -> Tensor | None:
+    """``x`` with a plain number where ``mask`` is true, written by the compiled op; None if it
+    declines: nothing is written then."""
+    if value.__class__ in (int, float) and -FLOAT32_MAX <= value <= FLOAT32_MAX:
+        return _write_fill(x, mask, value)
+    return None
+
+
 def _masked_fill_in_place(self: Tensor, mask: Tensor, value: Tensor | complex) -> Tensor:
-    if value.__class__ in (int, float) and -FLOAT32_MAX <= value <= FLOAT32_MAX:  # type: ignore
-        out = _write_fill(self, mask, value)
-        if out is not None:
-            return out
+    if fill_at_once(self, mask, value) is not None:
+        return self
     fill = lambda B, x, mask, value: B.masked_fill_(x, mask._array, getattr(value, "_array", value))
     check_positions("masked_fill_", self, (mask,))
     return write(self, "masked_fill_", masked_fill, mask, value, overlapping=fill)
