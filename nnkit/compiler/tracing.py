@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import sys
 import sysconfig
 from collections.abc import Callable
@@ -57,6 +58,9 @@ def whose(filename: str) -> str:
 class Trace:
     """The code of the user's that runs within a ``with`` block.
 
+    The garbage collector waits until its end: what it calls, whenever it happens to run, is not
+    part of the block.
+
     Attributes:
         ran: its code objects.
     """
@@ -66,15 +70,20 @@ class Trace:
         self.ran: set[CodeType] = set()
         self.kinds: dict[str, str] = {}
         self.previous: Any = None
+        self.collects = False
         self.paused = False
 
     def __enter__(self) -> Trace:
+        self.collects = gc.isenabled()
+        gc.disable()
         self.previous = sys.getprofile()
         _set_profiler(self._look)
         return self
 
     def __exit__(self, *error: Any) -> None:
         sys.setprofile(self.previous)
+        if self.collects:
+            gc.enable()
 
     def _kind(self, filename: str) -> str:
         found = self.kinds.get(filename)

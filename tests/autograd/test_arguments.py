@@ -18,6 +18,9 @@ from nnkit.autograd.tensor import Tensor
 WRONG = [
     (TypeError, "sum(): argument 'dim'", "x.sum('a')"),
     (TypeError, "sum(): argument 'keepdim' must be bool, not int", "x.sum(0, 1)"),
+    (TypeError, "norm(): argument 'keepdim' must be bool, not int", "x.norm(2, 0, 1)"),
+    (TypeError, "argument 'return_inverse' must be bool", "torch.unique(x, return_inverse=1)"),
+    (TypeError, "argument 'return_counts'", "torch.unique_consecutive(x, return_counts=())"),
     (TypeError, "sum(): argument 'input' must be Tensor, not int", "torch.sum(3)"),
     (TypeError, "var_mean(): argument 'keepdim'", "torch.var_mean(x, 0, False, [0, 1])"),
     (TypeError, "argument 'dim' must be int, not bool", "torch.unsqueeze(x, True)"),

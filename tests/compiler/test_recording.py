@@ -53,6 +53,29 @@ def test_tensors_in_cycles_are_found_until_they_are_collected():
     assert ids(Tensor._living()) == before
 
 
+class Mortal:
+    """Garbage whose end is code of the user's, which no walk from a step finds."""
+
+    def __init__(self) -> None:
+        self.itself = self
+
+    def __del__(self) -> None:
+        self.itself = None
+
+
+def test_what_the_garbage_collector_calls_is_no_part_of_a_step():
+    threshold = gc.get_threshold()
+    gc.set_threshold(0)
+    Mortal()
+    try:
+        with Trace(lambda *reason: None) as trace:
+            gc.set_threshold(1)
+            lists = [[n] for n in range(20)]
+    finally:
+        gc.set_threshold(*threshold)
+    assert lists and Mortal.__del__.__code__ not in trace.ran and gc.isenabled()
+
+
 @pytest.mark.skipif(MODULE is None, reason="the collector's order is another one")
 def test_tensors_are_in_the_order_in_which_they_were_made():
     made = [nnkit.ones(2) for _ in range(5)]

@@ -148,7 +148,7 @@ def kind_of(name: str, annotation: Any, scope: dict[str, Any]) -> Kind | None:
 class Signature:
     """The parameters of a function, and what each of them takes."""
 
-    def __init__(self, function: Callable, name: str, is_method: bool, in_python: bool) -> None:
+    def __init__(self, function: Callable, name: str, is_method: bool, lax: bool) -> None:
         import inspect  # slow to import, and `Signature` is made on a function's first call
 
         own = inspect.unwrap(function)
@@ -161,7 +161,7 @@ class Signature:
             kind = kind_of(each.name, each.annotation, own.__globals__)
             if is_method and not self.kinds:
                 kind = KINDS[Tensor]
-            if in_python and kind is not None and kind.classes <= {*FLAG, str}:
+            if lax and kind is not None and kind.classes <= {*FLAG, str}:
                 kind = None
             if each.kind in (each.POSITIONAL_ONLY, each.POSITIONAL_OR_KEYWORD):
                 self.positional.append(each.name)
@@ -402,6 +402,7 @@ def held(
     is_method: bool = False,
     out: bool | Out = False,
     in_python: bool = False,
+    strict: bool = False,
 ) -> Callable:
     """``function`` with a check of its arguments against its annotations.
 
@@ -414,6 +415,8 @@ def held(
         in_python: whether torch defines it in Python. Then bool and str arguments are not checked;
             overrides see every parameter; and it binds to instances when it is an attribute of a
             class, as otherwise only methods do.
+        strict: whether bool and str arguments are checked nevertheless: in torch it hands them to a
+            compiled function.
     """
     signature: Any = None
     facts = getattr(function, "out", out if isinstance(out, Out) else USUAL)
@@ -422,7 +425,7 @@ def held(
     def read() -> Signature:
         nonlocal signature
         if signature is None:
-            signature = Signature(function, name, is_method, in_python)
+            signature = Signature(function, name, is_method, in_python and not strict)
             named = {each: _known(each, kind) for each, kind in signature.named.items()}
             known = [_known(each, signature.kinds[each]) for each in signature.positional]
             call.learn((*known, set()) if signature.factors else tuple(known), named)

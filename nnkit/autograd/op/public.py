@@ -28,6 +28,7 @@ def public(
     prepare: Callable | None = None,
     out: bool | Out = False,
     in_python: bool = False,
+    strict: bool = False,
     aliases: tuple[str, ...] = (),
 ) -> Any:
     """Decorate a public function: register it, and check the arguments of its calls.
@@ -44,13 +45,14 @@ def public(
             which then writes in place where nothing is recorded; see `views.writes.write`.
         out: accept ``out=`` in the function form: the result is written into that tensor. An `Out`
             says what is asked of it, where that is not what most functions ask.
-        in_python: torch defines it in Python, see `held`.
+        in_python, strict: whether torch defines it in Python, and checks bools all the same; see
+            `held`.
         aliases: further public names.
     """
     if function is None:
         return functools.partial(
             public, name=name, method=method, namespace=namespace, in_place=in_place,
-            prepare=prepare, out=out, in_python=in_python, aliases=aliases,
+            prepare=prepare, out=out, in_python=in_python, strict=strict, aliases=aliases,
         )  # fmt: skip
     own = name or function.__name__
     if function.__doc__ is None:  # the method of a public function that takes arguments otherwise
@@ -59,13 +61,13 @@ def public(
         if callable(part):  # what Python tells of a wrong call begins with this name
             part.__qualname__ = called
     function.__name__ = own
-    offered = held(function, own, out=out, in_python=in_python)
+    offered = held(function, own, out=out, in_python=in_python, strict=strict)
     for each in (own, *aliases):
         if namespace:
             PUBLIC[each] = offered
         if method:
             bound = method if isinstance(method, str) else each
-            taken = held(function, each, True, in_python=in_python)
+            taken = held(function, each, True, in_python=in_python, strict=strict)
             known_as(taken, f"Tensor.{bound}")
             attach(bound, taken)
         if in_place:

@@ -136,7 +136,7 @@ def _check_identity(name: str, shape: tuple[int, ...], p: float, axis: Any) -> N
             )
 
 
-@public(out=Out(dtype="same"), in_python=True)
+@public(out=Out(dtype="same"), in_python=True, strict=True)
 def norm(
     input: Tensor,
     p: float | str | None = "fro",

@@ -20,7 +20,7 @@ from nnkit.autograd.views.writes import wants_history
 from nnkit.backend.dtype import BOOL, COMPLEX, INTEGER, int32, int64
 
 
-@public(in_python=True)
+@public(in_python=True, strict=True)
 def unique(
     input: Tensor, sorted: bool = True, return_inverse: bool = False,
     return_counts: bool = False, dim: int | None = None,
@@ -40,7 +40,7 @@ def unique(
     return _distinct("unique", input, dim, return_inverse, return_counts)
 
 
-@public(in_python=True)
+@public(in_python=True, strict=True)
 def unique_consecutive(
     input: Tensor, return_inverse: bool = False, return_counts: bool = False,
     dim: int | None = None,
