@@ -37,6 +37,8 @@ def main() -> None:
         programs = [("collectives", ()), ("tensors", ()), ("random_programs", ("1000",))]
         if ranks in (2, 3, 4):  # of which each has as much of a batch
             programs += [("data_parallel", PARALLEL), ("sharded", SHARDED), ("zero", ())]
+        if ranks == 3 and is_ours:
+            programs.append(("wrapped", ()))
         for program, cases in programs:
             start = time.perf_counter()
             done = launch(
