@@ -7,10 +7,10 @@ from collections.abc import Callable, Iterator, Sized
 from typing import Any
 
 from nnkit.backend.warning import warn
-from nnkit.utils.data.datapipes.datapipe import DataChunk, MapDataPipe, lengths_of
+from nnkit.utils.data.datapipes.datapipe import MapDataPipe
 from nnkit.utils.data.datapipes.decorators import functional_datapipe
 from nnkit.utils.data.datapipes.iter.combinatorics import RandomOrder
-from nnkit.utils.data.datapipes.iter.grouping import batches_in
+from nnkit.utils.data.datapipes.iter.grouping import Batches
 from nnkit.utils.data.datapipes.utils.common import _check_unpickable_fn
 
 __all__ = ["Batcher", "Concater", "Mapper", "SequenceWrapper", "Shuffler", "Zipper"]
@@ -79,7 +79,7 @@ class MapperMapDataPipe(MapDataPipe[Any]):
 
 
 @functional_datapipe("batch")
-class BatcherMapDataPipe(MapDataPipe[Any]):
+class BatcherMapDataPipe(Batches, MapDataPipe[Any]):
     """Batches of samples whose indices follow each other (``batch``).
 
     Args:
@@ -97,20 +97,6 @@ class BatcherMapDataPipe(MapDataPipe[Any]):
         [2, 3]
     """
 
-    def __init__(
-        self,
-        datapipe: Any,
-        batch_size: int,
-        drop_last: bool = False,
-        wrapper_class: Callable[[list[Any]], Any] = DataChunk,
-    ) -> None:
-        if batch_size <= 0:
-            raise AssertionError("Batch size is required to be larger than 0!")
-        self.datapipe = datapipe
-        self.batch_size = batch_size
-        self.drop_last = drop_last
-        self.wrapper_class = wrapper_class
-
     def __getitem__(self, index: int) -> Any:
         batch: list[Any] = []
         try:
@@ -120,9 +106,6 @@ class BatcherMapDataPipe(MapDataPipe[Any]):
             if self.drop_last or not batch:
                 raise IndexError(f"Index {index} is out of bound.") from None
         return self.wrapper_class(batch)
-
-    def __len__(self) -> int:
-        return batches_in(lengths_of(self, [self.datapipe])[0], self.batch_size, self.drop_last)
 
 
 @functional_datapipe("concat")

@@ -10,8 +10,31 @@ from nnkit.utils.data.datapipes.decorators import functional_datapipe
 from nnkit.utils.data.datapipes.utils.common import _check_unpickable_fn
 
 
+class Batches:
+    """What streams and maps of batches share: what they are made of, and how many there are."""
+
+    def __init__(
+        self,
+        datapipe: Any,
+        batch_size: int,
+        drop_last: bool = False,
+        wrapper_class: Callable[[list[Any]], Any] = DataChunk,
+    ) -> None:
+        if batch_size <= 0:
+            raise AssertionError("Batch size is required to be larger than 0!")
+        self.datapipe = datapipe
+        self.batch_size = batch_size
+        self.drop_last = drop_last
+        self.wrapper_class = wrapper_class
+
+    def __len__(self) -> int:
+        (samples,) = lengths_of(self, [self.datapipe])
+        size = self.batch_size
+        return samples // size if self.drop_last else -(-samples // size)
+
+
 @functional_datapipe("batch")
-class BatcherIterDataPipe(IterDataPipe[Any]):
+class BatcherIterDataPipe(Batches, IterDataPipe[Any]):
     """Batches of samples that follow each other (``batch``).
 
     Args:
@@ -29,20 +52,6 @@ class BatcherIterDataPipe(IterDataPipe[Any]):
         [[0, 1], [2, 3], [4]]
     """
 
-    def __init__(
-        self,
-        datapipe: Any,
-        batch_size: int,
-        drop_last: bool = False,
-        wrapper_class: Callable[[list[Any]], Any] = DataChunk,
-    ) -> None:
-        if batch_size <= 0:
-            raise AssertionError("Batch size is required to be larger than 0!")
-        self.datapipe = datapipe
-        self.batch_size = batch_size
-        self.drop_last = drop_last
-        self.wrapper_class = wrapper_class
-
     def __iter__(self) -> Iterator[Any]:
         batch: list[Any] = []
         for sample in self.datapipe:
@@ -52,14 +61,6 @@ class BatcherIterDataPipe(IterDataPipe[Any]):
                 batch = []
         if batch and not self.drop_last:
             yield self.wrapper_class(batch)
-
-    def __len__(self) -> int:
-        return batches_in(lengths_of(self, [self.datapipe])[0], self.batch_size, self.drop_last)
-
-
-def batches_in(samples: int, batch_size: int, drop_last: bool) -> int:
-    """The number of batches of so many samples."""
-    return samples // batch_size if drop_last else -(-samples // batch_size)
 
 
 @functional_datapipe("unbatch")

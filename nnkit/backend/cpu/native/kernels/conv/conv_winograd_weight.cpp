@@ -6,6 +6,7 @@
 #include <numeric>
 
 #include "conv_kernels.h"
+#include "conv_weight.h"
 #include "conv_winograd.h"
 #include "memory.h"
 #include "parallel.h"
@@ -13,7 +14,6 @@
 namespace nnkit {
 namespace {
 
-constexpr Index panels_of_task = 4;  // that share the transformed inputs
 constexpr Index tasks_wanted = 8;
 
 // One dimension: the gradients of a tile to what is multiplied, ...
@@ -37,70 +37,60 @@ template <class T> struct WinogradWeightPlan {
     const T* gradient;
     const T* input;
     Pass pass;
-    Index panels, sets, parts, samples;
+    WeightTasks tasks;
     WinogradTiles tiles;
     std::vector<Index> numbers;  // of tiles
 
     WinogradWeightPlan(const Geometry& g, const T* gradient_, const T* input_)
         : geometry(g), gradient(gradient_), input(input_), pass(g.forward()),
-          panels((g.outputs + panel<T> - 1) / panel<T>),
-          sets((panels + panels_of_task - 1) / panels_of_task),
-          parts(std::clamp<Index>(tasks_wanted / (g.groups * sets), 1, g.batch)),
-          samples((g.batch + parts - 1) / parts),
-          tiles(pass, g.channels, channels_in_cache(), samples, sizeof(T)),
+          tasks(g, panel<T>, tasks_wanted),
+          tiles(pass, g.channels, channels_in_cache(), tasks.samples, sizeof(T)),
           numbers(static_cast<std::size_t>(tiles.most_tiles())) {
-        parts = (g.batch + samples - 1) / samples;
         std::iota(numbers.begin(), numbers.end(), Index{0});
     }
 
-    Index panels_of_set() const { return std::min(panels_of_task, panels); }
     // Half of them, and so few that there are many tiles at a time: for each time all sums are read
     // and written.
     Index channels_in_cache() const {
-        return std::min<Index>((geometry.channels + panels_of_set() * panel<T>) / 2, 64);
+        return std::min<Index>((geometry.channels + tasks.most_panels() * panel<T>) / 2, 64);
     }
-    Index tasks() const { return parts * geometry.groups * sets; }
     Index lines_size() const { return 4 * tiles.most_tiles() * panel<T>; }
     // Gradients are [point][panel][tile][column].
     Index gradients_size() const {
-        return points * point_size<T>(panels_of_set() * tiles.most_tiles());
+        return points * point_size<T>(tasks.most_panels() * tiles.most_tiles());
     }
     // Sums are [part][group][panel][point][channel][column].
     Index channels_size() const { return point_size<T>(geometry.channels); }
     Index panel_size() const { return points * channels_size(); }
-    Index part_size() const { return geometry.groups * panels * panel_size(); }
-    Index work() const { return samples * tiles.size() * panels_of_set() * panel<T>; }
+    Index part_size() const { return tasks.groups * tasks.panels * panel_size(); }
+    Index work() const { return tasks.samples * tiles.size() * tasks.most_panels() * panel<T>; }
 
-    void run(Index task, T* copy, T* inputs, T* lines, T* gradients, T* sums) const;
+    void run(const WeightTask& task, T* copy, T* inputs, T* lines, T* gradients, T* sums) const;
     void lay_out(const T* from, Index columns, Index row, Index rows, T* lines) const;
     void transform(const T* lines, Index count, T* to, Index point_step) const;
     bool finish(Index number, const T* sums, T* out) const;
 };
 
-// Samples of one part, for one set of panels of one group.
 template <class T>
-void WinogradWeightPlan<T>::run(Index task, T* copy, T* inputs, T* lines, T* gradients,
+void WinogradWeightPlan<T>::run(const WeightTask& task, T* copy, T* inputs, T* lines, T* gradients,
                                 T* sums) const {
     const Geometry& g = geometry;
-    const Index part = task / (g.groups * sets), group = task / sets % g.groups;
-    const Index first = task % sets * panels_of_task;
-    const Index some_panels = std::min(panels_of_task, panels - first);
-    sums += part * part_size() + (group * panels + first) * panel_size();
-    std::fill_n(sums, some_panels * panel_size(), T{});
-    const Index last = std::min(g.batch, (part + 1) * samples), plane = g.output_plane();
-    for (Index sample = part * samples; sample < last; sample += tiles.images()) {
-        const Index images = std::min(tiles.images(), last - sample);
+    const Index plane = g.output_plane();
+    sums += task.part * part_size() + (task.group * tasks.panels + task.panel) * panel_size();
+    std::fill_n(sums, task.panels * panel_size(), T{});
+    for (Index sample = task.first; sample < task.last; sample += tiles.images()) {
+        const Index images = std::min(tiles.images(), task.last - sample);
         for (Index run = 0; run < tiles.runs(); ++run) {
             poll();
             const Index rows = tiles.tile_rows_of(run), of_image = rows * tiles.across();
             const Index count = images * of_image, panel_step = count * panel<T>;
-            const Index point_step = point_size<T>(some_panels * count);
+            const Index point_step = point_size<T>(task.panels * count);
             for (Index i = 0; i < images; ++i) {
-                const Index number = (sample + i) * g.groups + group;
+                const Index number = (sample + i) * g.groups + task.group;
                 tiles.transform(input + number * g.channels * g.input_plane(), run, copy,
                                 inputs + i * of_image);
-                for (Index p = 0; p < some_panels; ++p) {
-                    const Index output = (first + p) * panel<T>;
+                for (Index p = 0; p < task.panels; ++p) {
+                    const Index output = (task.panel + p) * panel<T>;
                     lay_out(gradient + (number * g.outputs + output) * plane,
                             std::min(panel<T>, g.outputs - output), tiles.first_row(run), 2 * rows,
                             lines);
@@ -110,7 +100,7 @@ void WinogradWeightPlan<T>::run(Index task, T* copy, T* inputs, T* lines, T* gra
             }
             for (Index point = 0; point < points; ++point) {
                 const T* column = gradients + point * point_step;
-                for (Index p = 0; p < some_panels; ++p, column += panel_step) {
+                for (Index p = 0; p < task.panels; ++p, column += panel_step) {
                     T* to = sums + p * panel_size() + point * channels_size();
                     for (Index c = 0; c < g.channels; c += tile_rows) {
                         const Index height = std::min<Index>(tile_rows, g.channels - c);
@@ -169,7 +159,7 @@ void WinogradWeightPlan<T>::transform(const T* lines, Index count, T* to, Index 
 template <class T>
 bool WinogradWeightPlan<T>::finish(Index number, const T* sums, T* out) const {
     using V = Register<T>;
-    const Index group = number / panels, first = number % panels * panel<T>;
+    const Index group = number / tasks.panels, first = number % tasks.panels * panel<T>;
     const Index some = std::min(panel<T>, geometry.outputs - first);
     const Index taps = 9 * geometry.channels;
     Scratch<T> total(taps * panel<T>);
@@ -180,7 +170,7 @@ bool WinogradWeightPlan<T>::finish(Index number, const T* sums, T* out) const {
             V rows[3][4];
             for (int j = 0; j < 4; ++j) {
                 V m[4] = {}, column[3];
-                for (Index part = 0; part < parts; ++part) {
+                for (Index part = 0; part < tasks.parts; ++part) {
                     const T* some_sums = from + part * part_size();
                     for (int i = 0; i < 4; ++i) {
                         m[i] += load_as<V>(some_sums + (4 * i + j) * channels_size());
@@ -210,19 +200,20 @@ template <class T>
 bool weight_gradient_winograd(const Geometry& geometry, const T* gradient, const T* input,
                               T* out) {
     const WinogradWeightPlan<T> plan(geometry, gradient, input);
-    Scratch<T> sums(plan.parts * plan.part_size());
-    parallel_for(plan.tasks(), std::max<Index>(1, work_of_piece / plan.work()),
+    Scratch<T> sums(plan.tasks.parts * plan.part_size());
+    parallel_for(plan.tasks.count(), std::max<Index>(1, work_of_piece / plan.work()),
                  [&](Index begin, Index end) {
         Scratch<T> copy(plan.tiles.copied()), inputs(plan.tiles.size());
         Scratch<T> lines(plan.lines_size()), gradients(plan.gradients_size());
         for (Index task = begin; task < end; ++task) {
-            plan.run(task, copy.data(), inputs.data(), lines.data(), gradients.data(),
+            plan.run(plan.tasks[task], copy.data(), inputs.data(), lines.data(), gradients.data(),
                      sums.data());
         }
     });
     std::atomic<bool> finite = true;
-    const Index panel_work = plan.panel_size() * plan.parts;
-    parallel_for(geometry.groups * plan.panels, std::max<Index>(1, work_of_piece / 8 / panel_work),
+    const Index panel_work = plan.panel_size() * plan.tasks.parts;
+    parallel_for(geometry.groups * plan.tasks.panels,
+                 std::max<Index>(1, work_of_piece / 8 / panel_work),
                  [&](Index begin, Index end) {
         for (Index i = begin; i < end && finite; ++i) {
             if (!plan.finish(i, sums.data(), out)) finite = false;
