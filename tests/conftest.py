@@ -37,10 +37,22 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         items[:] = chosen
 
 
+_searches_seen = 0
+
+
+def _set_aside_what_stays() -> None:
+    """Keep objects that outlived a whole search for garbage out of the next: tests, modules and
+    answers kept for other tests are hundreds of thousands, and stay until the end."""
+    global _searches_seen
+    searches = gc.get_stats()[2]["collections"]
+    if searches != _searches_seen:
+        _searches_seen = searches
+        gc.freeze()
+
+
 def pytest_collection_finish() -> None:
-    """Tens of thousands of tests stay until the end: no search for garbage looks at them again."""
     gc.collect()
-    gc.freeze()
+    _set_aside_what_stays()
 
 
 def pytest_runtest_protocol(item: pytest.Item, nextitem: pytest.Item | None) -> bool:
@@ -50,6 +62,7 @@ def pytest_runtest_protocol(item: pytest.Item, nextitem: pytest.Item | None) -> 
         if report.when == "call" or not report.passed:
             item.ihook.pytest_runtest_logreport(report=report)
     item.ihook.pytest_runtest_logfinish(nodeid=item.nodeid, location=item.location)
+    _set_aside_what_stays()
     return True
 
 

@@ -15,6 +15,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -32,7 +33,11 @@ EDGES = (0.0, -0.0, 1.0, -1.0, 0.5, 2.0, np.inf, -np.inf, np.nan, 1e-40, -1e30, 
 
 def numbers(shape: tuple[int, ...], dtype: Any = np.float32, edges: bool = False) -> np.ndarray:
     """Normal numbers (small integers, truth values) in C order; ``edges``: special ones as well."""
-    dtype = np.dtype(dtype)
+    return _numbers(shape, np.dtype(dtype), edges).copy()
+
+
+@lru_cache(1000)
+def _numbers(shape: tuple[int, ...], dtype: np.dtype, edges: bool) -> np.ndarray:
     rng = np.random.default_rng(sum(shape) + len(shape))
     if dtype.kind == "b":
         return rng.random(shape) < 0.5

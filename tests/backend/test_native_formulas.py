@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Callable, Iterator
 from contextlib import suppress
 from typing import Any
 
@@ -91,12 +90,23 @@ def is_exact(formula: Formula) -> bool:
     return all(n.function in EXACT for n in formula.trace().nodes if not n.is_leaf)
 
 
-class Disturbed:
-    """An algebra in which the result of each inexact function is off by some units."""
+# Of each function: every number of units for all elements alike, so that every extreme occurs, and
+# mixtures.
+EXTREMES = np.arange(-UNITS, UNITS + 1)
 
-    def __init__(self, dtype: Any, units: Callable[[tuple[int, ...]], Any]) -> None:
+
+class Disturbed:
+    """An algebra in which the result of each inexact function is off by some units, in another way
+    for each entry of the first axis."""
+
+    def __init__(self, dtype: Any) -> None:
         self._dtype = dtype
-        self._units = units
+        self._rng = np.random.default_rng(0)
+
+    def _units(self, shape: tuple[int, ...]) -> np.ndarray:
+        alike = np.broadcast_to(EXTREMES.reshape(-1, *[1] * len(shape)), (EXTREMES.size, *shape))
+        mixed = self._rng.integers(-UNITS, UNITS + 1, (RANDOM_SAMPLES, *shape))
+        return np.concatenate([alike, mixed])
 
     def __getattr__(self, name: str) -> Any:
         function = getattr(B, name)
@@ -106,26 +116,17 @@ class Disturbed:
             arrays = [np.asarray(a, getattr(a, "dtype", self._dtype)) for a in arguments]
             if name in POLYNOMIALS:
                 x = arrays[0]
-                off = self._units(x.shape) * np.maximum(unit(x), np.finfo(x.dtype).eps)
+                off = self._units(x.shape[1:]) * np.maximum(unit(x), np.finfo(x.dtype).eps)
                 arrays[0] = x + off.astype(x.dtype)
             result = function(*arrays)
             if name in EXACT:
                 return result
             limits = np.finfo(result.dtype)
             least = limits.eps if name in ABSOLUTE else limits.tiny
-            off = self._units(result.shape) * np.maximum(unit(result), least)
+            off = self._units(result.shape[1:]) * np.maximum(unit(result), least)
             return result + off.astype(result.dtype)
 
         return disturbed
-
-
-def disturbances(dtype: Any) -> Iterator[Disturbed]:
-    """Each number of units for all functions alike, so that every extreme occurs, and mixtures."""
-    for units in range(-UNITS, UNITS + 1):
-        yield Disturbed(dtype, lambda shape, units=units: np.full(shape, units))
-    for seed in range(RANDOM_SAMPLES):
-        rng = np.random.default_rng(seed)
-        yield Disturbed(dtype, lambda shape, rng=rng: rng.integers(-UNITS, UNITS + 1, shape))
 
 
 def spread_of(formula: Formula, arguments: tuple) -> np.ndarray:
@@ -133,10 +134,13 @@ def spread_of(formula: Formula, arguments: tuple) -> np.ndarray:
     infinitely where nothing is promised."""
     types = [a.dtype for a in arguments if isinstance(a, np.ndarray) and a.dtype != bool]
     wide = np.float64 if np.float64 in types else np.float32
-    values = {p: np.asarray(a, wide) for p, a in zip(formula.parameters, arguments)}
+    shape = (1, *np.broadcast_shapes(*[np.shape(a) for a in arguments]))
+    values = {
+        p: np.broadcast_to(np.asarray(a, wide), shape)
+        for p, a in zip(formula.parameters, arguments)
+    }
     with np.errstate(all="ignore"):
-        runs = [interpret(formula.trace(), values, algebra)[0] for algebra in disturbances(wide)]
-        samples = np.stack([np.asarray(r) for r in runs]).astype(np.longdouble)
+        samples = interpret(formula.trace(), values, Disturbed(wide))[0].astype(np.longdouble)
         spread = samples.max(0) - samples.min(0)
     # Where one sample overflows and another does not, nothing is promised.
     alike = (samples == samples[0]) | (np.isnan(samples) & np.isnan(samples[0]))

@@ -22,7 +22,7 @@ def test_every_collective(ranks: int) -> None:
     assert succeed("collectives", ranks).count("passed") == ranks
 
 
-@pytest.mark.parametrize("ranks", [1, 2, 3, 5])
+@pytest.mark.parametrize("ranks", [1, 2, 5])
 def test_random_programs(ranks: int) -> None:
     assert succeed("random_programs", ranks, "nnkit", "60").count("passed") == ranks
 
@@ -142,7 +142,7 @@ def test_fault_of_one_rank(kinds: tuple[str, ...]) -> None:
     assert left <= before
 
 
-@pytest.mark.parametrize("seed", [0, 3, 5, 6, 7])
+@pytest.mark.parametrize("seed", [0, 5, 7])
 def test_a_rank_is_killed(seed: int) -> None:
     """At a random moment of collectives, of the start, of the making of a group, of trainings."""
     before = _segments()
