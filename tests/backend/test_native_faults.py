@@ -53,8 +53,7 @@ def test_an_instruction_set_that_there_is_not() -> None:
 @pytest.fixture
 def copy(tmp_path: Path) -> Path:
     """A copy of the package without extensions."""
-    ignored = shutil.ignore_patterns("*.so", "__pycache__")
-    shutil.copytree(ROOT / "nnkit", tmp_path / "nnkit", ignore=ignored)
+    shutil.copytree(ROOT / "nnkit", tmp_path / "nnkit", ignore=shutil.ignore_patterns("*.so"))
     return tmp_path
 
 
