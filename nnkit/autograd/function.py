@@ -29,6 +29,11 @@ from nnkit.backend.dtype import FLOATING
 from nnkit.backend.lazy import plain
 from nnkit.backend.warning import warn
 
+_NO_INPUT = (
+    "ctx.mark_dirty() received a tensor that was not an input. Only inputs that forward modifies "
+    "should be given to it"
+)
+
 
 class FunctionNode(Node):
     """The graph node of a `Function`."""
@@ -380,6 +385,8 @@ class Function:
                 _check_returned(node, arguments, result)
         outputs = result if isinstance(result, tuple) else (result,)
         for t in node.dirty:
+            if t._base is not None and not is_in(t, arguments):
+                raise RuntimeError(_NO_INPUT)
             wrote(t, node.name())
         if is_grad_enabled() and any(needs):
             node.order = next(node_module.sequence)
@@ -531,14 +538,11 @@ def _rebased(node: FunctionNode, out: Tensor, edge: Any, inputs: tuple, count: i
     if out._base is None:
         check_traceable(out)
     if not is_in(out, inputs):
-        warn(
-            "ctx.mark_dirty() received a tensor that was not an input: only inputs that forward "
-            "modifies should be given to it"
-        )
+        warn(_NO_INPUT)
     if out._base is not None and count > 1:
         raise RuntimeError(
-            "A Function that modifies in place an input that is a view of another tensor cannot "
-            f"return more than one tensor: got {count}"
+            "your Function modifies inplace an input that is a view of another Tensor, so that it "
+            f"cannot return more than one Tensor: got {count}"
         )
     out._grad = None  # it was the gradient of the input
     check_traceable(out)

@@ -299,8 +299,8 @@ class Tensor(Living):
             raise RuntimeError("can't assign Variable as its own grad")
         if gradient_dtype(self) not in (None, new.dtype):
             raise RuntimeError(
-                f"attempting to assign a gradient with dtype '{new.dtype}' to a tensor with "
-                f"grad_dtype '{gradient_dtype(self)}'"
+                f"attempting to assign a gradient with dtype '{new.dtype.type_name}' to a "
+                f"tensor with grad_dtype '{gradient_dtype(self).type_name}'"
             )
         if new._device.home is not self._device.home:
             raise RuntimeError(

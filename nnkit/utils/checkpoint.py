@@ -272,9 +272,14 @@ class _Run:
         if not self.complete:  # the function itself runs a backward, and saves more after it
             del found[len(self.promised) :]
         if len(found) != len(self.promised):
+            what = (
+                "trying to save more tensors during recomputation than during the original forward"
+                if len(found) > len(self.promised)
+                else "A different number of tensors was saved during the original forward and "
+                "recomputation"
+            )
             raise CheckpointError(
-                "torch.utils.checkpoint: A different number of tensors was saved during the "
-                f"original forward and recomputation, {len(self.promised)} and {len(found)}: the "
+                f"torch.utils.checkpoint: {what}, {len(found)} and {len(self.promised)}: the "
                 "function must do the same both times"
             )
         kinds = [(tuple(t.shape), t.dtype) for t in found]

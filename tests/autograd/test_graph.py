@@ -221,16 +221,22 @@ def test_checkpoints_refuse(lib: ModuleType, checkpoints: Any) -> None:
         runs[0] += 1
         return (x * x).sin() if runs[0] == 1 else x.sin()
 
+    def grows(x: Any) -> Any:
+        runs[0] += 1
+        return x.sin() if runs[0] == 1 else (x * x).sin()
+
     def shrinks(x: Any) -> Any:
         runs[0] += 1
         return x[: runs[0]].sin() * x[: runs[0]]
 
     for function, match in (
         (changes, "A different number of tensors was saved"),
+        (grows, "trying to save more tensors during recomputation"),
         (shrinks, "tensor at position 0"),
     ):
         runs[0] = 0
-        y = checkpoints.checkpoint(function, x, use_reentrant=False)
+        with checkpoints.set_checkpoint_early_stop(False):
+            y = checkpoints.checkpoint(function, x, use_reentrant=False)
         with raises(lib, checkpoints.CheckpointError, match):
             y.sum().backward()
 

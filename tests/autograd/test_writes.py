@@ -457,3 +457,24 @@ def test_an_out_that_is_resized_keeps_its_memory(lib) -> None:
     assert turned.stride() == (1, 2)
     for shape in ((0,), (0, 3), (3, 0)):
         assert lib.mm(lib.eye(3), lib.eye(3), out=lib.zeros(shape)).shape == (3, 3)
+
+
+def test_functions_that_declare_writes_to_views(lib) -> None:
+    def run(forward, x):
+        methods = {"forward": staticmethod(forward)}
+        return type("Written", (lib.autograd.Function,), methods).apply(x)
+
+    def of_its_own(ctx, x):
+        y = x.clone()[:1]
+        ctx.mark_dirty(y)
+        return y
+
+    def one_of_two(ctx, x):
+        ctx.mark_dirty(x.mul_(2))
+        return x, x * 2
+
+    x = lib.ones(2, requires_grad=True)
+    with raises(lib, RuntimeError, "received a tensor that was not an input"):
+        run(of_its_own, x)
+    with raises(lib, RuntimeError, "our Function modifies inplace an input that is a view of"):
+        run(one_of_two, (x * 1)[:1])

@@ -269,10 +269,12 @@ print(isinstance(walk, _BaseDataLoaderIter), isinstance(walk, _MultiProcessingDa
 from torch._tensor_str import PRINT_OPTS, _tensor_str
 print(PRINT_OPTS.precision, _tensor_str(torch.tensor([1.5]), 0))
 from torch.autograd.function import FunctionCtx
+from torch.autograd.function import BackwardCFunction
 class Same(torch.autograd.Function):
     @staticmethod
     def forward(ctx, x): print(isinstance(ctx, FunctionCtx)); return x
-Same.apply(torch.ones(1))
+made = Same.apply(torch.ones(1, requires_grad=True)).grad_fn
+print(isinstance(made, BackwardCFunction), issubclass(BackwardCFunction, torch.autograd.graph.Node))
 with torch.autograd.profiler.profile() as p, torch.autograd.profiler.record_function("mine"): pass
 with torch.autograd.profiler.profile(enabled=False) as q: torch.ones(1)
 print([e.key for e in p.key_averages()], len(q.events()))
@@ -294,8 +296,8 @@ from torch.hub import HASH_REGEX, urlparse
 print(HASH_REGEX.search("resnet-0123ab.pth")[1], urlparse("http://a/b").netloc)
 """
     assert run(program).splitlines() == [
-        "True False", "4 [1.5000]", "True", "['mine'] 0", "True 1", "True False", "False",
-        "True", "48 True", "max list",
+        "True False", "4 [1.5000]", "True", "True True", "['mine'] 0", "True 1",
+        "True False", "False", "True", "48 True", "max list",
         "False False", "(device(type='cpu'), torch.float64) torch.float32", "True False",
         "0123ab a",
     ]  # fmt: skip

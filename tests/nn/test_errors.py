@@ -117,6 +117,8 @@ CASES: list[Case] = [
      lambda T: T.autograd.gradcheck(lambda x: x, 3)),
     (TypeError, "must be a mapping, not bool", lambda T: T.func.functional_call(
         _linear(T), {}, (T.ones(4, 3),), False)),
+    (TypeError, "3.5 is not an instance of torch.Tensor", lambda T: T.func.functional_call(
+        _linear(T), {"weight": 3.5}, T.ones(4, 3))),
     (ValueError, "Expected `device_type` of type `str`, got: `<class 'int'>`",
      lambda T: T.amp.autocast(3, enabled=False)),
 ]  # fmt: skip

@@ -133,7 +133,9 @@ def _swap(module: Module, path: str, value: Any) -> Any:
     before = getattr(owner, name, _MISSING) if store is None else store[name]
     for tensor in (value, before):
         if not (tensor is None or tensor is _MISSING or isinstance(tensor, Tensor)):
-            raise TypeError(f"functional_call: {path} must be a Tensor, got {tensor!r:.80}")
+            raise TypeError(
+                f"functional_call: {path}: {tensor!r:.80} is not an instance of torch.Tensor"
+            )
     if value is _MISSING:
         delattr(owner, name)
     elif store is None:

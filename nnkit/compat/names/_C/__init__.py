@@ -40,7 +40,7 @@ from nnkit.nn import functional as F
 
 DispatchKey = enum.Enum(
     "DispatchKey",
-    "CPU CUDA Meta Autograd AutogradCPU AutogradCUDA CompositeImplicitAutograd "
+    "CPU CUDA Meta Autograd AutogradCPU AutogradCUDA AutogradXPU CompositeImplicitAutograd "
     "CompositeExplicitAutograd Autocast AutocastCPU AutocastCUDA AutocastXPU Python Undefined",
 )
 

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from nnkit.autograd.function import Function, FunctionContext
+from nnkit.autograd.function import Function, FunctionContext, FunctionNode
 
 FunctionMeta = type(Function)
-FunctionCtx = BackwardCFunction = _ContextMethodMixin = FunctionContext
+FunctionCtx = _ContextMethodMixin = FunctionContext
+BackwardCFunction = FunctionNode
 
 
 class InplaceFunction(Function):
