@@ -244,6 +244,11 @@ def test_without_a_gpu(lib: ModuleType) -> None:
     lib.cuda.empty_cache()
     with raises(lib, AssertionError, "no CUDA backend"):
         lib.cuda.synchronize()
+    with raises(lib, RuntimeError, "torch.cuda.Stream requires CUDA support"):
+        lib.cuda.Stream()
+    for made in (lib.cuda.Event, lib.cuda.CUDAGraph):
+        with raises(lib, RuntimeError, f"Tried to instantiate dummy base class {made.__name__}"):
+            made()
     with pytest.raises(ValueError, match="'a'"):
         lib.cuda.manual_seed("a")
 

@@ -18,7 +18,7 @@ class CUDAGraph:
     GPU (`item`, printing, copies to the CPU). Each replay draws new random numbers.
 
     Raises:
-        AssertionError: there is no GPU.
+        RuntimeError: there is no GPU.
 
     Source: ``torch.cuda.CUDAGraph``.
     """
@@ -50,7 +50,7 @@ class CUDAGraph:
 
     def reset(self) -> None:
         """Forget what was recorded."""
-        runtime()
+        runtime("CUDAGraph")
         from nnkit.backend.cuda.graph import Graph
 
         self._graph = Graph()

@@ -15,12 +15,12 @@ class Stream:
         priority: a lower number goes first.
 
     Raises:
-        AssertionError: there is no GPU.
+        RuntimeError: there is no GPU.
     """
 
     def __init__(self, device: Any = None, priority: int = 0, *, _of: Any = None) -> None:
+        cupy = runtime("Stream").require()
         self.device_index = index_of(device, "Stream")
-        cupy = runtime().require()
         if _of is None:
             with cupy.cuda.Device(self.device_index):
                 _of = cupy.cuda.Stream(non_blocking=True, priority=priority)
@@ -74,13 +74,13 @@ class Event:
         blocking: whether waiting sleeps instead of spinning.
 
     Raises:
-        AssertionError: there is no GPU.
+        RuntimeError: there is no GPU.
     """
 
     def __init__(
         self, enable_timing: bool = False, blocking: bool = False, interprocess: bool = False
     ) -> None:
-        cupy = runtime().require()
+        cupy = runtime("Event").require()
         self.backend = cupy.cuda.Event(block=blocking, disable_timing=not enable_timing)
 
     def record(self, stream: Stream | None = None) -> None:

@@ -17,6 +17,7 @@ VALUES = [
     ("arange(0.5, 2.1, 0.7, dtype=torch.uint8)", "uint8", [0, 0, 0]),
     ("arange(0.0, 0.5, dtype=torch.int64)", "int64", []),
     ("linspace(0, 7, 50, dtype=torch.int64)[28]", "int64", 4),
+    ("logspace(torch.tensor(1.0, requires_grad=True), 2, 2)", "float32", [10.0, 100.0]),
     ("linspace(4.3, -3, 50, dtype=torch.bfloat16)[25]", "bfloat16", 0.59375),
     # No dimensions, no elements.
     ("diff(torch.tensor([1, 4]), 0, 0, torch.tensor([9]))", "int64", [1, 4]),
@@ -78,7 +79,7 @@ VALUES = [
 
 ERRORS = [
     (ValueError, "int64", "arange(0, 64, 0.5, dtype=torch.int64)"),
-    (RuntimeError, "0-dim", "linspace(torch.ones(1), torch.tensor(2.0), 3)"),
+    (RuntimeError, "but got start with 1", "linspace(torch.ones(1), torch.tensor(2.0), 3)"),
     (RuntimeError, "shifts", "roll(torch.ones(5), ())"),
     (IndexError, "without dimensions", "roll(torch.tensor(1.0), 0, 0)"),
     (RuntimeError, "negative", "tensor([3, 2]) ** -1"),

@@ -278,8 +278,8 @@ def _warn_resized(name: str, facts: Out, x: Any, source: Any) -> None:
         warn(
             f"{name}(): An output with one or more elements was resized since it had shape "
             f"{list(x.shape)}, which does not match the required output shape "
-            f"{list(source.shape)}. It is deprecated to give one that is neither of that shape "
-            "nor empty"
+            f"{list(source.shape)}. This behavior is deprecated, and in a future PyTorch release "
+            "outputs will not be resized unless they have zero elements"
         )
 
 

@@ -165,13 +165,15 @@ def _in_shape_of_out(name: str, data: Any, place: Any, requires_grad: bool, out:
 
 
 def _ends(name: str, start: Any, end: Any, steps: Any, dtype: Any, out: Any) -> tuple:
-    for bound in (start, end):
+    bounds = []
+    for kind, bound in (("start", start), ("end", end)):
         if isinstance(bound, Tensor) and bound.ndim:
             raise RuntimeError(
-                f"{name} only supports 0-dimensional start and end tensors, but got one with "
+                f"{name} only supports 0-dimensional start and end tensors, but got {kind} with "
                 f"{bound.ndim} dimension(s)."
             )
-    start, end = number(name, "start", start), number(name, "end", end)
+        bounds.append(number(name, kind, bound.detach() if isinstance(bound, Tensor) else bound))
+    start, end = bounds
     if integer(name, "steps", steps) < 0:
         raise RuntimeError(f"{name}(): number of steps must be non-negative, got {steps}")
     check_shape(name, (steps,))
