@@ -54,6 +54,11 @@ class HostMemoryError(RuntimeError, MemoryError):
 HostMemoryError.__name__ = HostMemoryError.__qualname__ = "RuntimeError"  # as a user sees it
 
 
+class NoCUDAError(AssertionError, RuntimeError):
+    """There is no GPU to compute on, which is the one error in a torch built without CUDA and the
+    other in one that finds no driver."""
+
+
 class DistError(RuntimeError):
     """Processes that should compute together do not; ``torch.distributed.DistError``."""
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import builtins
+import contextlib
 import importlib
 import importlib.abc
 import importlib.machinery
@@ -10,6 +11,7 @@ import importlib.metadata
 import importlib.util
 import inspect
 import logging
+import multiprocessing
 import sys
 from collections.abc import Callable, Iterable, Sequence
 from types import FunctionType, ModuleType
@@ -229,6 +231,7 @@ def install(
         return
     if FINDER not in sys.meta_path:
         sys.meta_path.insert(0, FINDER)
+    _shared_with_children()[__name__] = _InChildren(lazy)
     for value in list(vars(nnkit).values()):
         at_home(ROOT, value)
     at_home(f"{ROOT}.autograd.function", Function)  # nodes are named after it
@@ -238,8 +241,30 @@ def install(
         at_home(f"{ROOT}.nn.init", value)
 
 
+def _shared_with_children() -> dict[str, Any]:
+    return vars(multiprocessing.current_process())["_config"]
+
+
+class _InChildren:
+    """Lets ``import torch`` import nnkit in processes that this one starts anew, too. They get it
+    before the function that they run."""
+
+    def __init__(self, lazy: bool) -> None:
+        self.lazy = lazy
+
+    def __reduce__(self) -> tuple:
+        return _install_in_child, (self.lazy,)
+
+
+def _install_in_child(lazy: bool) -> _InChildren:
+    with contextlib.suppress(RuntimeError):  # the program has imported torch itself there
+        install(lazy=lazy)
+    return _InChildren(lazy)
+
+
 def uninstall() -> None:
     """Undo `install`; modules that have been imported keep what they have."""
+    _shared_with_children().pop(__name__, None)
     if FINDER in sys.meta_path:
         sys.meta_path.remove(FINDER)
     builtins.__import__ = _import

@@ -6,26 +6,24 @@ from types import SimpleNamespace
 from typing import Any
 
 from nnkit.backend.device import device as Device
+from nnkit.backend.errors import NoCUDAError
 
 
 def runtime(made: str = "") -> Any:
     """The backend's side of this package, to make an instance of the class called ``made``.
 
     Raises:
-        AssertionError: there is no GPU to compute on, as in a torch built without CUDA.
-        RuntimeError: there is none, of which an instance is to be made.
+        NoCUDAError: there is no GPU to compute on.
     """
     from nnkit.backend.cuda import runtime as found
 
     problem = found.problem()
-    if problem is not None and made:
-        raise RuntimeError(
+    if problem is not None:
+        raise NoCUDAError(
             f"Tried to instantiate dummy base class {made}: torch.cuda.{made} requires CUDA "
             f"support: {problem}"
-        )
-    if problem is not None:
-        raise AssertionError(
-            f"nnkit has no CUDA backend (Torch not compiled with CUDA enabled): {problem}"
+            if made
+            else f"nnkit has no CUDA backend: {problem}"
         )
     return found
 

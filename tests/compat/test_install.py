@@ -356,3 +356,24 @@ print(Linear(1, 2), Parameter.__name__, relu.__name__, linear.__name__, "warn" i
 """
     expected = "Linear(in_features=1, out_features=2, bias=True) Parameter relu linear False"
     assert run(program) == expected
+
+
+@pytest.mark.parametrize("method", ["spawn", "forkserver"])
+def test_processes_that_are_started_anew(tmp_path: Path, method: str) -> None:
+    (tmp_path / "asked.py").write_text(
+        "import torch\n"
+        "def of_a_child(method, left):\n"
+        "    from multiprocessing import get_context\n"
+        "    print(repr(torch), flush=True)\n"
+        "    if left:\n"
+        "        child = get_context(method).Process(target=of_a_child, args=(method, left - 1))\n"
+        "        child.start(); child.join()\n"
+    )
+    program = f"""
+import sys
+sys.path.insert(0, {str(tmp_path)!r})
+import asked
+asked.of_a_child({method!r}, 2)
+"""
+    first, *others = run(program).splitlines()
+    assert "nnkit" in first and others == [first] * 2

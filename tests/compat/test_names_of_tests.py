@@ -179,3 +179,36 @@ except TypeError as error:
         "tensor([2.])",
         "Library.impl: Input function is required to be a callable but found type list",
     ]
+
+
+def test_classes_of_tensors_on_gpus_and_saved_tensors() -> None:
+    program = """
+import torch
+x = torch.ones(2, requires_grad=True)
+if not torch.cuda.is_available():
+    kind, name = torch.cuda.FloatTensor, "torch.cuda.FloatTensor"
+    change = torch.set_default_tensor_type
+    for use, given in ((kind, 2), (x.type, kind), (x.type, name), (change, kind), (change, name)):
+        try:
+            use(given)
+        except (TypeError, RuntimeError) as error:
+            assert "Torch not compiled with CUDA" in str(error)
+        else:
+            print("not refused", use, given)
+print(isinstance(x, torch.cuda.FloatTensor), x.type("torch.DoubleTensor").dtype)
+pack, unpack = lambda t: t, lambda t: t
+with torch.autograd.graph.saved_tensors_hooks(pack, unpack):
+    y = x ** 2
+z, w = y.exp(), y.exp() ** 2
+nodes = y.grad_fn._raw_saved_self, z.grad_fn._raw_saved_result, (z ** 2).grad_fn._raw_saved_self
+print([saved.unpack_hook is unpack for saved in nodes], nodes[0].data is x, nodes[1].data is z,
+      nodes[2].data is z)
+try:
+    torch.autograd.SavedTensor()
+except RuntimeError as error:
+    print(error)
+"""
+    assert run(program).splitlines() == [
+        "False torch.float64", "[True, False, False] True False True",
+        "Trying to create a SavedTensor object from Python is forbidden.",
+    ]  # fmt: skip

@@ -74,8 +74,9 @@ def test_the_rest_is_an_assertion_error(ask: Callable[[], Any]) -> None:
     ],
 )
 def test_tensors_on_cuda_need_one(make: Callable[[], Any]) -> None:
-    with pytest.raises(RuntimeError, match="cuda: (CUDA needs CuPy|found no NVIDIA driver)"):
+    with pytest.raises(RuntimeError, match="cuda: (CUDA needs CuPy|found no NVIDIA driver)") as e:
         make()
+    assert isinstance(e.value, AssertionError), "what a torch without CUDA raises"
 
 
 class OldDriver:

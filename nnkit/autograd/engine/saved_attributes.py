@@ -13,15 +13,32 @@ from nnkit.autograd.engine.node import Node
 from nnkit.autograd.engine.saved import PackedValue
 from nnkit.autograd.engine.unpacking import FREED, unpack_tensor
 from nnkit.autograd.op.code import INPUT, OUTPUT
-from nnkit.autograd.tensor import wrap
+from nnkit.autograd.tensor import Tensor, wrap
 
 
 class SavedTensor:
     """A tensor saved by a node, on which pack and unpack hooks can be registered."""
 
-    def __init__(self, node: Node, place: int) -> None:
+    def __init__(self, node: Node | None = None, place: int = 0) -> None:
+        if node is None:
+            raise RuntimeError("Trying to create a SavedTensor object from Python is forbidden.")
         self._node = node
         self._place = place
+
+    @property
+    def data(self) -> Any:
+        """What is kept: the saved input itself, an output without its history, or what a pack hook
+        has returned."""
+        saved, _ = _values(self._node)[self._place]
+        if isinstance(saved, PackedValue):
+            return saved.packed
+        return saved if isinstance(saved, Tensor) else wrap(saved._array, self._node.device)
+
+    @property
+    def unpack_hook(self) -> Callable | None:
+        """The hook that will unpack it, if there is one."""
+        saved, _ = _values(self._node)[self._place]
+        return saved.unpack if isinstance(saved, PackedValue) else None
 
     def register_hooks(self, pack_hook: Callable, unpack_hook: Callable) -> None:
         """Pack the tensor by ``pack_hook`` now; ``unpack_hook`` will unpack it in backward.

@@ -101,9 +101,9 @@ def _refuse_gradients(leaf: Tensor, nodes: list[Node]) -> None:
     def refuse(grads: tuple) -> None:
         if living:
             raise RuntimeError(
-                "swap_tensors() was called on a tensor between forward and backward: what this "
-                "backward passed through refers to what the tensor was. Swap before the forward "
-                "pass, or after the backward pass"
+                "swap_tensors() was called on a tensor between forward and backward: this pass "
+                "came to its AccumulateGrad node that was poisoned by swap_tensors. Swap before "
+                "the forward pass, or after the backward pass"
             )
 
     if nodes:

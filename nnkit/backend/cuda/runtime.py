@@ -20,9 +20,10 @@ from nnkit.backend.cuda.differences import as_bits
 from nnkit.backend.cuda.philox import current_recording
 from nnkit.backend.cuda.planning import planned
 from nnkit.backend.cuda.printer import numbers_of, print_formula
-from nnkit.backend.errors import OutOfMemoryError
+from nnkit.backend.errors import NoCUDAError, OutOfMemoryError
 from nnkit.backend.random import Generator, generator_of_gpu
 
+UNBUILT = "Torch not compiled with CUDA enabled"  # by which programs know that there is none
 INSTALL = "pip install 'nnkit[cuda12]' (or 'nnkit[cuda13]', as your driver has it)"
 
 
@@ -33,7 +34,7 @@ def problem() -> str | None:
         import cupy
     except Exception as error:
         if isinstance(error, ModuleNotFoundError):
-            return f"CUDA needs CuPy, which is not installed: {INSTALL}"
+            return f"CUDA needs CuPy, which is not installed ({UNBUILT}): {INSTALL}"
         return f"CUDA needs CuPy, which cannot be imported ({error}): reinstall it, {INSTALL}"
     runtime = cupy.cuda.runtime
     try:
@@ -65,10 +66,10 @@ def _driver_problem(runtime: Any) -> str:
 
 
 def require() -> Any:
-    """CuPy; RuntimeError where there is no GPU."""
+    """CuPy; NoCUDAError where there is no GPU."""
     reason = problem()
     if reason is not None:
-        raise RuntimeError(f"cuda: {reason}")
+        raise NoCUDAError(f"cuda: {reason}")
     import cupy
 
     return cupy

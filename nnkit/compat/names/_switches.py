@@ -12,6 +12,7 @@ from nnkit.amp.state import (
 )
 from nnkit.autograd.anomaly import set_detect_anomaly
 from nnkit.backend import warning
+from nnkit.compat.names import cuda
 from nnkit.compat.names.storage import StorageBase as StorageBase
 from nnkit.compat.passing import false
 
@@ -138,8 +139,11 @@ def set_anomaly_enabled(enabled: bool, check_nan: bool = True) -> None:
 
 
 def set_default_tensor_type(t: Any) -> None:
-    """Set the default dtype by the name of a class, such as ``torch.DoubleTensor``."""
+    """Set the default dtype by the name of a class, such as ``torch.DoubleTensor``, and the GPU as
+    the default device by ``torch.cuda.DoubleTensor``."""
     name = t if isinstance(t, str) else f"{t.__module__}.{t.__name__}"
+    if name.startswith("torch.cuda."):
+        cuda.check_is_built(name)
     kinds = {"Half": "float16", "Float": "float32", "Double": "float64", "BFloat16": "bfloat16"}
     kind = kinds.get(name.rpartition(".")[2].removesuffix("Tensor"))
     if kind is None:
@@ -149,6 +153,8 @@ def set_default_tensor_type(t: Any) -> None:
         "torch.set_default_dtype() and torch.set_default_device() as alternatives."
     )
     nnkit.set_default_dtype(getattr(nnkit, kind))
+    if name.startswith("torch.cuda."):
+        nnkit.set_default_device("cuda")
 
 
 def is_distributed(input: Any) -> bool:

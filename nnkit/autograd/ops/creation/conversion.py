@@ -243,7 +243,10 @@ def _moved(input: Tensor, place: Device, non_blocking: bool = False) -> Tensor:
 
 
 TYPE_NAMES = {name: f"{word}Tensor" for name, word in SCALAR_TYPES.items()}
-_BY_NAME = {f"{m}.{n}": DTYPES[d] for d, n in TYPE_NAMES.items() for m in ("nnkit", "torch")}
+_BY_NAME = {
+    f"{m}{'.cuda' * (place == 'cuda')}.{n}": (DTYPES[d], place)
+    for d, n in TYPE_NAMES.items() for m in ("nnkit", "torch") for place in ("cpu", "cuda")
+}  # fmt: skip
 
 
 @public(name="type", namespace=False)
@@ -253,18 +256,24 @@ def type_(
     """Its type's name, such as ``nnkit.FloatTensor``; with a dtype (or such a name), `to` it.
 
     Raises:
+        RuntimeError: it is the name of a type of tensors on GPUs, of which there is none.
         ValueError: the name is not one of a type.
     """
     if dtype is None:
-        return f"{package_of(input.dtype)}.{input.dtype.scalar_type}Tensor"
+        place = package_of(input.dtype) + ".cuda" * input.is_cuda
+        return f"{place}.{input.dtype.scalar_type}Tensor"
+    place = own = input.device.type
     if isinstance(dtype, type) and isinstance(getattr(dtype, "dtype", None), dtype_type):
+        place = "cuda" if dtype.__module__ == "torch.cuda" else "cpu"
         dtype = dtype.dtype  # FloatTensor and its like
     elif dtype is Tensor:
         dtype = default_dtype()
     if isinstance(dtype, str):
         if dtype not in _BY_NAME:
             raise ValueError(f"type(): invalid type: {dtype!r}")
-        dtype = _BY_NAME[dtype]
+        dtype, place = _BY_NAME[dtype]
+    if place != own and own != "meta":
+        input = to(input, place)
     return converted(input, dtype_of("type", dtype))
 
 

@@ -374,8 +374,8 @@ def from_numpy(ndarray: Any) -> Tensor:
 def _warn_of_constant(data: Any, source: str) -> None:
     if not is_writable(data):
         warn_once(
-            f"The given {source} is not writable, so writes in place to the tensor are refused. "
-            "Copy it before, or use `nnkit.tensor`, to get one that can be written."
+            f"The given {source} is not writable, so writes in place to the non-writable tensor "
+            "are refused. Copy it before, or use `nnkit.tensor`, to get one that can be written."
         )
 
 

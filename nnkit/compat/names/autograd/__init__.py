@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from nnkit.autograd.engine.node import RUNNING
+from nnkit.autograd.engine.saved_attributes import SavedTensor as SavedTensor
 from nnkit.compat.names._nodes import _unsafe_set_version_counter
 from nnkit.profiler import _watches
 
