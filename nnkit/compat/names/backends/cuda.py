@@ -6,6 +6,7 @@ from enum import Enum
 from typing import Any
 
 from nnkit.compat.passing import false
+from nnkit.nn.attention import SDPBackend as SDPBackend
 
 is_flash_attention_available = is_ck_sdpa_available = false
 

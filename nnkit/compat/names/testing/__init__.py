@@ -6,6 +6,7 @@ from typing import Any
 
 import nnkit
 from nnkit.backend.warning import warn
+from nnkit.compat.names.testing._file_check import FileCheck as FileCheck
 from nnkit.testing import assert_close
 
 _TOLERANCES = {
