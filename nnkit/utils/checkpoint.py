@@ -20,12 +20,14 @@ from nnkit.autograd.engine.saved import ACTIVE, pack_values
 from nnkit.autograd.engine.unpacking import unpack_tensor
 from nnkit.autograd.graph import saved_tensors_hooks
 from nnkit.backend.warning import warn
+from nnkit.overrides import TorchFunctionMode
 from nnkit.random import fork_rng, get_rng_state, set_rng_state
 from nnkit.utils._pytree import tree_leaves
 
 __all__ = [
     "CheckpointError", "GraphExecGroup", "checkpoint", "checkpoint_sequential", "get_device_states",
-    "noop_context_fn", "set_checkpoint_early_stop", "set_device_states",
+    "noop_context_fn", "set_checkpoint_debug_enabled", "set_checkpoint_early_stop",
+    "set_device_states",
 ]  # fmt: skip
 
 
@@ -95,6 +97,43 @@ def set_checkpoint_early_stop(enable: bool) -> Iterator[None]:
         _EARLY_STOP = previous
 
 
+_DEBUG: bool | None = None
+
+
+@contextmanager
+def set_checkpoint_debug_enabled(enabled: bool | None) -> Iterator[None]:
+    """While active, whether errors of checkpoints made in it list the functions that both runs have
+    called; None leaves it to each.
+
+    Example:
+        >>> import nnkit
+        >>> from nnkit.utils.checkpoint import checkpoint, set_checkpoint_debug_enabled
+        >>> x = nnkit.zeros(1, requires_grad=True)
+        >>> with set_checkpoint_debug_enabled(True):
+        ...     y = checkpoint(nnkit.exp, x, use_reentrant=False)
+    """
+    global _DEBUG
+    previous, _DEBUG = _DEBUG, enabled
+    try:
+        yield
+    finally:
+        _DEBUG = previous
+
+
+class _Names(TorchFunctionMode):
+    """The names of the functions that a run calls."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.names: list[str] = []
+
+    def __torch_function__(
+        self, func: Callable, types: tuple, args: tuple = (), kwargs: dict | None = None
+    ) -> Any:
+        self.names.append(getattr(func, "__name__", str(func)))
+        return func(*args, **(kwargs or {}))
+
+
 def checkpoint(
     function: Callable,
     *args: Any,
@@ -117,13 +156,13 @@ def checkpoint(
         preserve_rng_state: draw the same random numbers in both runs.
         context_fn: gives the contexts of the first and of the second run.
         determinism_check: "default" compares shapes and dtypes of both runs, "none" does not.
-        debug: accepted; the error message says which tensor differs.
+        debug: the error message lists the functions that both runs have called.
         early_stop: end the second run when all that is needed is there.
         kwargs: keyword arguments of ``function``.
 
     Raises:
-        ValueError: keyword arguments or a ``context_fn`` with ``use_reentrant=True``, or an
-            unknown ``determinism_check``.
+        ValueError: keyword arguments, a ``context_fn`` or ``debug`` with ``use_reentrant=True``, a
+            ``context_fn`` with ``debug``, or an unknown ``determinism_check``.
         CheckpointError: in backward, when the second run saves other tensors than the first, or a
             custom Function reads its saved tensors twice.
         RuntimeError: in backward, when a tensor among ``args`` was written since; or, with
@@ -149,9 +188,10 @@ def checkpoint(
                 f"checkpoint: unexpected keyword arguments {', '.join(kwargs)}: with "
                 "use_reentrant=True the function takes positional ones only"
             )
-        if context_fn is not noop_context_fn:
+        if context_fn is not noop_context_fn or debug:
             raise ValueError(
-                "checkpoint: Passing `context_fn` is only supported when use_reentrant=False."
+                "checkpoint: Passing `context_fn` or `debug` is only supported when "
+                "use_reentrant=False."
             )
         if not any(isinstance(a, Tensor) and a.requires_grad for a in args):
             warn("None of the inputs have requires_grad=True. Gradients will be None")
@@ -161,11 +201,15 @@ def checkpoint(
             "checkpoint: determinism_check should be one of ['default', 'none'], "
             f"got {determinism_check}"
         )
-    forward_context, again_context = context_fn()
+    logs = (_Names(), _Names()) if (debug if _DEBUG is None else _DEBUG) else None
+    if logs is not None and context_fn is not noop_context_fn:
+        raise ValueError("checkpoint: debug=True is incompatible with non-default context_fn")
+    forward_context, again_context = logs or context_fn()
     if not is_grad_enabled():
         with forward_context:
             return function(*args, **kwargs)
     run = _Run(function, args, kwargs, preserve_rng_state, again_context)
+    run.logs = logs
     run.checks = determinism_check != "none"
     run.stops = early_stop if _EARLY_STOP is None else _EARLY_STOP
     with saved_tensors_hooks(run.promise, run.keep), forward_context:
@@ -224,6 +268,7 @@ class _Run:
         # By backward pass or group of them: what it has not had yet of its second run.
         self.again: WeakKeyDictionary[Any, dict[int, Tensor]] = WeakKeyDictionary()
         self.checks = self.stops = True
+        self.logs: tuple[_Names, _Names] | None = None  # of both runs
         self.complete = False  # whether the first run is over
 
     def promise(self, tensor: Tensor) -> int:
@@ -251,6 +296,8 @@ class _Run:
 
     def _run_again(self) -> dict[int, Tensor]:
         found: list[Tensor] = []
+        if self.logs is not None:
+            self.logs[1].names.clear()
         args = list(self.args)
         for i, tensor in zip(self.places, self.inputs.tensors(), strict=True):
             args[i] = tensor
@@ -278,19 +325,30 @@ class _Run:
                 else "A different number of tensors was saved during the original forward and "
                 "recomputation"
             )
-            raise CheckpointError(
-                f"torch.utils.checkpoint: {what}, {len(found)} and {len(self.promised)}: the "
-                "function must do the same both times"
+            raise self._difference(
+                f"{what}, {len(found)} and {len(self.promised)}: the function must do the same "
+                "both times"
             )
         kinds = [(tuple(t.shape), t.dtype) for t in found]
         if self.checks and kinds != self.promised:
             i = next(i for i, kind in enumerate(kinds) if kind != self.promised[i])
-            raise CheckpointError(
-                "torch.utils.checkpoint: Recomputed values for the following tensors have "
-                f"different metadata than during the forward pass: tensor at position {i} was of "
-                f"shape and dtype {self.promised[i]}, and then {kinds[i]}"
+            raise self._difference(
+                "Recomputed values for the following tensors have different metadata than during "
+                f"the forward pass: tensor at position {i} was of shape and dtype "
+                f"{self.promised[i]}, and then {kinds[i]}"
             )
         return dict(enumerate(found))
+
+    def _difference(self, what: str) -> CheckpointError:
+        text = f"torch.utils.checkpoint: {what}"
+        if self.logs is not None:
+            first, second = (", ".join(log.names) for log in self.logs)
+            text += (
+                "\nYou are seeing this error because you passed `debug=True` to checkpoint. The "
+                f"functions of the first run:\n    {first}\nand those of the second, until all "
+                f"was there:\n    {second}"
+            )
+        return CheckpointError(text)
 
 
 class _Inputs(Node):

@@ -216,6 +216,11 @@ def test_checkpoints_refuse(lib: ModuleType, checkpoints: Any) -> None:
         checkpoints.checkpoint(lambda x: x * 2, lib.ones(1), use_reentrant=True)
     with raises(lib, ValueError, "unexpected keyword arguments k"):
         checkpoints.checkpoint_sequential([lib.exp], 1, x, use_reentrant=False, k=1)
+    with raises(lib, ValueError, "`debug` is only supported when use_reentrant=False"):
+        checkpoints.checkpoint(lib.exp, x, use_reentrant=True, debug=True)
+    contexts = lambda: checkpoints.noop_context_fn()
+    with raises(lib, ValueError, "debug=True is incompatible with non-default context_fn"):
+        checkpoints.checkpoint(lib.exp, x, use_reentrant=False, debug=True, context_fn=contexts)
 
     def changes(x: Any) -> Any:
         runs[0] += 1
@@ -239,6 +244,12 @@ def test_checkpoints_refuse(lib: ModuleType, checkpoints: Any) -> None:
             y = checkpoints.checkpoint(function, x, use_reentrant=False)
         with raises(lib, checkpoints.CheckpointError, match):
             y.sum().backward()
+        runs[0] = 0
+        with checkpoints.set_checkpoint_debug_enabled(True):
+            y = checkpoints.checkpoint(function, x, use_reentrant=False, early_stop=False)
+        with raises(lib, checkpoints.CheckpointError, r"passed `debug=True` to checkpoint") as told:
+            y.sum().backward()
+        assert "sin" in str(told.value)
 
 
 def test_grad_modes_decorate_the_making_of_instances(lib: ModuleType) -> None:

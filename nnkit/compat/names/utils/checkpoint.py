@@ -4,8 +4,7 @@ their own."""
 from __future__ import annotations
 
 import enum
-from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Iterable
 from typing import Any
 
 from nnkit import Tensor, cuda
@@ -36,12 +35,6 @@ def check_backward_validity(inputs: Iterable[Any]) -> None:
     """Warn if none of the inputs requires a gradient."""
     if not any(each.requires_grad for each in inputs if isinstance(each, Tensor)):
         warn("None of the inputs have requires_grad=True. Gradients will be None")
-
-
-@contextmanager
-def set_checkpoint_debug_enabled(enabled: bool | None) -> Iterator[None]:
-    """While active, whether checkpoints tell more in their errors, which is not asked here."""
-    yield
 
 
 class DefaultDeviceType:
