@@ -116,6 +116,8 @@ def test_modules_as_functions(lib: ModuleType) -> None:
         f.stack_module_state([layer, nn.Linear(2, 1, bias=False).requires_grad_(False)])
     with pytest.raises(RuntimeError, match="Expected at least one model"):
         f.stack_module_state([])
+    with pytest.raises(RuntimeError, match="stack_module_state:.* models to be of the same class"):
+        f.stack_module_state([layer, nn.ReLU()])
     assert f.replace_all_batch_norm_modules_(model) is model
     assert list(model.state_dict()) == ["0.weight", "0.bias", "1.weight", "1.bias"]
 
@@ -183,8 +185,8 @@ def test_refuses(lib: ModuleType) -> None:
         (ValueError, "a dict or a sequence", 5), (ValueError, "expected dicts", [5]),
         (ValueError, "appeared in multiple dictionaries", [one, one]),
         (ValueError, "values for keys \\['0.bias', '1.bias'\\]", [one, two]),
-        (TypeError, "must be a Tensor", {"0.bias": 5}),
-        (TypeError, "must be a Tensor", {"0.in_features": lib.ones(1)}),
+        (TypeError, "is not an instance of torch.Tensor", {"0.bias": 5}),
+        (TypeError, "is not an instance of torch.Tensor", {"0.in_features": lib.ones(1)}),
         (AttributeError, "'x'|`x`|x", {"x.bias": lib.ones(1)}),
     ]:  # fmt: skip
         with raises(lib, error, message):

@@ -121,6 +121,7 @@ def normalize_function(
         >>> normalize_function(nnkit.flatten, ("x",), {"end_dim": 1})
         ArgsKwargsPair(args=('x',), kwargs={'start_dim': 0, 'end_dim': 1})
     """
+    target = getattr(target, "_function", target)  # of an operator of `torch.ops`
     try:
         signature = _signature(target)
     except ValueError:  # a function that was compiled

@@ -164,6 +164,9 @@ print(module.graph.find_nodes(op="call_function")[0].target is torch.ops.aten.ad
 for each in (torch.ops.aten.add, torch.ops.aten.add.Tensor):
     print(pickle.loads(pickle.dumps(each)) is each)
 print(module(torch.ones(1)))
+from torch.fx.operator_schemas import normalize_function
+for call in ((torch.ops.aten.sum.dim_IntList, (1, [0])), (torch.ops.aten.mm, (1,), {"mat2": 2})):
+    print(normalize_function(*call, normalize_to_only_use_kwargs=True).kwargs)
 """
     assert (
         run(program).splitlines()
@@ -177,5 +180,7 @@ True
 True
 True
 tensor([3., 3.])
+{'input': 1, 'dim': [0], 'keepdim': False, 'dtype': None}
+{'input': 1, 'mat2': 2}
 """.splitlines()
     )

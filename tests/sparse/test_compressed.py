@@ -299,3 +299,44 @@ def test_on_meta_no_element_is_stored(lib: ModuleType) -> None:
         assert made._nnz() == 0 and repr(made).startswith(
             "tensor(crow_indices=tensor(..., size=(4,)),\n       col_indices=tensor(..., size=(0,))"
         )
+
+
+@pytest.mark.parametrize("name", [*LAYOUTS, ""])
+def test_relu_as_a_function_of_layers(lib: ModuleType, name: str) -> None:
+    x = matrix(lib, name) if name else coordinates(lib, (4, 6), 9, 1)
+    expected = x.to_dense().clamp(min=0)
+    same(lib.nn.functional.relu(x), expected)
+    x = x if name else x.coalesce()
+    assert lib.nn.ReLU(inplace=True)(x) is x
+    same(x, expected)
+
+
+@each_layout
+def test_copies_are_of_equal_parts(lib: ModuleType, name: str) -> None:
+    x, y = matrix(lib, name), matrix(lib, name).float() * 2
+    assert x.copy_(y) is x and x.dtype is lib.float64
+    same(x, y.double())
+    less = getattr(lib.zeros(4, 6), f"to_sparse_{name}")(*[(2, 3)] * name.startswith("b"))
+    refused = [
+        (x.to_dense(), "different layouts"), (less, "the same number of specified elements"),
+        (matrix(lib, name, (6, 4 if name[0] != "b" else 3)), "expected shapes of self and src"),
+    ]  # fmt: skip
+    if name[0] == "b":
+        ones = [getattr(lib.ones(6, 6), f"to_sparse_{name}")(b) for b in ((2, 3), (3, 2))]
+        with raises(lib, RuntimeError, "different block sizes"):
+            ones[0].copy_(ones[1])
+    for source, words in refused:
+        with raises(lib, RuntimeError, words):
+            x.copy_(source)
+
+
+@each_layout
+def test_rows_and_absolute_values(lib: ModuleType, name: str) -> None:
+    x = matrix(lib, name)
+    for dim in (0, 1):
+        same(lib.select_copy(x, dim, 1), x.to_dense().select(dim, 1))
+    with raises(lib, RuntimeError, "In-place abs is not supported for complex"):
+        x.to(lib.complex128).abs_()
+    if name[0] != "b":
+        with raises(lib, RuntimeError, "Expected input tensors to have the same shape"):
+            x + matrix(lib, name, (6, 4))

@@ -269,6 +269,11 @@ def add(input: Any, other: Any, *, alpha: Any = 1) -> Any:
     if not isinstance(other, SparseTensor) and isinstance(other, Tensor):
         alpha = number("add", "alpha", alpha)
         return elementwise.add(other, to_coordinates(input) * (1 / alpha)) * alpha
+    if isinstance(other, SparseTensor) and input.shape != other.shape:
+        raise RuntimeError(
+            "add: Expected input tensors to have the same shape, but got "
+            f"{list(input.shape)} and {list(other.shape)}"
+        )
     return _add(input, other, alpha=alpha)
 
 
@@ -411,7 +416,23 @@ def _copy(input: CompressedTensor, src: Any, non_blocking: bool = False) -> Any:
             "copy of sparse compressed tensors having different layouts is not supported: self "
             f"layout is {input.layout} and src layout is {src.layout}"
         )
-    return input._become(copying.clone(src))
+    for d, (own, other) in enumerate(zip(input._shape, src._shape, strict=False)):
+        if own != other or input.ndim != src.ndim:
+            raise RuntimeError(
+                f"copy_(): expected shapes of self and src to match along dimension {d}, got "
+                f"{list(input._shape)} and {list(src._shape)}"
+            )
+    if input._nnz() != src._nnz():
+        raise RuntimeError(
+            "copy_(): only sparse compressed tensors with the same number of specified elements "
+            f"are supported, got {input._nnz()} and {src._nnz()}"
+        )
+    if input.blocked and input.block() != src.block():
+        raise RuntimeError(
+            "copy of sparse compressed tensors having different block sizes is not supported: got "
+            f"{list(input.block())} and {list(src.block())}"
+        )
+    return input._become(copying.clone(src).to(input.dtype))
 
 
 def _fill(input: CompressedTensor, value: Any) -> Any:
@@ -449,6 +470,7 @@ def _fill_table(kind: Any) -> None:
             table[name] = _on_values(name)
             table[f"{name}_"] = _write(name)
     table["angle"] = _on_values("angle")
+    table["relu"] = elementwise.relu_of(table)
     table.update({name: _through_coordinates(name, True) for name in _KEEP})
     table.update({name: FUNCTIONS[name] for name in _SHARED})
     table.update({
@@ -456,6 +478,7 @@ def _fill_table(kind: Any) -> None:
         "to_dense": _through_coordinates("to_dense", False),
         "add": add, "sum": sum_of, "transpose": transpose, "swapaxes": transpose, "t": t,
         "adjoint": lambda input: transpose(input, -2, -1), "select": select, "unbind": unbind,
+        "select_copy": lambda *place: copying.clone(select(*place)),
         "getitem": getitem, "__getitem__": getitem, "randn_like": _randn_like,
         "iterate": lambda input: iter(unbind(input)), "__iter__": lambda input: iter(unbind(input)),
         "zeros_like": _zeros_like, "empty_like": _empty_like, "copy_": _copy, "fill_": _fill,

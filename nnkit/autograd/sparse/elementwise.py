@@ -40,8 +40,10 @@ def in_dtype_of(input: Any, out: Any, name: str) -> Any:
     """A result in the dtype of ``input``, into which it is written.
 
     Raises:
-        RuntimeError: it cannot be cast to that dtype.
+        RuntimeError: it cannot be cast to that dtype, or is that of `abs` of complex numbers.
     """
+    if name in ("abs_", "absolute_") and input.dtype.is_complex:
+        raise RuntimeError("In-place abs is not supported for complex tensors.")
     check_cast(name, out.dtype, input.dtype)
     return out if out.dtype is input.dtype else out.to(input.dtype)
 
@@ -70,6 +72,15 @@ for _name in ZERO_PRESERVING:
     _elementwise(_name, True)
 for _name in OF_EACH_VALUE:
     _elementwise(_name, False)
+
+
+def relu_of(functions: dict[str, Callable]) -> Callable:
+    """`relu` as `nnkit.nn.functional.relu` is called, too."""
+    plain, write = functions["relu"], functions["relu_"]
+    return lambda input, inplace=False: (write if inplace else plain)(input)
+
+
+defines("relu")(relu_of(FUNCTIONS))
 
 
 # Arithmetic

@@ -88,8 +88,8 @@ class _Orthogonal(Module):
         if not hasattr(self, "base"):
             if self.orthogonal_map != "householder":
                 raise NotImplementedError(
-                    "orthogonal: with use_trivialization=False nothing can be assigned to "
-                    f"orthogonal_map={self.orthogonal_map!r}"
+                    "orthogonal: It is not possible to assign to the matrix exponential or the "
+                    "Cayley parametrization with use_trivialization=False"
                 )
             reflections, tau = geqrf(tall)
             signs = reflections.diagonal(dim1=-2, dim2=-1)

@@ -165,7 +165,7 @@ def stack_module_state(models: Sequence[Module]) -> tuple[dict[str, Tensor], dic
     if not models:
         raise RuntimeError("stack_module_state: Expected at least one model, got 0.")
     if any(type(m) is not type(models[0]) for m in models):
-        raise RuntimeError("stack_module_state: models must be modules of the same class")
+        raise RuntimeError("stack_module_state: Expected all models to be of the same class.")
     if any(m.training != models[0].training for m in models):
         raise RuntimeError("stack_module_state: all models must be in the same training/eval mode.")
 
