@@ -134,7 +134,8 @@ def _swap(module: Module, path: str, value: Any) -> Any:
     for tensor in (value, before):
         if not (tensor is None or tensor is _MISSING or isinstance(tensor, Tensor)):
             raise TypeError(
-                f"functional_call: {path}: {tensor!r:.80} is not an instance of torch.Tensor"
+                f"functional_call: attribute `{path}`: {tensor!r:.80} is not an instance of "
+                "torch.Tensor"
             )
     if value is _MISSING:
         delattr(owner, name)
