@@ -462,4 +462,14 @@ x0 = T.tensor([-float("inf"), -1e30, -104.0, -103.0, 0.0, 25.0, float("inf"), fl
 x1 = [T.signbit(f(x)) for f in (F.softplus, F.logsigmoid) for x in (x0, -x0, x0.double())]
 x2 = [f(x0) for f in (F.softplus, F.logsigmoid)]
 """,
+    "a refused toss has drawn up to the first wrong chance": """
+T.manual_seed(1)
+x0 = T.tensor([0.5, 0.25, float('nan'), 0.5])
+T.bernoulli(x0)
+x1 = T.rand(2)
+T.zeros(2, 4).T.bernoulli_(x0.double()[:, None])
+x2 = T.rand(2)
+T.bernoulli(T.tensor([2.0, 0.5]))
+x3 = T.rand(2)
+""",
 }

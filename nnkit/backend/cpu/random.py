@@ -144,13 +144,15 @@ def bernoulli_(x, p, generator):
 
 @_drawing
 def bernoulli_from_(x, p, generator):
-    if x.size and not ((p >= 0) & (p <= 1)).all():
-        raise RuntimeError("bernoulli expects every p to be in [0, 1]")
-    view = x.transpose(memory_order(x))
-    p = np.broadcast_to(p, x.shape).transpose(memory_order(x))
+    order = memory_order(x)
+    p = np.broadcast_to(p, x.shape).transpose(order)
     draw = uniform_double if p.dtype == _f8 else uniform_single
+    right = (p >= 0) & (p <= 1)
+    if not right.all():
+        draw(generator, int(right.argmin()))  # as torch, which draws until it finds the first one
+        raise RuntimeError("bernoulli expects every p to be in [0, 1]")
     u = draw(generator, x.size).reshape(p.shape)
-    view[...] = u < (p if p.dtype == _f8 else p.astype(_f4))
+    x.transpose(order)[...] = u < (p if p.dtype == _f8 else p.astype(_f4))
     return x
 
 
