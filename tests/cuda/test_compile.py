@@ -57,10 +57,6 @@ def test_strided_kernels_compile(dtype: np.dtype) -> None:
         nvrtc.compile_kernels(one.text, (one.name,), one.file, "sm_80", one.options)
 
 
-# Their printed code is not asked for: where they are used, a derivative does not exist.
-WITHOUT = {"igamma_grad_a", "igammac_grad_a", "zeta_grad_x"}
-
-
 @pytest.mark.parametrize("dtype", [np.float32, np.int64], ids=["float32", "int64"])
 def test_every_formula_can_be_printed(dtype: type) -> None:
     failed = {}
@@ -70,7 +66,7 @@ def test_every_formula_can_be_printed(dtype: type) -> None:
                 Variant(formula, (np.dtype(dtype),) * len(formula.arrays), (), None)
             except (Unsupported, RuntimeError) as error:
                 failed[name] = str(error)
-    assert set(failed) == WITHOUT, failed
+    assert not failed
 
 
 @needs_nvrtc

@@ -37,7 +37,7 @@ from nnkit.autograd.op.promotion import (
 )
 from nnkit.autograd.op.public import METHODS, PUBLIC, attach, known_as
 from nnkit.autograd.op.registry import OPS
-from nnkit.autograd.op.rule import Op, refusing, without_derivative
+from nnkit.autograd.op.rule import Op, parameter_names, refusing, without_derivative
 from nnkit.autograd.tensor import Tensor, wrap
 from nnkit.autograd.views.history import refresh
 from nnkit.autograd.views.writes import check_cast, check_fits, write
@@ -80,7 +80,10 @@ _OF_STORED = {
 def _gradient_rule(
     name: str, body: Callable, primitive: Any, stepwise: bool, by_rows: bool = False
 ) -> Callable:
-    """The rule of one input: a formula, or `identity` if the body returns ``g`` itself."""
+    """The rule of one input: a formula, or `identity` if the body returns ``g`` itself. A body
+    that is a rule, with the algebra as its first parameter, stays what it is."""
+    if parameter_names(body)[0] == "B":
+        return body
     inputs = primitive.arrays
     # As in torch, the memory order of the result follows the operands, the gradient first.
     whole = {"g", "out", *(inputs if len(inputs) == 1 else ())} if stepwise else ()
@@ -156,7 +159,8 @@ def pointwise(
         by_rows: the inputs whose gradients are stored by rows, whatever the order of the operands.
         stepwise: which of ``forward`` and ``backward`` torch computes operation by operation, with
             half precision rounded after each. A kernel of its own rounds only its result.
-        rules: for each differentiable input, a formula of ``g``, inputs, ``out`` and scalars.
+        rules: for each differentiable input, a formula of ``g``, inputs, ``out`` and scalars; or
+            `refusing` where torch has no derivative.
 
     Returns:
         If ``function`` is false, the op on Tensors: it has the signature of the primitive and does

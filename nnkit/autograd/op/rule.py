@@ -446,11 +446,11 @@ def _in_all_levels(value: Tensor) -> Iterator[tuple[Tensor, Any]]:
     yield value, None
 
 
-def refusing(operation: str) -> Callable:
+def refusing(operation: str, error: type[Exception] = RuntimeError) -> Callable:
     """The rule of an input with respect to which an operation has no derivative."""
 
     def gradient(B: Any, g: Any) -> NoReturn:
-        raise RuntimeError(f"{operation}(): the derivative is not implemented")
+        raise error(f"{operation}(): the derivative is not implemented")
 
     return gradient
 

@@ -7,15 +7,12 @@ from typing import Any
 
 from nnkit.autograd.op.pointwise import fn, pointwise
 from nnkit.autograd.op.promotion import check_dtype, promote
+from nnkit.autograd.op.rule import refusing
 from nnkit.autograd.ops.elementwise.transcendental import erf
 from nnkit.autograd.tensor import Tensor
 from nnkit.backend.dtype import to_float
 
 EPS = 2.0**-52  # below it the quotients in the derivatives of order 1 are taken to their limits
-
-
-def _no_derivative(name: str) -> Any:
-    raise NotImplementedError(f"the derivative for '{name}' is not implemented")
 
 
 def _away_from_zero(x: Any) -> Any:
@@ -105,7 +102,7 @@ zeta = pointwise(
     "derivative in ``other``.",
     example=("nnkit.tensor([2.0]), 1", "tensor([1.6449])"),
     node="SpecialZetaBackward0", kind="float", public="special", refuses=("complex", "half"),
-    x=lambda g, y: _no_derivative("zeta"), y=lambda g, x, y: g * -x * fn.zeta(x + 1, y),
+    x=refusing("zeta", NotImplementedError), y=lambda g, x, y: g * -x * fn.zeta(x + 1, y),
 )
 _xlog1py = pointwise(
     "xlog1py", _times_log1p, node="SpecialXlog1PyBackward0", function=False,
@@ -123,14 +120,14 @@ igamma = pointwise(
     "integral has up to ``other``.",
     example=("nnkit.tensor([1.0, 2.0]), nnkit.tensor([1.0, 1.0])", "tensor([0.6321, 0.2642])"),
     numbers="none", refuses=("integer", "bool", "complex"),
-    a=lambda g, x: _no_derivative("igamma: input"), x=_density,
+    a=refusing("igamma", NotImplementedError), x=_density,
 )
 igammac = pointwise(
     "igammac", lambda a, x: fn.igammac(a, x),
     "The upper regularised incomplete gamma function, ``1 - igamma(input, other)``.",
     example=("nnkit.tensor([1.0, 2.0]), nnkit.tensor([1.0, 1.0])", "tensor([0.3679, 0.7358])"),
     numbers="none", refuses=("integer", "bool", "complex"),
-    a=lambda g, x: _no_derivative("igammac: input"), x=lambda g, a, x: -_density(g, a, x),
+    a=refusing("igammac", NotImplementedError), x=lambda g, a, x: -_density(g, a, x),
 )
 
 
