@@ -126,7 +126,9 @@ def _saved_value(op: Any, source: tuple[int, int], users: list[int]) -> str:
     value = _value(op, kind, i)
     if source in op.private:  # an input may be an inference tensor, whose writes are not counted
         copied = f"(tensors[{i}], None)" if kind == INPUT else f"({value})"
-        value = f"({value}) if hooked else keep_copy({copied}, device)"
+        other = op.private[source]
+        itself = "hooked" if other is None else f"hooked or edges[{other}] is not None"
+        value = f"({value}) if {itself} else keep_copy({copied}, device)"
     if kind in (INPUT, OUTPUT) and len(users) < len(op.primitive.arrays):
         wanted = " or ".join(f"edges[{u}] is not None" for u in users)
         value = f"({value}) if {wanted} else None"

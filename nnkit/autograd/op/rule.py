@@ -129,8 +129,8 @@ class Op:
         self, primitive: Primitive, rules: dict[str, Callable],
         node: str | Callable[[Any, Any], str], *, joint: Callable | None = None,
         view: bool = False, broadcasts: bool = False, nondifferentiable: tuple[str, ...] = (),
-        private: tuple[str, ...] = (), depends: str | None = None, alone: Any = None,
-        apart: Any = (), also: Mapping[str, tuple[str, ...]] | None = None,
+        private: tuple[str, ...] | Mapping[str, str] = (), depends: str | None = None,
+        alone: Any = None, apart: Any = (), also: Mapping[str, tuple[str, ...]] | None = None,
         fixed: tuple[str, ...] = (), linear: bool = False, order: tuple[str, ...] = (),
         materializes: bool = True, along: Callable | None = None, elements: Op | None = None,
     ) -> None:  # fmt: skip
@@ -150,7 +150,11 @@ class Op:
         self.reflected: Op | None = None
         self.is_view = view
         self.broadcasts = broadcasts
-        self.private = [_source(name, primitive) for name in private]
+        besides = private if isinstance(private, Mapping) else dict.fromkeys(private)
+        self.private = {
+            _source(name, primitive): None if other is None else primitive.arrays.index(other)
+            for name, other in besides.items()
+        }
         self.also = {
             primitive.arrays.index(name): [_source(n, primitive) for n in names]
             for name, names in (also or {}).items()
@@ -277,7 +281,7 @@ def rule(
     broadcasts: bool = False,
     joint: Callable | None = None,
     nondifferentiable: tuple[str, ...] = (),
-    private: tuple[str, ...] = (),
+    private: tuple[str, ...] | Mapping[str, str] = (),
     depends: str | None = None,
     alone: str | Callable | None = None,
     apart: tuple[str, ...] | Callable = (),
@@ -303,7 +307,8 @@ def rule(
         nondifferentiable: outputs without a gradient, such as indices. A rule may still read
             ``g_<output>``: None, unless a backward that saved this output is differentiated.
         private: inputs and outputs of which a copy is saved, so that they may be written before
-            backward. For ops that are several in torch, which save intermediate results.
+            backward. For ops that are several in torch, which save intermediate results. A mapping
+            names for each the input whose gradient torch takes from itself, without a copy.
         depends: of what a gradient is a function in torch, even if nothing it is computed from
             requires grad: ``"zeros"``, of what the rule reads, with zeros as derivative;
             ``"backward"``, the same without a tangent (most kinked functions, and pooling);

@@ -7,7 +7,7 @@ torch's arguments, such as the deprecated ones.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from nnkit.autograd.arguments.dims import broadcast_shape, check_tensor
@@ -64,7 +64,7 @@ def elementwise_loss(
     name: str,
     body: Callable,
     scalars: tuple[str, ...] = (),
-    private: tuple[str, ...] = (),
+    private: tuple[str, ...] | Mapping[str, str] = (),
     also: Any = None,
     alone: str | None = None,
     stepwise: tuple[str, ...] = (),
@@ -210,8 +210,7 @@ hinge_embedding_loss = elementwise_loss(
 )
 poisson_nll_loss = elementwise_loss(
     "poisson_nll_loss", lambda x, target: fn.exp(x) - target * x, node="SubBackward0",
-    private=("x",),
-    stepwise=("forward", "backward"),
+    private={"x": "target"}, stepwise=("forward", "backward"),
     x=lambda g, x, target: g * fn.exp(x) - g * target, target=lambda g, x: -g * x,
 )
 
