@@ -175,6 +175,32 @@ binary_cross_entropy = elementwise_loss(
 )
 
 
+def _raised(B: Any, x: Any) -> tuple[Any, Any]:
+    """``x`` and ``1 - x`` in the denominators of torch's second derivatives, raised by 1e-12."""
+    return B.add(x, 1e-12), B.add(B.add(B.neg(x), 1), 1e-12)
+
+
+def _slope_along_g(B: Any, g_out: Any, x: Any, target: Any) -> Any:
+    return B.mul(B.div(B.sub(x, target), B.mul(*_raised(B, x))), g_out)
+
+
+def _slope_along_x(B: Any, g_out: Any, g: Any, x: Any, target: Any) -> Any:
+    low, high = _raised(B, x)
+    above = B.add(B.sub(B.mul(x, x), B.mul(B.mul(x, 2), target)), target)
+    return B.mul(B.div(above, B.mul(B.mul(low, low), B.mul(high, high))), B.mul(g_out, g))
+
+
+rule(  # torch's, which matters where x is 0 or 1: the clamped slope has another derivative there
+    "binary_cross_entropy_elements_grad_x", broadcasts=True, g=_slope_along_g, x=_slope_along_x,
+    target=lambda B, g_out, g, x: B.div(
+        B.mul(B.neg(g_out), g), B.maximum(B.mul(B.add(B.neg(x), 1), x), 1e-12)
+    ),
+)
+rule(
+    "binary_cross_entropy_elements_grad_target", broadcasts=True,
+    g=lambda B, g_out, x: B.mul(g_out, B.neg(B.logit(x))),
+    x=lambda B, g_out, g, x: B.logit_grad_x(B.neg(B.mul(g_out, g)), x),
+)
 binary_cross_entropy_with_logits = elementwise_loss(
     "binary_cross_entropy_with_logits", lambda x, target: (1 - target) * x - fn.log_sigmoid(x),
     stepwise=("forward", "backward"), divided="last",
