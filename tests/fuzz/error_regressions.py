@@ -582,4 +582,10 @@ for f in (T.special.zeta, T.special.gammainc, T.special.gammaincc):
 x2.sum().backward()
 T.special.zeta(x0, T.ones(2).requires_grad_()).sum().backward()
 """,
+    "labels of no classes, and none of them": """
+F.cross_entropy(T.zeros(2, 0, 3), T.zeros(2, 3, dtype=T.int64))
+F.nll_loss(T.zeros(2, 0, 3, 2, 2), T.full((2, 3, 2, 2), -100))
+F.cross_entropy(T.zeros(2, 0, 3, 2), T.zeros(2, 3, 2, dtype=T.int64))
+x0 = F.cross_entropy(T.zeros(2, 0, 0), T.zeros(2, 0, dtype=T.int64), label_smoothing=0.1)
+""",
 }

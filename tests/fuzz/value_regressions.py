@@ -472,4 +472,13 @@ x2 = T.rand(2)
 T.bernoulli(T.tensor([2.0, 0.5]))
 x3 = T.rand(2)
 """,
+    "second derivatives of an entropy of chances that are 0 and 1": """
+x0 = T.tensor([0.0, 1.0, 0.0, 1.0, 0.3, 0.5], requires_grad=True)
+x1 = T.tensor([0.0, 0.0, 1.0, 1.0, 0.0, 0.2], requires_grad=True)
+x2 = T.ones(6, requires_grad=True)
+x3 = F.binary_cross_entropy(x0, x1, reduction='none')
+x4 = T.autograd.grad(x3, [x0, x1], x2, create_graph=True)
+x5 = T.autograd.grad(x4[0], [x0, x1, x2], T.full((6,), 0.5), retain_graph=True)
+x6 = T.autograd.grad(x4[1], [x0, x2], T.full((6,), 0.5))
+""",
 }

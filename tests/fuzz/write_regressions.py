@@ -586,4 +586,15 @@ x0[0] = 7
 x0[:1] = T.tensor([7.0])
 x0[True] = 7
 """,
+    "a target's gradient reads what the loss was given": """
+x0 = T.tensor([0.5, 0.75], requires_grad=True)
+x1 = T.tensor([0.25, 2.5])
+x2 = x0 * 1
+x3 = F.poisson_nll_loss(x2, x1)
+x2.mul_(2)
+x3.backward()
+x4 = F.poisson_nll_loss(x2, x1.requires_grad_())
+x2.mul_(2)
+x4.backward()
+""",
 }

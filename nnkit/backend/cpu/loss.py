@@ -45,7 +45,7 @@ def cross_entropy(x, target, weight, ignore_index, reduction, label_smoothing):
         if ignored is not None:
             smooth[ignored] = 0
         losses *= 1 - label_smoothing
-        losses += smooth * x.dtype.type(label_smoothing / classes)
+        losses += smooth * x.dtype.type(label_smoothing / max(classes, 1))
     if axis == 0:
         p = p.T if x.ndim < 3 else np.moveaxis(p.reshape(classes, len(x), *x.shape[2:]), 0, 1)
     return _reduce(losses, weights, reduction, target.shape), p.reshape(x.shape)
@@ -96,7 +96,7 @@ def cross_entropy_grad(g, probabilities, target, weight, ignore_index, reduction
     scale = each
     if label_smoothing:
         each = each * p.dtype.type(1 - label_smoothing)
-        share = share * p.dtype.type(label_smoothing / classes)
+        share = share * p.dtype.type(label_smoothing / max(classes, 1))
         scale = each + share * (classes if weight is None else _add(weight))
     out = p.copy()
     out *= _beside_classes(scale, target.shape, axis)

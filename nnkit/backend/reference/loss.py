@@ -96,7 +96,9 @@ def cross_entropy(B, x, target, weight, ignore_index, reduction, label_smoothing
         smooth = B.neg(B.sum(weighted, (axis,), False))
         smooth = B.where(valid, smooth, B.zeros_like(smooth))
         weights = _label_weights(B, valid, labels, weight, smooth)
-        smooth = B.mul(_reduce(B, smooth, weights, reduction), label_smoothing / x.shape[axis])
+        smooth = B.mul(
+            _reduce(B, smooth, weights, reduction), label_smoothing / max(x.shape[axis], 1)
+        )
         loss = B.add(B.mul(loss, 1 - label_smoothing), smooth)
     return loss, B.exp(scores)
 
@@ -110,7 +112,7 @@ def cross_entropy_grad(
     if label_smoothing:
         labels, valid = _labels(B, target, ignore_index)
         weights = _label_weights(B, valid, labels, weight, g)
-        share = _share(B, B.mul(g, label_smoothing / p.shape[axis]), weights, reduction)
+        share = _share(B, B.mul(g, label_smoothing / max(p.shape[axis], 1)), weights, reduction)
         share = B.expand(share, tuple(labels.shape))
         share = B.unsqueeze(B.where(valid, B.neg(share), B.zeros_like(share)), axis)
         if weight is not None:

@@ -346,7 +346,7 @@ def _in_steps(
     if reduction == "mean":
         kept = ~ignored
         smooth = smooth / (kept if weight is None else weight[target[kept].long()]).sum()
-    return (1 - label_smoothing) * loss + smooth * (label_smoothing / input.shape[axis])
+    return (1 - label_smoothing) * loss + smooth * (label_smoothing / max(input.shape[axis], 1))
 
 
 def nll_loss(
@@ -407,6 +407,11 @@ def _check_labels(name: str, input: Tensor, target: Tensor, weight: Tensor | Non
             if x.ndim == 2:
                 what = f"0D or 1D target tensor expected, multi-target not supported: {what}"
             raise RuntimeError(f"{name}(): {what}")
+    if x.ndim not in (1, 2, 4) and t.size and not x.size:  # torch folds the others to nothing
+        raise RuntimeError(
+            f"{name}(): size mismatch: got scores of shape {list(x.shape)}, which have no classes, "
+            f"and labels of shape {list(t.shape)}"
+        )
     _check_label_dtype(name, target)
     if x.ndim > 2 and t.size and target.dtype is uint8:
         raise RuntimeError(
