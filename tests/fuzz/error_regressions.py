@@ -588,4 +588,9 @@ F.nll_loss(T.zeros(2, 0, 3, 2, 2), T.full((2, 3, 2, 2), -100))
 F.cross_entropy(T.zeros(2, 0, 3, 2), T.zeros(2, 3, 2, dtype=T.int64))
 x0 = F.cross_entropy(T.zeros(2, 0, 0), T.zeros(2, 0, dtype=T.int64), label_smoothing=0.1)
 """,
+    "averages of no volumes are refused for their dtype": """
+F.avg_pool3d(T.zeros(0, 2, 4, 4, 4).half(), 2)
+F.adaptive_avg_pool3d(T.zeros(0, 2, 4, 4, 4, dtype=T.int64), 2)
+F.adaptive_avg_pool3d(T.zeros(0, 2, 4, 4, 4).half(), 2)
+""",
 }

@@ -113,9 +113,10 @@ def check_dtype(name: str, d: Any, refuses: tuple[str, ...], operands: tuple = (
         raise error(f"{name}(): not implemented for '{d.name}' tensors")
 
 
-def check_defined(name: str, kernel: str, input: Tensor) -> None:
-    """NotImplementedError if the primitive ``kernel`` refuses the dtype of the input."""
-    always = kernel in ALWAYS_REFUSED
+def check_defined(name: str, kernel: str, input: Tensor, always: bool = False) -> None:
+    """NotImplementedError if the primitive ``kernel`` refuses the dtype of the input, of which
+    there are elements unless it ``always`` refuses."""
+    always = always or kernel in ALWAYS_REFUSED
     if input._array.dtype in CATALOGUE[kernel].refused and (always or input._array.size):
         raise NotImplementedError(f"{name}(): not implemented for '{input.dtype.name}' tensors")
 

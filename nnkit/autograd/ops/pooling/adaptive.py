@@ -127,7 +127,7 @@ def _average(name: str, axes: int, input: Any, output_size: Any) -> Tensor:
     if size == (1,) * axes:
         return on_its_own(_like_input(mean(input, tuple(range(-axes, 0)), True), input))
     _check_filled(name, axes, input)
-    check_defined(name, "adaptive_avg_pool", x)
+    check_defined(name, "adaptive_avg_pool", x, always=axes == 3)
     return on_its_own(_like_input(real_gradient(name, _adaptive_avg_pool(x, size)), input))
 
 

@@ -67,7 +67,7 @@ def _pool(
             f"{name}(): input {list(x._array.shape[2:])} is smaller than kernel_size {kernel}"
         )
     check_pooled(name, x, x.dtype is int64)
-    if axes == 3 and x._array.size:
+    if axes == 3:
         check_dtype(name, x.dtype, ("half",))
     statics = (kernel, stride, padding, bool(ceil_mode), bool(count_include_pad), divisor)
     format = format_of_pooled if axes < 3 else lambda volumes: None  # as torch's kernel makes them
