@@ -80,9 +80,8 @@ _OF_STORED = {
 def _gradient_rule(
     name: str, body: Callable, primitive: Any, stepwise: bool, by_rows: bool = False
 ) -> Callable:
-    """The rule of one input: a formula, or `identity` if the body returns ``g`` itself. A body
-    that is a rule, with the algebra as its first parameter, stays what it is."""
-    if parameter_names(body)[0] == "B":
+    """The rule of one input: a formula, or `identity` if the body returns ``g`` itself."""
+    if parameter_names(body)[0] == "B":  # it is a rule itself
         return body
     inputs = primitive.arrays
     # As in torch, the memory order of the result follows the operands, the gradient first.
@@ -159,8 +158,7 @@ def pointwise(
         by_rows: the inputs whose gradients are stored by rows, whatever the order of the operands.
         stepwise: which of ``forward`` and ``backward`` torch computes operation by operation, with
             half precision rounded after each. A kernel of its own rounds only its result.
-        rules: for each differentiable input, a formula of ``g``, inputs, ``out`` and scalars; or
-            `refusing` where torch has no derivative.
+        rules: for each input, a formula of ``g``, inputs, ``out`` and scalars, or `refusing`.
 
     Returns:
         If ``function`` is false, the op on Tensors: it has the signature of the primitive and does
