@@ -152,8 +152,7 @@ def pointwise(
         in_place: whether ``name_`` is offered, too; or the category of dtype that it refuses.
         differentiable_in_place: whether ``name_`` has a derivative.
         aliases: further public names.
-        refuses: the categories of dtype for which the function is not defined ("bool", "integer",
-            "complex", ...).
+        refuses: the categories of dtype for which it is not defined ("bool", "complex", ...).
         depends, alone, also, along: see `rule`.
         by_rows: the inputs whose gradients are stored by rows, whatever the order of the operands.
         stepwise: which of ``forward`` and ``backward`` torch computes operation by operation, with
