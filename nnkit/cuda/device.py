@@ -33,7 +33,7 @@ def index_of(place: Any, name: str) -> int:
 
     Raises:
         ValueError: it is no CUDA device.
-        AssertionError: there is no GPU.
+        NoCUDAError: there is no GPU.
     """
     if isinstance(place, int) and not isinstance(place, bool):
         return place if place >= 0 else runtime().current_device()
@@ -71,7 +71,7 @@ def current_device() -> int:
     """The number of the GPU that ``"cuda"`` stands for.
 
     Raises:
-        AssertionError: there is no GPU.
+        NoCUDAError: there is no GPU.
     """
     return runtime().current_device()
 
@@ -80,7 +80,7 @@ def set_device(device: Any) -> None:
     """Make a GPU the one that ``"cuda"`` stands for, in this thread.
 
     Raises:
-        AssertionError: there is no GPU.
+        NoCUDAError: there is no GPU.
         RuntimeError: there is none with this number.
     """
     index = index_of(device, "set_device")
@@ -92,7 +92,7 @@ class device:
     """Within it ``"cuda"`` stands for another GPU: ``with nnkit.cuda.device(1): ...``.
 
     Raises:
-        AssertionError: there is no GPU.
+        NoCUDAError: there is no GPU.
     """
 
     def __init__(self, device: Any) -> None:
@@ -111,7 +111,7 @@ def get_device_properties(device: Any = None) -> SimpleNamespace:
     """Name, memory, multiprocessors and compute capability of a GPU.
 
     Raises:
-        AssertionError: there is no GPU.
+        NoCUDAError: there is no GPU.
     """
     index = index_of(device, "get_device_properties")
     found = runtime().properties(index)
@@ -150,7 +150,7 @@ def synchronize(device: Any = None) -> None:
     its kernels found wrong (an index out of range, ...).
 
     Raises:
-        AssertionError: there is no GPU.
+        NoCUDAError: there is no GPU.
         IndexError: a kernel met a wrong index.
     """
     index = index_of(device, "synchronize")
