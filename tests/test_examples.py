@@ -64,7 +64,7 @@ def test_on_a_gpu(arguments: str) -> None:
 def test_without_a_gpu(arguments: str, tmp_path: Path) -> None:
     done = run(f"{arguments} --device cuda", tmp_path)
     assert done.returncode == 1
-    assert re.search(r"RuntimeError: cuda: (CUDA needs CuPy|found no NVIDIA driver)", done.stderr)
+    assert re.search(r"NoCUDAError: cuda: (CUDA needs CuPy|found no NVIDIA driver)", done.stderr)
 
 
 def test_every_example_is_listed() -> None:

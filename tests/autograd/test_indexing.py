@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import random
 from typing import Any
 
@@ -9,6 +10,8 @@ import numpy as np
 import pytest
 
 import nnkit
+from nnkit.autograd.ops.indexing import index as index_module
+from nnkit.autograd.ops.indexing.index import Index
 from tests.frameworks import raises
 
 
@@ -315,3 +318,28 @@ def test_short_words_of_scatter_reduce(lib, short: str) -> None:
         )
         assert lib.equal(found, expected)
         assert lib.equal(x.clone().scatter_reduce_(0, i, src, short, include_self=own), expected)
+
+
+def test_compiled_division(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Tuples are divided as Python divides them, errors included."""
+    bounds = (None, 0, 1, -2, 9, 2**70)
+    slices = [slice(*b) for b in [*itertools.product(bounds, bounds), (0, 1.5), (True, None)]]
+    steps = [slice(None, 9, step) for step in (1, 2, 0, -1)]
+    items = (0, 2, -3, 3, 2**70, True, None, ..., *slices, *steps)
+
+    def divided(expression: tuple, x: nnkit.Tensor) -> Any:
+        try:
+            index = Index(expression, x)
+        except Exception as error:
+            return type(error), str(error)
+        return index.basic, index.advanced, index.last
+
+    for shape in ((), (3,), (3, 4), (3, 0, 2), (1, 3, 2)):
+        x = nnkit.zeros(shape)
+        pairs = itertools.product(items, repeat=2)
+        several = (tuple(random.choices(items, k=random.randint(3, 5))) for _ in range(1000))
+        expressions = [(), *((item,) for item in items), *pairs, *several]
+        found = [divided(expression, x) for expression in expressions]
+        with monkeypatch.context() as patch:
+            patch.setattr(index_module, "divide_basic", lambda *_: None)
+            assert found == [divided(expression, x) for expression in expressions]

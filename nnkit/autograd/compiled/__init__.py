@@ -41,6 +41,10 @@ def _count_writes(tensor: Any, count: int, writer: str | None) -> None:
 # (tensor, count, writer): so many writes to a tensor's storage, the last of them by ``writer``.
 count_writes: Callable = _count_writes if MODULE is None else MODULE.count_writes
 
+# (items, shape, ALL): the basic part and the last class of an `Index` whose items are integers,
+# slices, None and Ellipsis; None where `Index` must look itself.
+divide_basic: Callable = (lambda *_: None) if MODULE is None else MODULE.divide_basic
+
 
 def tell_overriding(plain: set[type], guarded: bool, intercepted: bool) -> None:
     """Tell compiled callers what may answer for functions in place of them.

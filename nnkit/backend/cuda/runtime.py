@@ -34,7 +34,8 @@ def problem() -> str | None:
         import cupy
     except Exception as error:
         if isinstance(error, ModuleNotFoundError):
-            return f"CUDA needs CuPy, which is not installed ({UNBUILT}): {INSTALL}"
+            words = f"{INSTALL}. In torch's words: {UNBUILT}"
+            return f"CUDA needs CuPy, which is not installed: {words}"
         return f"CUDA needs CuPy, which cannot be imported ({error}): reinstall it, {INSTALL}"
     runtime = cupy.cuda.runtime
     try:

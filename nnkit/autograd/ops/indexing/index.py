@@ -7,6 +7,7 @@ from typing import Any
 
 from nnkit.autograd.arguments.sizes import is_int64
 from nnkit.autograd.batch.examples import is_batched
+from nnkit.autograd.compiled import divide_basic
 from nnkit.autograd.tensor import Tensor, wrap
 from nnkit.autograd.views.history import refresh
 from nnkit.backend.dtype import bool_, int64
@@ -47,7 +48,13 @@ class Index:
     def __init__(self, expression: Any, indexed: Tensor) -> None:
         shape = indexed._array.shape
         kind = expression.__class__
-        if shape and kind is not tuple:  # one item, as most indices are
+        if kind is tuple:
+            divided = divide_basic(expression, shape, ALL)
+            if divided is not None:
+                self.basic, self.last = divided
+                self.advanced = None
+                return
+        elif shape:  # one item, as most indices are
             if kind is int:
                 is_simple = -shape[0] <= expression < shape[0]
             elif kind is slice:

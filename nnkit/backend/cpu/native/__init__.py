@@ -27,7 +27,7 @@ from nnkit.backend.formula import Formula, Trace
 from nnkit.backend.processors import default_threads
 
 # Of what module.cpp offers, and of the arguments that it takes; counted up there and here.
-INTERFACE = 8
+INTERFACE = 9
 
 # The best one first, with the names that NumPy has for what a CPU needs for it.
 TARGETS = {"avx512": ("AVX512_SKX",), "avx2": ("AVX2", "FMA3", "F16C"), "baseline": ()}

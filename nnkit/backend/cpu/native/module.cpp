@@ -16,6 +16,7 @@
 #include "gpu_array.h"
 #include "gpu_memory.h"
 #include "held.h"
+#include "index.h"
 #include "living.h"
 #include "loop.h"
 #include "memory.h"
@@ -37,7 +38,7 @@ namespace nnkit {
 namespace {
 
 // Of what this file offers to native/__init__.py, where the same number stands.
-constexpr long interface_number = 8;
+constexpr long interface_number = 9;
 
 // Filled by static objects in the other files while the module is loaded.
 std::map<std::string, KernelFunction>& kernels() {
@@ -252,6 +253,8 @@ PyMethodDef methods[] = {
      METH_FASTCALL, "A new leaf on an array."},
     {"count_writes", reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(count_writes)),
      METH_FASTCALL, "Count writes to the storage of a tensor."},
+    {"divide_basic", reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(divide_basic)),
+     METH_FASTCALL, "The basic part of an index, and the class of its last item."},
     {"bind_op", bind_op, METH_VARARGS, "An op on Tensors, or its twin."},
     {"set_node", set_node, METH_VARARGS, "Tell the classes of nodes and of saved outputs."},
     {"bind_record", bind_record, METH_VARARGS, "What makes the nodes of an op."},
