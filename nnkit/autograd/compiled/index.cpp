@@ -1,5 +1,4 @@
-// Tuples of integers, slices, None and Ellipsis as indices: what `Index._divide` does for them, in a
-// tenth of the time.
+// Tuples of integers, slices, None and Ellipsis as indices: what `Index._divide` does for them.
 #include "index.h"
 
 #include "owned.h"
